@@ -1,7 +1,6 @@
 //! Properties of statements that follow from their digest.
 
 use super::backups::Moment;
-use super::conflicts::Target;
 use crate::capture::class::Class;
 use crate::plan::Kind;
 
@@ -24,8 +23,6 @@ pub struct DigestProperties {
     pub unlocks_tables: bool,
     /// Whether they end an XA transaction.
     pub ends_xa: bool,
-    /// What they lock; None if they lock no rows.
-    pub target: Option<Target>,
     /// Whether they set variables of the session.
     pub sets: bool,
     /// Whether they may use something of their session other than the variables that it set, or leave something there, such as
@@ -103,7 +100,6 @@ impl DigestProperties {
             unlocks_tables: digest.starts_with(b"unlock table"),
             sets: first == b"set",
             uses_session: !plain.contains(&first) || has_user_variable || any(&of_session),
-            target: Target::of(digest),
             backup: Moment::of(digest),
             ends_xa: digest.starts_with(b"xa commit") || digest.starts_with(b"xa rollback"),
         }

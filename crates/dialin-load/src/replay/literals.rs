@@ -43,6 +43,12 @@ impl Literal {
         self.begin as usize..self.end as usize
     }
 
+    /// Whether it is quoted text.
+    #[must_use]
+    pub fn is_text(&self) -> bool {
+        self.sort == Sort::Text
+    }
+
     /// Write the value as a parameter.
     pub fn write(&self, sql: &[u8], parameters: &mut impl Parameters) {
         let text = self.of(sql);
@@ -68,8 +74,6 @@ impl Literal {
 pub struct Literals {
     /// The values of the last statement.
     pub found: Vec<Literal>,
-    /// The end of its first WHERE keyword.
-    pub behind_where: Option<usize>,
 }
 
 /// What the last token means for the next one.
@@ -98,7 +102,6 @@ impl Literals {
     /// in values. None if it is unclear which parts of the statement are values.
     pub fn shape(&mut self, sql: &[u8]) -> Option<u64> {
         self.found.clear();
-        self.behind_where = None;
         if u32::try_from(sql.len()).is_err() {
             return None;
         }
@@ -165,9 +168,6 @@ impl Literals {
                         self.put(&mut hasher, sql, &mut hashed, (at, at + length, Sort::Null));
                         (length, Before::Value)
                     } else {
-                        if self.behind_where.is_none() && rest[..length].eq_ignore_ascii_case(b"where") {
-                            self.behind_where = Some(at + length);
-                        }
                         (length, Before::Word(at, at + length))
                     }
                 }

@@ -5,6 +5,7 @@
 //! session, memory does not grow with the capture: the reading thread is ahead of the replay by a limited number of
 //! bytes.
 
+mod accesses;
 mod backups;
 mod conflicts;
 mod digest_properties;

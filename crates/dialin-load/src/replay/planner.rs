@@ -12,10 +12,11 @@ mod pieces;
 
 pub use pieces::{Begins, Omissions, Out, Piece, Prepared, Step};
 
+use super::accesses::TouchedTables;
 use super::backups::{Backup, Moment};
-use super::conflicts::{Conflicts, LockedRows};
+use super::conflicts::Conflicts;
 use super::digest_properties::DigestProperties;
-use super::footprint::{EndedFootprints, Footprint, MAX_TRANSACTIONS, TouchedTables};
+use super::footprint::{EndedFootprints, Footprint, MAX_TRANSACTIONS};
 use super::literals::Literals;
 use super::missing_begins::Loose;
 use super::templates::{Execution, Templates};
@@ -226,7 +227,7 @@ impl Planner {
         let examined = statement.examined;
         let was_victim = statement.error == Some(DEADLOCK);
         let (is_end_known, turns_on) = (statement.duration.is_some(), turns_autocommit_on(&statement.sql));
-        let Inspection { execution, written, is_found } = self.inspect(&statement, &digest);
+        let Inspection { execution, is_found } = self.inspect(&statement, &digest);
         let mut step = Box::new(Step {
             execution,
             digest: digest.number,
@@ -258,16 +259,19 @@ impl Planner {
             None => self.begin(session, start, counts, out),
         };
         (open.end, open.is_end_known) = (end, is_end_known);
-        if let Some((written, transaction)) = written.zip(open.transaction) {
-            step.dependencies = self.conflicts.dependencies(&written, transaction, open.after);
-            if step.error.is_none_or(|error| error == 0) {
-                self.conflicts.write(transaction, open.statements + 1, &written);
-                open.wrote.push(written);
-            }
-        }
-        if open.transaction.is_some() && matches!(effect, Effect::Belongs | Effect::CommitsItself) && !self.is_learning() {
+        if let Some(transaction) = open.transaction
+            && matches!(effect, Effect::Belongs | Effect::CommitsItself)
+            && !self.is_learning()
+        {
             let touches = digest.number.and_then(|number| self.touches.get(number)).unwrap_or(&TouchedTables::Unknown);
-            open.footprint.add(touches, &step.sql, is_found.then_some(&self.literals), examined);
+            let accesses = touches.accesses(&step.sql, is_found.then_some(&self.literals));
+            if let Some(accesses) = &accesses {
+                step.dependencies = self.conflicts.dependencies(accesses, transaction, open.after);
+                if step.error.is_none_or(|error| error == 0) {
+                    self.conflicts.lock(transaction, open.statements + 1, accesses);
+                }
+            }
+            open.footprint.add(accesses, examined);
         }
         put(session.number, &mut open, Piece::Step(step), out);
         if effect == Effect::SetsAutocommit {
@@ -328,7 +332,6 @@ impl Planner {
             end: start,
             is_end_known: true,
             statements: 0,
-            wrote: vec![],
         };
         let settings =
             self.bound.as_ref().filter(|bound| counts && !bound.contains(&session.number)).map(|_| session.settings.hash);
@@ -362,7 +365,7 @@ impl Planner {
         if let Some(held) = open.held.take() {
             if open.may_be_left_out && self.from.is_some_and(|from| open.end <= from) {
                 // No statement waits for a transaction that is never played.
-                open.transaction.into_iter().for_each(|left_out| self.conflicts.end(left_out, 0, &open.wrote));
+                open.transaction.into_iter().for_each(|left_out| self.conflicts.forget(left_out));
                 return;
             }
             let mut held = held;
@@ -373,7 +376,7 @@ impl Planner {
         }
         out.push((session.number, Piece::Finish { is_rolled_back, end: open.end }));
         let Some(transaction) = open.transaction else { return };
-        let ended = Ended { transaction, footprint: open.footprint, wrote: open.wrote };
+        let ended = Ended { transaction, footprint: open.footprint };
         if open.is_end_known {
             self.ended(session.number, ended, open.end, out);
         } else {
@@ -409,7 +412,7 @@ impl Planner {
         if !self.is_learning() {
             self.footprints.add(ended.transaction, ended.footprint);
         }
-        self.conflicts.end(ended.transaction, place, &ended.wrote);
+        self.conflicts.end(ended.transaction, place);
         let last = self.ends.back().copied().unwrap_or(i64::MIN);
         self.ends.push_back(at.max(last));
         if self.ends.len() > MOST_ENDS {
@@ -428,7 +431,7 @@ impl Planner {
         }
     }
 
-    /// Determine how a statement is executed, and what it locks.
+    /// Determine how a statement is executed, and find its values.
     fn inspect(&mut self, statement: &Statement, digest: &DigestProperties) -> Inspection {
         let templates = match &mut self.prepared {
             Prepared::Learned(learner) => {
@@ -444,8 +447,7 @@ impl Planner {
         }
         let Some(shape) = self.literals.shape(&statement.sql) else { return Inspection::default() };
         let execution = statement.is_prepared.then(|| templates.execution(shape, &self.literals)).flatten();
-        let written = digest.target.map(|target| LockedRows::by(target, &statement.sql, &self.literals));
-        Inspection { execution, written, is_found: true }
+        Inspection { execution, is_found: true }
     }
 
     fn properties_of(&mut self, sql: &[u8]) -> DigestProperties {
@@ -477,8 +479,6 @@ impl Planner {
 struct Inspection {
     /// How it is executed as a prepared statement; None if it is sent as text.
     execution: Option<Execution>,
-    /// The rows that it locks.
-    written: Option<LockedRows>,
     /// Whether its values were found.
     is_found: bool,
 }

@@ -1,6 +1,7 @@
 //! The footprints of the transactions that ended last, with which a new one is compared.
 
-use super::{Access, Does, Footprint};
+use super::Footprint;
+use crate::replay::accesses::{Access, Does};
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::ops::Range;
 
@@ -44,7 +45,7 @@ impl Accesses {
                 self.updated.extend(columns.iter());
                 &mut self.updates
             }
-            Does::Use | Does::Insert | Does::Delete => &mut self.other_writes,
+            Does::Use | Does::Insert(_) | Does::Delete => &mut self.other_writes,
         };
         while accesses.front().is_some_and(|(place, _)| *place < oldest) {
             accesses.pop_front();
@@ -59,7 +60,7 @@ impl Accesses {
             Does::Read(Some(counted)) => (false, counted.iter().any(|column| self.updated.contains(column))),
             Does::Update(changed) => (self.is_any_counted || changed.iter().any(|column| self.counted.contains(column)), true),
             Does::Use => (false, true),
-            Does::Insert | Does::Delete => (true, true),
+            Does::Insert(_) | Does::Delete => (true, true),
         };
         [Some(&self.other_writes), meets_updates.then_some(&self.updates), meets_reads.then_some(&self.reads)]
             .into_iter()
@@ -117,11 +118,15 @@ impl EndedFootprints {
 mod tests {
     use super::*;
     use crate::capture::digest::Digester;
-    use crate::replay::footprint::TouchedTables;
+    use crate::replay::accesses::TouchedTables;
+
+    fn accesses(sql: &str) -> Option<Vec<Access>> {
+        TouchedTables::of(Digester::default().digest(sql.as_bytes()).0).accesses(sql.as_bytes(), None)
+    }
 
     fn footprint(sql: &str) -> Footprint {
         let mut footprint = Footprint::default();
-        footprint.add(&TouchedTables::of(Digester::default().digest(sql.as_bytes()).0), sql.as_bytes(), None, None);
+        footprint.add(accesses(sql), None);
         footprint
     }
 
@@ -144,7 +149,7 @@ mod tests {
         let mut both = footprint("delete from t");
         assert_eq!(ended.meeting(&both, 0..6)[..], [100, 101, 103, 105]);
         assert_eq!(ended.meeting(&both, 1..5)[..], [101, 103]);
-        both.add(&TouchedTables::of(b"delete from u"), b"delete from u", None, None);
+        both.add(accesses("delete from u"), None);
         assert_eq!(ended.meeting(&both, 0..6)[..], [100, 101, 102, 103, 104, 105]);
         assert_eq!(ended.meeting(&footprint("select a from u"), 0..6)[..], [102, 103]);
         assert!(ended.meeting(&footprint("delete from v"), 4..6).is_empty());

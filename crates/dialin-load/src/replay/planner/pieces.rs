@@ -2,7 +2,7 @@
 
 use crate::capture::class::Obstacle;
 use crate::plan::Kind;
-use crate::replay::conflicts::{Dependency, LockedRows};
+use crate::replay::conflicts::Dependency;
 use crate::replay::footprint::Footprint;
 use crate::replay::missing_begins::{self, Loose};
 use crate::replay::templates::{Execution, Learner, Templates};
@@ -159,16 +159,13 @@ pub(super) struct Open {
     pub(super) end: i64,
     pub(super) is_end_known: bool,
     pub(super) statements: usize,
-    /// The rows that its statements locked.
-    pub(super) wrote: Vec<LockedRows>,
 }
 
-/// A transaction that ended, with the rows that it locked.
+/// A transaction that ended.
 #[derive(Debug)]
 pub(super) struct Ended {
     pub(super) transaction: u64,
     pub(super) footprint: Footprint,
-    pub(super) wrote: Vec<LockedRows>,
 }
 
 /// Pieces with the numbers of their sessions.
