@@ -25,13 +25,8 @@ def rows(sandbox):
         return {row[0]: row for row in query("SELECT * FROM sbtest.sbtest1")}
 
 
-@pytest.fixture(scope="module", params=[build.id for build in INSTALLED])
-def captured(request, tmp_path_factory):
-    """The data of a server with an event and a password, what a load did to them, and the capture of that."""
-    build = next(build for build in INSTALLED if build.id == request.param)
-    if build != find(MYSQL) and "DIALIN_TEST_ALL" not in os.environ:
-        pytest.skip("make test-all runs it")
-    directory = tmp_path_factory.mktemp("captured")
+def record(build, directory, prepare, run, read):
+    """Prepare data, copy them, and capture a load on them, into a directory; returns what `read` reads afterwards."""
     tools = Tools.open(lambda text: None)
     sandbox = Sandbox.create(build, tools.home, tools.ledger, tools.clock)
     try:
@@ -39,10 +34,7 @@ def captured(request, tmp_path_factory):
         sandbox.boot(QUICK)
         with sandbox.connect() as query:
             query("CREATE DATABASE sbtest")
-        load("prepare", "oltp_read_write", sandbox, tables=1, table_size=20_000)
-        with sandbox.connect() as query:
-            query("CREATE TABLE sbtest.happened (at TIMESTAMP)")
-            query("CREATE EVENT sbtest.often ON SCHEDULE EVERY 1 SECOND DO INSERT INTO sbtest.happened VALUES (NOW())")
+        prepare(sandbox)
         sandbox.stop()
         copy(sandbox.data, directory / "data")
         extra = {"log_slow_extra": "ON"} if build.flavour == "mysql" and build.version >= (8, 0, 14) else {}
@@ -52,22 +44,46 @@ def captured(request, tmp_path_factory):
             query("SET SESSION long_query_time = 1000")
             query("SET GLOBAL slow_query_log = ON")
             before = read_counters(query)
-            words = ["--time=6", "--rate=30", "--connections=4"]
-            assert load("run", "oltp_read_write", sandbox, *words, code=None, **SIZES).code in (0, 5)
+            assert run(sandbox).code in (0, 5)
             after = read_counters(query)
-        left = rows(sandbox)
+            query("SET GLOBAL slow_query_log = OFF")
+        left = read(sandbox)
     finally:
         sandbox.remove()
     counters = directory / "before.json", directory / "after.json"
     for path, reading in zip(counters, (before, after), strict=True):
         path.write_text(reading.model_dump_json(by_alias=True))
     make_capture([directory / "slow.log"], directory / "shop.capture", counters=counters, forget_text=False)
-    return build, directory, left
+    return left
 
 
-def replayed(captured, pace):
-    """Replay it on a server that dialin-load alone drives; what it reported and the rows that it left."""
-    build, directory, _ = captured
+@pytest.fixture(scope="module", params=[build.id for build in INSTALLED])
+def build(request):
+    build = next(build for build in INSTALLED if build.id == request.param)
+    if build != find(MYSQL) and "DIALIN_TEST_ALL" not in os.environ:
+        pytest.skip("make test-all runs it")
+    return build
+
+
+@pytest.fixture(scope="module")
+def captured(build, tmp_path_factory):
+    """The data of a server with an event and a password, what a load did to them, and the capture of that."""
+    directory = tmp_path_factory.mktemp("captured")
+
+    def prepare(sandbox):
+        load("prepare", "oltp_read_write", sandbox, tables=1, table_size=20_000)
+        with sandbox.connect() as query:
+            query("CREATE TABLE sbtest.happened (at TIMESTAMP)")
+            query("CREATE EVENT sbtest.often ON SCHEDULE EVERY 1 SECOND DO INSERT INTO sbtest.happened VALUES (NOW())")
+
+    def run(sandbox):
+        return load("run", "oltp_read_write", sandbox, "--time=6", "--rate=30", "--connections=4", code=None, **SIZES)
+
+    return build, directory, record(build, directory, prepare, run, rows)
+
+
+def replayed(build, directory, pace, read=rows):
+    """Replay a capture on a server that dialin-load alone drives; what it reported and what it left."""
     tools = Tools.open(lambda text: None)
     sandbox = Sandbox.create(build, tools.home, tools.ledger, tools.clock)
     try:
@@ -76,23 +92,77 @@ def replayed(captured, pace):
         words = [BINARY, "run", f"capture:{directory / 'shop.capture'}", f"--socket={sandbox.socket}", "--user=root"]
         words += ["--database=information_schema", "--json", f"--pace={pace}"]
         done = subprocess.run(words, capture_output=True, text=True, timeout=LIMIT)
-        return finished(done.returncode, done.stdout, done.stderr), rows(sandbox)
+        return finished(done.returncode, done.stdout, done.stderr), read(sandbox)
     finally:
         sandbox.remove()
 
 
 @pytest.mark.parametrize("pace", ["1", "full"])
 def test_a_replay_does_the_same_work(captured, pace):
-    done, left = replayed(captured, pace)
+    build, directory, expected = captured
+    done, left = replayed(build, directory, pace)
     assert done.code == 0, done.said
     total, replay = done.total, done.total["replay"]
     assert total["transactions"] > 100
     assert (replay["new_errors"], replay["missing_errors"], replay["other_row_counts"]) == (0, 0, 0)
     assert total["errors"] == {}
     # Transactions that overlap may take the locks of a row in another order.
-    differing = sum(left.get(key) != row for key, row in captured[2].items())
+    differing = sum(left.get(key) != row for key, row in expected.items())
     assert differing == 0 if pace == "1" else differing <= total["transactions"] / 100
     assert replay["marks"][-1]["transactions"] == total["transactions"]
+
+
+ORDERS = """
+name = "orders"
+description = "Orders with two lines each"
+source = "this test"
+[[table]]
+name = "placed"
+create = "CREATE TABLE placed (id BIGINT AUTO_INCREMENT PRIMARY KEY, mark BIGINT NOT NULL, KEY (mark)) ENGINE=InnoDB"
+[[table]]
+name = "line"
+create = '''CREATE TABLE line (
+  id BIGINT AUTO_INCREMENT PRIMARY KEY, placed BIGINT NOT NULL, FOREIGN KEY (placed) REFERENCES placed (id)
+) ENGINE=InnoDB'''
+[[transaction]]
+name = "order"
+steps = [
+  { let = { mark = { integer = [1, 1000000000000] } } },
+  { sql = "BEGIN" },
+  { sql = "INSERT INTO placed (mark) VALUES (:mark)" },
+  { sql = "SELECT id FROM placed WHERE mark = :mark", keep = "id", empty = "fail" },
+  { sql = "INSERT INTO line (placed) VALUES (:id)" },
+  { sql = "INSERT INTO line (placed) VALUES (:id)" },
+  { sql = "COMMIT" },
+]
+"""
+
+
+def test_rows_have_the_ids_of_the_capture_however_many_are_inserted_at_once(build, tmp_path):
+    (tmp_path / "orders.toml").write_text(ORDERS)
+
+    def read(sandbox):
+        with sandbox.connect() as query:
+            rows = query("SELECT mark, placed.id FROM sbtest.placed JOIN sbtest.line ON placed = placed.id")
+            return dict(rows)
+
+    def prepare(sandbox):
+        load("prepare", tmp_path / "orders.toml", sandbox)
+        with sandbox.connect() as query:
+            query("INSERT INTO sbtest.placed (mark) VALUES (-1), (-2), (-3)")
+
+    captured = record(
+        build,
+        tmp_path,
+        prepare,
+        lambda sandbox: load("run", tmp_path / "orders.toml", sandbox, "--time=4", "--connections=8", code=None),
+        read,
+    )
+    done, left = replayed(build, tmp_path, "full", read)
+    assert done.code == 0, done.said
+    assert done.total["replay"]["new_errors"] == done.total["replay"]["other_row_counts"] == 0
+    assert len(captured) > 100
+    assert left == captured
 
 
 def test_the_capture_shows_what_was_prepared(captured):

@@ -4,13 +4,14 @@ use dialin_load::account::Account;
 use dialin_load::agent::{self, Conduct, Serve, Source};
 use dialin_load::engine::{self, Second};
 use dialin_load::errors::{Error, Result};
+use dialin_load::net::connect::Connector;
 use dialin_load::options::{
     self, AccountOptions, AgentOptions, Cli, Command, Environment, Parsed, PrepareOptions, RunOptions, SelfTestOptions,
     TableOptions,
 };
 use dialin_load::output::{Output, Report};
 use dialin_load::record::{ErrorLine, Line, ReplayFact, StartLine};
-use dialin_load::replay::{Facts, Request};
+use dialin_load::replay::{AutoIncrements, Facts, Request};
 use dialin_load::{capture, self_test, show, workloads};
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
@@ -116,7 +117,7 @@ fn run_command(parsed: Parsed, json: bool, stop: &Arc<AtomicBool>) -> Result<u8>
         Command::Workloads => output.text(&show::workloads(&workloads::names())),
         Command::Show(options) => {
             if let Some(request) = options::shown_capture(&options)? {
-                let fact = ReplayFact::of(&request, &Facts::of(&request)?);
+                let fact = ReplayFact::of(&request, &Facts::of(&request, AutoIncrements::default())?);
                 output.text(&serde_json::to_string(&fact).expect("a fact is plain data"));
                 return output.result().map(|()| 0);
             }
@@ -187,7 +188,7 @@ fn report_second(report: &mut Report<'_, io::Stdout>, second: &Second, stop: &At
 
 fn replay(options: &RunOptions, request: &Request, output: &mut Output<io::Stdout>, stop: &AtomicBool) -> Result<u8> {
     let account = account_of(&options.account)?;
-    let facts = Facts::of(request)?;
+    let facts = Facts::of(request, AutoIncrements::read(&Connector::new(&account))?)?;
     options::raise_limit(facts.connections)?;
     let run = options.replay_run(account, &facts);
     let start = StartLine::of_replay(&options.workload.workload, &run, ReplayFact::of(request, &facts));

@@ -77,7 +77,7 @@ struct Transaction {
 enum Sent {
     Step,
     Schema,
-    Clock,
+    Session,
 }
 
 /// The script of one connection of a replay.
@@ -285,11 +285,16 @@ impl<'s> Script<'s> for Replayer<'s> {
                 state.tally.waited_ns += now - since;
             }
         }
-        if let Some(clock) = step.clock.filter(|_| transaction.clocked < number) {
+        if (step.clock.is_some() || step.insert_id.is_some()) && transaction.clocked < number {
             self.text.clear();
-            let (seconds, micros) = (clock.max(0) / 1_000_000, clock.max(0) % 1_000_000);
-            self.text.extend_from_slice(format!("SET timestamp={seconds}.{micros:06}").as_bytes());
-            self.sent = Sent::Clock;
+            let (seconds, micros) = step.clock.map_or((0, 0), |clock| (clock.max(0) / 1_000_000, clock.max(0) % 1_000_000));
+            let text = match (step.clock, step.insert_id) {
+                (Some(_), Some(id)) => format!("SET timestamp={seconds}.{micros:06}, insert_id={id}"),
+                (Some(_), None) => format!("SET timestamp={seconds}.{micros:06}"),
+                (None, id) => format!("SET insert_id={}", id.unwrap_or_default()),
+            };
+            self.text.extend_from_slice(text.as_bytes());
+            self.sent = Sent::Session;
             return Action::Send(Kind::Other);
         }
         self.sent = Sent::Step;
@@ -331,9 +336,9 @@ impl<'s> Script<'s> for Replayer<'s> {
                         let schema = step.schema.clone();
                         self.enter(schema);
                     }
-                    Sent::Clock => {
+                    Sent::Session => {
                         transaction.clocked = transaction.at + 1;
-                        self.source.state().tally.counts.clocks += 1;
+                        self.source.state().tally.counts.clocks += u64::from(step.clock.is_some());
                     }
                     Sent::Step => {
                         let captured = step.duration.and_then(|micros| u64::try_from(micros).ok());
@@ -362,7 +367,7 @@ impl<'s> Script<'s> for Replayer<'s> {
                 self.enter(schema);
                 return Verdict::Continue(true);
             }
-            Sent::Clock => {
+            Sent::Session => {
                 transaction.clocked = transaction.at + 1;
                 return Verdict::Continue(true);
             }

@@ -8,7 +8,7 @@
 mod inserted;
 mod tables;
 
-pub use tables::TouchedTables;
+pub use tables::{TouchedTables, name_hash};
 
 use super::literals::Literals;
 use inserted::inserted_values;
@@ -126,6 +126,16 @@ impl TouchedTables {
             }
         }
         Some(accesses)
+    }
+}
+
+impl TouchedTables {
+    /// How many rows an INSERT inserts; None if that is unknown.
+    #[must_use]
+    pub fn inserted_rows(&self, sql: &[u8], literals: &Literals) -> Option<u64> {
+        let Self::Tables(tables) = self else { return None };
+        let names = tables.iter().find_map(|table| if let Rows::Inserted(names) = &table.rows { Some(names) } else { None })?;
+        inserted_values(sql, literals, names.len()).map(|rows| rows.len() as u64)
     }
 }
 

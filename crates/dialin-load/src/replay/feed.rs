@@ -1,5 +1,6 @@
 //! Reads the schedule of a capture in a separate thread, ahead of the connections that play it.
 
+use super::auto_increment::Sequences;
 use super::planner::Prepared;
 use super::seats::Seats;
 use super::{Facts, Piece, Request, Schedule, unreadable};
@@ -31,6 +32,7 @@ impl Feed {
         let mut schedule =
             Schedule::open(request, prepared, facts.begins.clone()).map_err(|error| unreadable(&request.directory, &error))?;
         schedule.planner.relax_order(facts.connections, Arc::clone(&facts.bound));
+        schedule.planner.sequences = Sequences::give(Arc::clone(&facts.ids));
         let (sender, batches) = sync_channel(WAITING);
         let (seats, directory) = (facts.seats.clone(), request.directory.clone());
         let read = move || {

@@ -1,11 +1,12 @@
 //! Replays captures: turns a capture into an ordered schedule, which connections play.
 //!
 //! A capture is read once before the replay, to count its sessions and transactions ([`Facts`]), and again while it
-//! is played. A capture whose log may lack BEGINs is read once more, before these. Apart from a few bytes per
-//! session, memory does not grow with the capture: the reading thread is ahead of the replay by a limited number of
-//! bytes.
+//! is played. A capture whose log may lack BEGINs is read once more, before these. Apart from a few bytes
+//! for each session and for each INSERT that took an `AUTO_INCREMENT` value, memory does not grow with the capture: the
+//! reading thread is ahead of the replay by a limited number of bytes.
 
 mod accesses;
+mod auto_increment;
 mod backups;
 mod conflicts;
 mod digest_properties;
@@ -18,6 +19,7 @@ mod seats;
 mod templates;
 mod timeline;
 
+pub use auto_increment::AutoIncrements;
 pub use backups::{Backup, Moment};
 pub use conflicts::Dependency;
 pub use feed::{Batch, Feed};
@@ -27,6 +29,7 @@ pub use templates::{Execution, Template, Templates};
 use crate::capture::STATEMENTS;
 use crate::capture::format::Reader;
 use crate::errors::{Error, Result};
+use auto_increment::{Ids, Sequences};
 use planner::{Begins, Planner, Prepared};
 use seats::{Seats, Spans};
 use std::collections::HashSet;
@@ -45,6 +48,9 @@ pub enum Pace {
     /// This many times as fast as it was captured.
     Times(f64),
 }
+
+/// A second, in microseconds.
+const SECOND: i64 = 1_000_000;
 
 /// What to replay, and how fast.
 #[derive(Clone, Debug, PartialEq)]
@@ -77,6 +83,8 @@ pub struct Facts {
     pub omissions: Omissions,
     /// Backups that were taken during the capture.
     pub backups: Vec<Backup>,
+    /// The `AUTO_INCREMENT` values of inserted rows.
+    ids: Arc<Ids>,
     /// The prepared statements.
     pub templates: Arc<Templates>,
     /// The numbers of the digests that begin a transaction if none is open; None if the log has every BEGIN.
@@ -87,16 +95,17 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// Read a capture.
+    /// Reads a capture, to be replayed on a server with these columns.
     ///
     /// # Errors
-    /// The capture cannot be read, or has no transaction that can be replayed.
-    pub fn of(request: &Request) -> Result<Self> {
+    /// Fails if the capture cannot be read, or has no transaction that can be replayed.
+    pub fn of(request: &Request, columns: AutoIncrements) -> Result<Self> {
         let unreadable = |error: io::Error| unreadable(&request.directory, &error);
         let mut spans = Spans::default();
         let begins = learn_missing_begins(request).map_err(unreadable)?;
         let mut schedule =
             Schedule::open(request, Prepared::Learned(Learner::default()), begins.clone()).map_err(unreadable)?;
+        schedule.planner.sequences = Sequences::learn(Arc::new(columns), request.from, schedule.uncertainty);
         let mut facts = Self { begin: i64::MAX, end: i64::MIN, begins, ..Self::default() };
         while let Some(pieces) = schedule.next_pieces().map_err(unreadable)? {
             for (_, piece) in &pieces {
@@ -115,7 +124,8 @@ impl Facts {
         facts.omissions = std::mem::take(&mut schedule.planner.omissions);
         facts.backups = std::mem::take(&mut schedule.planner.backups);
         facts.bound = Arc::new(std::mem::take(&mut schedule.planner.uses_session));
-        facts.templates = Arc::new(schedule.planner.templates());
+        let (templates, ids) = schedule.planner.learned();
+        (facts.templates, facts.ids) = (Arc::new(templates), Arc::new(ids));
         facts.seats = Seats::of(&spans);
         (facts.sessions, facts.connections) = (spans.sessions(), facts.seats.count);
         if facts.transactions == 0 {
@@ -148,19 +158,28 @@ struct Schedule {
     is_read: bool,
     /// Whether its log leaves out statements of less than a microsecond, and there is no other log with them.
     may_lack_begins: bool,
+    /// By how much the times of the capture may be wrong, in microseconds.
+    uncertainty: i64,
 }
 
 impl Schedule {
     fn open(request: &Request, prepared: Prepared, begins: Option<Arc<HashSet<usize>>>) -> io::Result<Self> {
         let file = File::open(request.directory.join(STATEMENTS))?;
         let (header, reader) = Reader::open(BufReader::new(zstd::Decoder::new(file)?))?;
-        let timeline = Timeline::new(reader, header["clock"] == "second");
+        let is_coarse = header["clock"] == "second";
+        let timeline = Timeline::new(reader, is_coarse);
         let server = header["server"].as_str().unwrap_or_default();
         let may_lack_begins = header["source"] == "slow"
             && !server.contains("MariaDB")
             && ["5.1.", "5.5.", "5.6."].iter().any(|version| server.starts_with(version));
         let begins = begins.map_or(Begins::Logged, Begins::Inferred);
-        Ok(Self { timeline, planner: Planner::new(request.from, prepared, begins), is_read: false, may_lack_begins })
+        Ok(Self {
+            timeline,
+            planner: Planner::new(request.from, prepared, begins),
+            is_read: false,
+            may_lack_begins,
+            uncertainty: if is_coarse { SECOND } else { 0 },
+        })
     }
 
     /// The next pieces, in order; None at the end.

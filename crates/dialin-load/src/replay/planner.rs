@@ -12,7 +12,8 @@ mod pieces;
 
 pub use pieces::{Begins, Omissions, Out, Piece, Prepared, Step};
 
-use super::accesses::TouchedTables;
+use super::accesses::{Access, TouchedTables};
+use super::auto_increment::{Ids, Sequences};
 use super::backups::{Backup, Moment};
 use super::conflicts::Conflicts;
 use super::digest_properties::DigestProperties;
@@ -58,6 +59,8 @@ pub struct Planner {
     bound: Option<Arc<HashSet<u64>>>,
     literals: Literals,
     conflicts: Conflicts,
+    /// The `AUTO_INCREMENT` values of inserted rows.
+    pub sequences: Sequences,
     digester: Digester,
     classes: HashMap<Vec<u8>, DigestProperties>,
     sessions: HashMap<u64, Session>,
@@ -102,13 +105,14 @@ impl Planner {
         }
     }
 
-    /// The templates of prepared statements that were learned.
+    /// What was learned: the templates of prepared statements, and the `AUTO_INCREMENT` values of inserted rows.
     #[must_use]
-    pub fn templates(self) -> Templates {
-        match self.prepared {
+    pub fn learned(self) -> (Templates, Ids) {
+        let templates = match self.prepared {
             Prepared::Learned(learner) => learner.finish(),
             Prepared::Executed(..) => Templates::default(),
-        }
+        };
+        (templates, self.sequences.finish())
     }
 
     /// Process the next event, and append pieces to `out`. Events come in the order in which they ended.
@@ -227,7 +231,7 @@ impl Planner {
         let examined = statement.examined;
         let was_victim = statement.error == Some(DEADLOCK);
         let (is_end_known, turns_on) = (statement.duration.is_some(), turns_autocommit_on(&statement.sql));
-        let Inspection { execution, is_found } = self.inspect(&statement, &digest);
+        let Inspection { execution, insert_id, accesses } = self.inspect(session.number, &statement, &digest, start);
         let mut step = Box::new(Step {
             execution,
             digest: digest.number,
@@ -239,6 +243,7 @@ impl Planner {
             rows: statement.rows.filter(|_| digest.kind == Kind::Read),
             kind: digest.kind,
             clock: digest.asks_for_time.then_some(statement.clock),
+            insert_id,
             is_added: false,
             sql: statement.sql,
         });
@@ -263,8 +268,6 @@ impl Planner {
             && matches!(effect, Effect::Belongs | Effect::CommitsItself)
             && !self.is_learning()
         {
-            let touches = digest.number.and_then(|number| self.touches.get(number)).unwrap_or(&TouchedTables::Unknown);
-            let accesses = touches.accesses(&step.sql, is_found.then_some(&self.literals));
             if let Some(accesses) = &accesses {
                 step.dependencies = self.conflicts.dependencies(accesses, transaction, open.after);
                 if step.error.is_none_or(|error| error == 0) {
@@ -431,8 +434,10 @@ impl Planner {
         }
     }
 
-    /// Determine how a statement is executed, and find its values.
-    fn inspect(&mut self, statement: &Statement, digest: &DigestProperties) -> Inspection {
+    /// Determine what the text of a statement that was sent at a time shows.
+    fn inspect(&mut self, session: u64, statement: &Statement, digest: &DigestProperties, start: i64) -> Inspection {
+        let touches = digest.number.and_then(|number| self.touches.get(number)).unwrap_or(&TouchedTables::Unknown);
+        let insert_id = self.sequences.take(session, touches, statement, start, &mut self.literals);
         let templates = match &mut self.prepared {
             Prepared::Learned(learner) => {
                 if statement.is_prepared {
@@ -442,12 +447,11 @@ impl Planner {
             }
             Prepared::Executed(templates) => templates,
         };
-        if !statement.is_prepared && digest.kind == Kind::Other {
-            return Inspection::default();
-        }
-        let Some(shape) = self.literals.shape(&statement.sql) else { return Inspection::default() };
-        let execution = statement.is_prepared.then(|| templates.execution(shape, &self.literals)).flatten();
-        Inspection { execution, is_found: true }
+        let has_values = statement.is_prepared || digest.kind != Kind::Other;
+        let shape = if has_values { self.literals.shape(&statement.sql) } else { None };
+        let execution = shape.filter(|_| statement.is_prepared).and_then(|shape| templates.execution(shape, &self.literals));
+        let accesses = touches.accesses(&statement.sql, shape.map(|_| &self.literals));
+        Inspection { execution, insert_id, accesses }
     }
 
     fn properties_of(&mut self, sql: &[u8]) -> DigestProperties {
@@ -464,6 +468,7 @@ impl Planner {
                 if self.classes.len() < MOST_DIGESTS {
                     properties.number = Some(self.classes.len());
                     self.touches.push(TouchedTables::of(digest));
+                    self.sequences.add(digest);
                     self.classes.insert(digest.to_vec(), properties);
                 }
                 properties
@@ -479,8 +484,10 @@ impl Planner {
 struct Inspection {
     /// How it is executed as a prepared statement; None if it is sent as text.
     execution: Option<Execution>,
-    /// Whether its values were found.
-    is_found: bool,
+    /// The `AUTO_INCREMENT` value that its first row gets; None if the server chooses it.
+    insert_id: Option<u64>,
+    /// What it accesses; None if it may access anything.
+    accesses: Option<Vec<Access>>,
 }
 
 #[cfg(test)]

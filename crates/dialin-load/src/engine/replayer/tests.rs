@@ -6,7 +6,7 @@ use crate::capture::format::{Line, Record};
 use crate::engine::{Second, replay};
 use crate::mock_server::{Answer, Command, MockServer, Rows};
 use crate::replay::tests::capture;
-use crate::replay::{Facts, Pace, Request};
+use crate::replay::{AutoIncrements, Facts, Pace, Request};
 use crate::run::{Gather, Phase, Purpose, Run};
 use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
@@ -37,6 +37,17 @@ fn replayed(
     name: &str,
     pace: Pace,
     said: &[Said],
+    answer: impl FnMut(&str) -> Answer + Send + 'static,
+) -> (Vec<String>, Tally) {
+    replayed_with(name, pace, said, AutoIncrements::default(), answer)
+}
+
+/// The same on a server with these `AUTO_INCREMENT` columns.
+fn replayed_with(
+    name: &str,
+    pace: Pace,
+    said: &[Said],
+    columns: AutoIncrements,
     mut answer: impl FnMut(&str) -> Answer + Send + 'static,
 ) -> (Vec<String>, Tally) {
     let directory = std::env::temp_dir().join(format!("dialin-load-replay-{name}-{}", std::process::id()));
@@ -56,7 +67,7 @@ fn replayed(
     });
     let server = server.unwrap();
     let request = Request { directory: directory.clone(), pace, from: None };
-    let facts = Facts::of(&request).unwrap();
+    let facts = Facts::of(&request, columns).unwrap();
     let phase = Phase {
         purpose: Purpose::Measure,
         step: 1,
@@ -175,6 +186,34 @@ fn after_a_new_deadlock_the_whole_transaction_is_retried_and_others_wait_for_it(
     assert_eq!(texts, ["BEGIN", "update t set a = 1", "BEGIN", "update t set a = 1", "COMMIT", "select 7"]);
     let replay = tally.replay.unwrap();
     assert_eq!((tally.retries, replay.counts.new_errors, tally.transactions[0]), (1, 0, 2));
+}
+
+#[test]
+fn rows_get_the_ids_that_they_had_also_if_the_transaction_is_retried_or_another_one_overtakes_it() {
+    let said = [
+        Said(1, 0, 1, "BEGIN", 0, 0),
+        Said(2, 1, 9, "insert into t (at) values (now())", 0, 0),
+        Said(1, 2, 1, "insert into t (a) values (1), (2)", 0, 0),
+        Said(1, 4, 1, "insert into t (a) values (3)", 0, 0),
+        Said(1, 6, 1, "delete from t where id = 12", 0, 1),
+        Said(1, 8, 1, "COMMIT", 0, 0),
+    ];
+    let columns = AutoIncrements::of(&[["s", "t", "id", "10"].map(String::from).to_vec()], &[], 1);
+    let mut deadlocks = 1;
+    let (asked, _) = replayed_with("ids", Pace::Full, &said, columns, move |sql| match sql {
+        "insert into t (a) values (3)" if deadlocks > 0 => {
+            deadlocks -= 1;
+            Answer::Error(1213, "Deadlock found".into())
+        }
+        _ => Answer::Ok,
+    });
+    let texts: Vec<&str> =
+        asked.iter().map(String::as_str).filter(|sql| !sql.starts_with("USE") && !sql.contains("now()")).collect();
+    let (other, texts): (Vec<&str>, Vec<&str>) = texts.into_iter().partition(|sql| sql.contains("timestamp"));
+    assert_eq!(other, ["SET timestamp=0.001000, insert_id=10"]);
+    let [first, second] = ["insert into t (a) values (1), (2)", "insert into t (a) values (3)"];
+    let once = ["BEGIN", "SET insert_id=11", first, "SET insert_id=13", second];
+    assert_eq!(texts, [&once[..], &once[..], &["delete from t where id = 12", "COMMIT"]].concat());
 }
 
 #[test]

@@ -52,6 +52,21 @@ pub(super) enum Position {
 }
 
 impl TouchedTables {
+    /// Hashes of all words of a digest.
+    pub fn words(digest: &[u8]) -> impl Iterator<Item = u64> {
+        Tokens(digest).filter(|token| is_name(token)).map(name_hash)
+    }
+
+    /// The table into which statements insert rows, and the columns that they name.
+    #[must_use]
+    pub fn inserts(&self) -> Option<(u64, &[u64])> {
+        let Self::Tables(tables) = self else { return None };
+        tables.iter().find_map(|table| match &table.does {
+            Does::Insert(names) => Some((table.name, &names[..])),
+            _ => None,
+        })
+    }
+
     /// The tables that statements of this digest touch.
     #[must_use]
     pub fn of(digest: &[u8]) -> Self {
@@ -69,7 +84,7 @@ impl TouchedTables {
                 let Some(at) = named(&tokens) else { return Self::Unknown };
                 let (names, is_understood) = inserted(&tokens, at + 1);
                 let rows = if is_understood && has(b"insert") { Rows::Inserted(Arc::clone(&names)) } else { Rows::All };
-                tables.push(Table { name: hash_last(tokens[at]), does: Does::Insert(names), rows });
+                tables.push(Table { name: name_hash(tokens[at]), does: Does::Insert(names), rows });
                 selected(&tokens, at + 1, &Does::Use, &mut tables);
             }
             Some(&b"update") => {
@@ -79,13 +94,13 @@ impl TouchedTables {
                 let from = at + 2 + depths(&tokens[at + 2..]).position(is_where).unwrap_or(tokens.len() - at - 2);
                 let changed = assigned(&tokens[at + 2..from]);
                 let rows = rows_of(&tokens, from, &changed, None);
-                tables.push(Table { name: hash_last(tokens[at]), does: Does::Update(changed), rows });
+                tables.push(Table { name: name_hash(tokens[at]), does: Does::Update(changed), rows });
                 selected(&tokens, at + 1, &Does::Use, &mut tables);
             }
             Some(&b"delete") => {
                 let Some(at) = named(&tokens).filter(|at| begins_conditions(&tokens[at + 1..])) else { return Self::Unknown };
                 tables.push(Table {
-                    name: hash_last(tokens[at]),
+                    name: name_hash(tokens[at]),
                     does: Does::Delete,
                     rows: rows_of(&tokens, at + 1, &[], None),
                 });
@@ -130,7 +145,7 @@ fn selected(tokens: &[&[u8]], from: usize, does: &Does, to: &mut Vec<Table>) {
             if is_name(name) {
                 let of = (depth > 0).then_some(*name);
                 let rows = if is_alone { rows_of(tokens, at + 2, &[], of) } else { Rows::All };
-                to.push(Table { name: hash_last(name), does: does.clone(), rows });
+                to.push(Table { name: name_hash(name), does: does.clone(), rows });
             }
             // `a, b c, d`: another table follows a comma, which may come after an alias.
             rest = match behind {
@@ -143,14 +158,14 @@ fn selected(tokens: &[&[u8]], from: usize, does: &Does, to: &mut Vec<Table>) {
 
 /// The hashes of all words, since any of them may be a column.
 fn hashes(tokens: &[&[u8]]) -> Arc<[u64]> {
-    tokens.iter().filter(|token| is_name(token)).map(|token| hash_last(token)).collect()
+    tokens.iter().filter(|token| is_name(token)).map(|token| name_hash(token)).collect()
 }
 
 /// The columns to which a SET clause assigns values; all of its words, if it is not understood.
 fn assigned(tokens: &[&[u8]]) -> Arc<[u64]> {
     let ends = depths(tokens).enumerate().filter(|(_, (depth, token))| *depth == 0 && *token == b",").map(|(at, _)| at + 1);
     let targets = std::iter::once(0).chain(ends).map(|at| match tokens.get(at..) {
-        Some([name, b"=", ..]) if is_name(name) => Some(hash_last(name)),
+        Some([name, b"=", ..]) if is_name(name) => Some(name_hash(name)),
         _ => None,
     });
     targets.collect::<Option<_>>().unwrap_or_else(|| hashes(tokens))
@@ -206,7 +221,7 @@ fn rows_of(tokens: &[&[u8]], at: usize, changed: &[u64], of: Option<&[u8]>) -> R
         };
         let is_whole = tokens.get(next).is_none_or(|token| *token == b"and" || ends_conditions(token));
         if let Some((first, last)) = range.filter(|_| is_whole && is_name(tokens[at]) && is_of(tokens[at], of)) {
-            let column = hash_last(tokens[at]);
+            let column = name_hash(tokens[at]);
             if let Some((first, last)) = position(tokens, first, false).zip(position(tokens, last, true))
                 && !changed.contains(&column)
             {
@@ -278,7 +293,7 @@ fn is_of_name(byte: u8) -> bool {
 }
 
 /// The hash of the part of a name after its last dot.
-fn hash_last(name: &[u8]) -> u64 {
+pub fn name_hash(name: &[u8]) -> u64 {
     let mut hasher = DefaultHasher::new();
     hasher.write(name.rsplit(|byte| *byte == b'.').next().unwrap_or_default());
     hasher.finish()

@@ -27,6 +27,8 @@ pub struct Step {
     pub kind: Kind,
     /// The captured current time, in microseconds since 1970; None if the statement does not use it.
     pub clock: Option<i64>,
+    /// The `AUTO_INCREMENT` value that its first row gets; None if the server chooses it, or if it inserts no row.
+    pub insert_id: Option<u64>,
     /// How it is executed as a prepared statement; None if it is sent as text.
     pub execution: Option<Execution>,
     /// The number of its digest; None if there are too many digests.
@@ -196,6 +198,7 @@ pub(super) fn added(sql: &[u8], start: i64) -> Piece {
         rows: None,
         kind: Kind::Other,
         clock: None,
+        insert_id: None,
         execution: None,
         digest: None,
         duration: None,

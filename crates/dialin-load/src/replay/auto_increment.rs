@@ -1,0 +1,396 @@
+//! The `AUTO_INCREMENT` values of inserted rows.
+//!
+//! An application inserts a row and uses its id in the next statements. Logs do not have the id, and the server gives it
+//! in the order of the inserts, which differs in a replay if transactions overlap, or one is replayed again. So the ids
+//! are counted: the first pass over a capture counts the rows that each INSERT into a table adds, in the order in which
+//! the INSERTs were sent. Of two INSERTs that ran at the same time, the second one may have got its id first; the next
+//! statements of their sessions show that if each has the id of the other. Before each INSERT the replay sets `insert_id`
+//! to its id. As in a replay without that, the ids are the captured ones if the data are those from the beginning of the
+//! capture.
+//!
+//! Only ids that are used are set: a statement of the capture, or a foreign key, names the column. A table is left to the
+//! server if the ids of one of its INSERTs cannot be counted, such as those of INSERT ... SELECT.
+
+use super::accesses::{TouchedTables, name_hash};
+use super::literals::Literals;
+use super::timeline::Statement;
+use crate::errors::Result;
+use crate::net::client::Client;
+use crate::net::connect::Connector;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+const COLUMNS: &[u8] = b"SELECT TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME, AUTO_INCREMENT FROM information_schema.COLUMNS \
+    JOIN information_schema.TABLES USING (TABLE_SCHEMA, TABLE_NAME) WHERE EXTRA LIKE '%auto_increment%' \
+    AND TABLE_SCHEMA NOT IN ('mysql', 'sys', 'performance_schema', 'information_schema')";
+const REFERENCED: &[u8] = b"SELECT DISTINCT REFERENCED_TABLE_NAME, REFERENCED_COLUMN_NAME \
+    FROM information_schema.KEY_COLUMN_USAGE WHERE REFERENCED_TABLE_NAME IS NOT NULL";
+const STEP: &[u8] = b"SELECT @@global.auto_increment_increment";
+/// Without this, MySQL 8.0 and newer return values of up to a day ago. Other servers do not have the variable.
+const FRESH: &[u8] = b"SET SESSION information_schema_stats_expiry = 0";
+
+/// Errors of an INSERT that has taken its ids: duplicate key (1062, 1586), lock wait timeout (1205), deadlock (1213), foreign key (1452).
+const TAKING_ERRORS: [u64; 5] = [1062, 1205, 1213, 1452, 1586];
+/// An id is looked for in this many next statements of the session, among the numbers that differ by at most so many ids.
+const MOST_STATEMENTS: usize = 20;
+const NEAR: u64 = 1_000;
+
+/// The `AUTO_INCREMENT` column of a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Column {
+    name: u64,
+    next: u64,
+    is_referenced: bool,
+}
+
+/// The `AUTO_INCREMENT` columns of a server, by table. Tables of the same name in several schemas are left out.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AutoIncrements {
+    columns: HashMap<u64, Column>,
+    step: u64,
+}
+
+impl AutoIncrements {
+    /// Asks a server. The account sees the tables for which it has privileges.
+    ///
+    /// # Errors
+    /// Fails if the server cannot be reached, or refuses the account.
+    pub fn read(connector: &Connector<'_>) -> Result<Self> {
+        let mut client = Client::connect(connector)?;
+        let mut ask = |sql: &[u8]| -> Vec<Vec<String>> {
+            let rows = client.rows(sql).unwrap_or_default();
+            rows.into_iter().map(|row| row.into_iter().map(Option::unwrap_or_default).collect()).collect()
+        };
+        ask(FRESH);
+        for row in ask(COLUMNS) {
+            // MySQL 8.0 and newer show the last value instead of the next one until a table has been opened.
+            if let [schema, table, ..] = &row[..] {
+                let [schema, table] = [schema, table].map(|name| name.replace('`', "``"));
+                ask(format!("SELECT 1 FROM `{schema}`.`{table}` LIMIT 0").as_bytes());
+            }
+        }
+        let (columns, referenced) = (ask(COLUMNS), ask(REFERENCED));
+        let step = ask(STEP).first().and_then(|row| row.first()?.parse().ok()).unwrap_or(1);
+        Ok(Self::of(&columns, &referenced, step))
+    }
+
+    /// Makes them of rows: schema, table, column and next value; table and column that foreign keys refer to.
+    #[must_use]
+    pub fn of(columns: &[Vec<String>], referenced: &[Vec<String>], step: u64) -> Self {
+        let mut all = HashMap::new();
+        let mut seen = HashSet::new();
+        let hash = |name: &str| name_hash(name.to_lowercase().as_bytes());
+        for row in columns {
+            let [_, table, column, next] = &row[..] else { continue };
+            let is_referenced = referenced.iter().any(|row| matches!(&row[..], [of, name] if of == table && name == column));
+            let column = Column { name: hash(column), next: next.parse().unwrap_or(1), is_referenced };
+            if seen.insert(hash(table)) {
+                all.insert(hash(table), column);
+            } else {
+                all.remove(&hash(table));
+            }
+        }
+        Self { columns: all, step }
+    }
+}
+
+/// An INSERT that took ids.
+#[derive(Clone, Copy, Debug)]
+struct Insert {
+    start: i64,
+    end: i64,
+    /// How many ids it took.
+    rows: u64,
+    /// An id close to its own that the next statements of its session contain.
+    mentioned: Option<u64>,
+}
+
+/// The INSERTs of one table, in the order of the log.
+#[derive(Debug, Default)]
+struct Taken {
+    inserts: Vec<Insert>,
+    is_uncountable: bool,
+    /// How many ids were taken since the moment of the backup.
+    counted: u64,
+}
+
+/// An INSERT whose id may follow in its session.
+#[derive(Clone, Copy, Debug)]
+struct Awaited {
+    table: u64,
+    insert: usize,
+    /// The id that it would have if ids had been taken in the order of the log.
+    near: u64,
+    statements_left: usize,
+}
+
+/// Counts the ids that INSERTs took.
+#[derive(Debug, Default)]
+pub struct Learner {
+    columns: Arc<AutoIncrements>,
+    from: Option<i64>,
+    /// How much earlier or later INSERTs may have been executed than the log says, in microseconds.
+    uncertainty: i64,
+    tables: HashMap<u64, Taken>,
+    /// By session.
+    awaited: HashMap<u64, Vec<Awaited>>,
+    /// Hashes of all words of the digests, since any of them may name a column.
+    words: HashSet<u64>,
+}
+
+/// By table: the first id of each INSERT that took ids, in the order of the log.
+pub type Ids = HashMap<u64, Vec<u64>>;
+
+/// What is done about ids.
+#[derive(Debug, Default)]
+pub enum Sequences {
+    /// Nothing: the schedule is made to learn something else.
+    #[default]
+    Ignored,
+    /// They are counted; nothing is played.
+    Learned(Learner),
+    /// INSERTs get them. With how many INSERTs of each table have got theirs.
+    Given(Arc<Ids>, HashMap<u64, usize>),
+}
+
+impl Sequences {
+    /// Ids are counted, for a server with these columns. Those that were taken until the time `from` are in its data. INSERTs may have been
+    /// executed by `uncertainty` earlier or later than the log says, in microseconds.
+    #[must_use]
+    pub fn learn(columns: Arc<AutoIncrements>, from: Option<i64>, uncertainty: i64) -> Self {
+        Self::Learned(Learner { columns, from, uncertainty, ..Learner::default() })
+    }
+
+    /// INSERTs get these ids.
+    #[must_use]
+    pub fn give(ids: Arc<Ids>) -> Self {
+        Self::Given(ids, HashMap::new())
+    }
+
+    /// Adds a digest.
+    pub fn add(&mut self, digest: &[u8]) {
+        if let Self::Learned(learner) = self {
+            learner.words.extend(TouchedTables::words(digest));
+        }
+    }
+
+    /// Adds a statement of a session, which was sent at a time; returns the id of its first row if it is given. `literals` finds its values.
+    pub fn take(
+        &mut self,
+        session: u64,
+        touches: &TouchedTables,
+        statement: &Statement,
+        start: i64,
+        literals: &mut Literals,
+    ) -> Option<u64> {
+        if let Self::Learned(learner) = self {
+            learner.look_for_ids(session, &statement.sql, literals);
+        }
+        let (table, names) = touches.inserts()?;
+        if statement.error.is_some_and(|error| error != 0 && !TAKING_ERRORS.contains(&error)) {
+            return None;
+        }
+        match self {
+            Self::Ignored => {}
+            Self::Learned(learner) => {
+                let column = *learner.columns.columns.get(&table)?;
+                let rows = literals.shape(&statement.sql).and_then(|_| touches.inserted_rows(&statement.sql, literals));
+                let end = start + statement.duration.unwrap_or_default();
+                let end = end + learner.uncertainty;
+                let insert = rows.map(|rows| Insert { start, end, rows, mentioned: None });
+                learner.add(session, table, column, insert.filter(|_| !names.contains(&column.name)));
+            }
+            Self::Given(ids, taken) => {
+                let ids = ids.get(&table)?;
+                let number = taken.entry(table).or_default();
+                *number += 1;
+                return ids.get(*number - 1).copied();
+            }
+        }
+        None
+    }
+
+    /// The ids that were counted.
+    #[must_use]
+    pub fn finish(self) -> Ids {
+        let Self::Learned(Learner { columns, from, tables, words, .. }) = self else { return Ids::new() };
+        let ids = |(table, taken): (u64, Taken)| {
+            let column = columns.columns.get(&table)?;
+            let is_used = column.is_referenced || words.contains(&column.name);
+            (is_used && !taken.is_uncountable).then(|| (table, taken.ids(column.next, columns.step, from)))
+        };
+        tables.into_iter().filter_map(ids).collect()
+    }
+}
+
+impl Learner {
+    /// Looks for ids of rows that a session has inserted in its next statement.
+    fn look_for_ids(&mut self, session: u64, sql: &[u8], literals: &mut Literals) {
+        let Some(awaited) = self.awaited.get_mut(&session).filter(|awaited| !awaited.is_empty()) else { return };
+        let found = literals.shape(sql).map_or(&[][..], |_| &literals.found);
+        let numbers = || found.iter().filter_map(|one| std::str::from_utf8(one.of(sql)).ok()?.parse::<u64>().ok());
+        let reach = NEAR * self.columns.step;
+        awaited.retain_mut(|one| {
+            let mentioned = numbers().find(|number| number.abs_diff(one.near) <= reach);
+            if mentioned.is_some() {
+                let insert = self.tables.get_mut(&one.table).and_then(|taken| taken.inserts.get_mut(one.insert));
+                insert.into_iter().for_each(|insert| insert.mentioned = mentioned);
+                return false;
+            }
+            one.statements_left -= 1;
+            one.statements_left > 0
+        });
+    }
+
+    /// Adds an INSERT into a table with this column; None if its ids cannot be counted.
+    fn add(&mut self, session: u64, table: u64, column: Column, insert: Option<Insert>) {
+        let taken = self.tables.entry(table).or_default();
+        let Some(insert) = insert else {
+            *taken = Taken { is_uncountable: true, ..Taken::default() };
+            return;
+        };
+        if taken.is_uncountable {
+            return;
+        }
+        if self.from.is_none_or(|from| insert.start > from) {
+            let near = column.next + self.columns.step * taken.counted;
+            let awaited = Awaited { table, insert: taken.inserts.len(), near, statements_left: MOST_STATEMENTS };
+            self.awaited.entry(session).or_default().push(awaited);
+            taken.counted += insert.rows;
+        }
+        taken.inserts.push(insert);
+    }
+}
+
+impl Taken {
+    fn ids(&self, next: u64, step: u64, from: Option<i64>) -> Vec<u64> {
+        let mut order: Vec<usize> = (0..self.inserts.len()).collect();
+        order.sort_by_key(|insert| self.inserts[*insert].start);
+        let before = self.inserts.iter().filter(|insert| from.is_some_and(|from| insert.start <= from));
+        let mut id = next.saturating_sub(step * before.map(|insert| insert.rows).sum::<u64>());
+        let (mut ids, mut by_id) = (vec![0; order.len()], HashMap::new());
+        for insert in order {
+            ids[insert] = id;
+            by_id.insert(id, insert);
+            id += step * self.inserts[insert].rows;
+        }
+        for one in 0..ids.len() {
+            // The one that has the id that this one should have should have another one, too.
+            if let Some(mentioned) = self.inserts[one].mentioned.filter(|mentioned| *mentioned != ids[one])
+                && let Some(other) = by_id.get(&mentioned).copied()
+                && self.inserts[other].mentioned.is_some_and(|mentioned| mentioned != ids[other])
+                && self.inserts[one].may_precede_or_follow(&self.inserts[other])
+            {
+                by_id.extend([(mentioned, one), (ids[one], other)]);
+                ids.swap(one, other);
+            }
+        }
+        ids
+    }
+}
+
+impl Insert {
+    /// Whether either of two INSERTs may have taken its ids first: they ran at the same time, and took as many.
+    fn may_precede_or_follow(&self, other: &Self) -> bool {
+        self.start <= other.end && other.start <= self.end && self.rows == other.rows
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::capture::digest::Digester;
+
+    fn columns() -> Arc<AutoIncrements> {
+        let rows = |rows: &[&[&str]]| -> Vec<Vec<String>> {
+            rows.iter().map(|row| row.iter().map(ToString::to_string).collect()).collect()
+        };
+        let all = rows(&[
+            &["s", "Line", "ID", "100"],
+            &["s", "log", "no", "5"],
+            &["s", "parent", "key", ""],
+            &["s", "x", "id", "1"],
+            &["t", "x", "id", "1"],
+        ]);
+        Arc::new(AutoIncrements::of(&all, &rows(&[&["parent", "key"]]), 2))
+    }
+
+    /// The ids of statements: their session, when they were sent, their text and their error. Each took 10.
+    fn ids(from: Option<i64>, statements: &[(u64, i64, &str, u64)]) -> Vec<Option<u64>> {
+        let pass = |sequences: &mut Sequences| -> Vec<Option<u64>> {
+            let take = |(session, start, sql, error): &(u64, i64, &str, u64)| {
+                let (mut digester, mut literals) = (Digester::default(), Literals::default());
+                let (digest, _) = digester.digest(sql.as_bytes());
+                sequences.add(digest);
+                let statement = Statement {
+                    sql: sql.as_bytes().into(),
+                    schema: None,
+                    is_prepared: false,
+                    duration: Some(10),
+                    error: Some(*error),
+                    rows: None,
+                    examined: None,
+                    clock: 0,
+                };
+                sequences.take(*session, &TouchedTables::of(digest), &statement, *start, &mut literals)
+            };
+            statements.iter().map(take).collect()
+        };
+        let mut sequences = Sequences::learn(columns(), from, 0);
+        assert!(pass(&mut sequences).iter().all(Option::is_none));
+        pass(&mut Sequences::give(Arc::new(sequences.finish())))
+    }
+
+    #[test]
+    fn inserts_get_ids_in_the_order_in_which_they_were_sent() {
+        let statements = [
+            (1, 10, "insert into line (a) values (1)", 0),
+            (1, 30, "insert into shop.`line` (a) values (2), (now())", 0),
+            (2, 20, "insert into line (a) values (3)", 0),
+            (2, 35, "insert into line (a) values (4)", 1048),
+            (2, 40, "insert into line (a) values (5)", 1213),
+            (2, 50, "insert into line (a) values (6)", 0),
+            (2, 60, "select a from line where id = 7", 0),
+        ];
+        let expected = [Some(100), Some(104), Some(102), None, Some(108), Some(110), None];
+        assert_eq!(ids(None, &statements), expected);
+        assert_eq!(ids(Some(20), &statements), expected.map(|id| id.map(|id| id - 4)));
+    }
+
+    #[test]
+    fn the_next_statements_of_overlapping_inserts_show_which_one_had_which_id() {
+        let insert = "insert into line (a) values (1)";
+        let with = |second: i64, of_second: &'static str| {
+            let statements = [
+                (1, 10, insert, 0),
+                (2, second, insert, 0),
+                (1, 31, "update line set a = 2 where id = 102", 0),
+                (2, 32, of_second, 0),
+            ];
+            ids(None, &statements)[..2].to_vec()
+        };
+        let (as_sent, exchanged) = (vec![Some(100), Some(102)], vec![Some(102), Some(100)]);
+        assert_eq!(with(15, "insert into other (line, a) values (100, 7)"), exchanged);
+        assert_eq!(with(15, "insert into other (line, a) values (102, 7)"), as_sent, "both have the same");
+        assert_eq!(with(15, "insert into other (line, a) values (7, 7)"), as_sent, "only one has another");
+        assert_eq!(with(21, "insert into other (line, a) values (100, 7)"), as_sent, "they did not overlap");
+    }
+
+    #[test]
+    fn only_ids_that_are_used_and_can_be_counted_are_given() {
+        let insert = (1, 1, "insert into line (a) values (1)", 0);
+        assert_eq!(ids(None, &[insert]), [None], "nothing names the column");
+        assert_eq!(ids(None, &[(1, 1, "insert into parent (a) values (1)", 0)]), [Some(1)], "a foreign key does");
+        let named = (1, 2, "select id from other", 0);
+        assert_eq!(ids(None, &[insert, named]), [Some(100), None]);
+        for other in [
+            "insert into line (id, a) values (7, 1)",
+            "insert into line (a) select 1",
+            "replace into line (a) values (1)",
+            "insert into line values (1, 2)",
+        ] {
+            assert_eq!(ids(None, &[insert, named, (1, 3, other, 0)]), [None; 3], "{other}");
+        }
+        assert_eq!(ids(None, &[(1, 1, "insert into x (a) values (1)", 0), named]), [None; 2], "it is in two schemas");
+    }
+}
