@@ -5,6 +5,7 @@
 mod digests;
 mod queues;
 mod source;
+mod standstill;
 
 use super::clock::SECOND;
 use super::error_policy::{Verdict, ends_connection, refused};
@@ -30,13 +31,7 @@ const AGAIN: [u16; 3] = [1020, 1205, 1213];
 const MOST_RETRIES: u32 = 10;
 /// Errors that say that the account lacks a privilege that the captured sessions had.
 const DENIED: [u16; 5] = [1044, 1045, 1142, 1143, 1370];
-/// A statement waits for another transaction whose statement locked the same row before it in the capture. If locks differ from those in
-/// the capture, that transaction may itself wait for a lock of this one. The wait therefore ends once no transaction has ended for this
-/// long, in nanoseconds; while transactions end, the replay is not stuck.
-const LONGEST_STANDSTILL: u64 = SECOND / 4;
-/// The same while that transaction has not begun: perhaps no connection is left that could execute it.
-const LONGEST_STANDSTILL_BEFORE_BEGIN: u64 = SECOND / 20;
-/// The longest such wait in any case, in nanoseconds.
+/// The longest time for which a statement waits for another transaction whose statement locked the same row before it, in nanoseconds.
 const LONGEST_HOLD: u64 = 10 * SECOND;
 /// A transaction counts as late if it begins more than this after it was due, in nanoseconds.
 const LATE: u64 = SECOND / 200;
@@ -272,13 +267,13 @@ impl<'s> Script<'s> for Replayer<'s> {
             let mut state = self.source.state();
             if !state.is_ready(self.seat, &step.dependencies) {
                 let since = *transaction.held.get_or_insert(now);
-                let have_begun = state.have_begun(&step.dependencies);
-                let longest = if have_begun { LONGEST_STANDSTILL } else { LONGEST_STANDSTILL_BEFORE_BEGIN };
-                let until = (since.max(state.last_end) + longest).min(since + LONGEST_HOLD);
+                let limit = state.standstill.limit(state.have_begun(&step.dependencies));
+                let until = (since.max(state.standstill.last_end) + limit).min(since + LONGEST_HOLD);
                 if until > now {
                     return Action::HoldUntil(until);
                 }
                 transaction.is_released = true;
+                state.standstill.end_wait();
             }
             if let Some(since) = transaction.held.take() {
                 state.tally.counts.waited += u64::from(!std::mem::replace(&mut transaction.has_waited, true));

@@ -3,6 +3,7 @@
 use super::GLANCE;
 use super::digests::Digests;
 use super::queues::Queues;
+use super::standstill::Standstill;
 use crate::engine::script::{Digest, Query, Setup};
 use crate::errors::Result;
 use crate::plan::Kind;
@@ -73,8 +74,7 @@ pub(super) struct State {
     pub(super) under_way: usize,
     /// How many transactions have ended.
     finished: u64,
-    /// When the last transaction ended, in nanoseconds since the load began.
-    pub(super) last_end: u64,
+    pub(super) standstill: Standstill,
     pub(super) digests: Digests,
     pub(super) tally: ReplayTally,
 }
@@ -114,7 +114,7 @@ impl Source {
             woken: Vec::new(),
             under_way: 0,
             finished: 0,
-            last_end: 0,
+            standstill: Standstill::default(),
             digests: Digests::default(),
             tally: ReplayTally::default(),
         };
@@ -212,7 +212,7 @@ impl State {
             self.woken.push(seat);
         }
         self.finished += 1;
-        self.last_end = now;
+        self.standstill.end(now);
         let is_mark = self.finished * MARKS / transactions > (self.finished - 1) * MARKS / transactions;
         if is_mark {
             self.tally.marks.push((self.finished, now));
