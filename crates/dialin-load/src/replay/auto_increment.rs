@@ -4,7 +4,7 @@
 //! in the order of the inserts, which differs in a replay if transactions overlap, or one is replayed again. So the ids
 //! are counted: the first pass over a capture counts the rows that each INSERT into a table adds, in the order in which
 //! the INSERTs were sent. Of two INSERTs that ran at the same time, the second one may have got its id first; the next
-//! statements of their sessions show that if each has the id of the other. Before each INSERT the replay sets `insert_id`
+//! statements of their transactions show that if each contains the id of the other. Before each INSERT the replay sets `insert_id`
 //! to its id. As in a replay without that, the ids are the captured ones if the data are those from the beginning of the
 //! capture.
 //!
@@ -31,8 +31,9 @@ const FRESH: &[u8] = b"SET SESSION information_schema_stats_expiry = 0";
 
 /// Errors of an INSERT that has taken its ids: duplicate key (1062, 1586), lock wait timeout (1205), deadlock (1213), foreign key (1452).
 const TAKING_ERRORS: [u64; 5] = [1062, 1205, 1213, 1452, 1586];
-/// An id is looked for in this many next statements of the session, among the numbers that differ by at most so many ids.
+/// An id is looked for in this many next statements of the transaction: the numbers that are closest to it, and differ by at most so many ids.
 const MOST_STATEMENTS: usize = 20;
+const MOST_MENTIONED: usize = 4;
 const NEAR: u64 = 1_000;
 
 /// The `AUTO_INCREMENT` column of a table.
@@ -101,8 +102,8 @@ struct Insert {
     end: i64,
     /// How many ids it took.
     rows: u64,
-    /// An id close to its own that the next statements of its session contain.
-    mentioned: Option<u64>,
+    /// The numbers closest to its id that the next statements of its transaction contain; 0 for none.
+    mentioned: [u64; MOST_MENTIONED],
 }
 
 /// The INSERTs of one table, in the order of the log.
@@ -122,6 +123,8 @@ struct Awaited {
     /// The id that it would have if ids had been taken in the order of the log.
     near: u64,
     statements_left: usize,
+    /// Whether the INSERT was a transaction by itself. Its id may follow until the session inserts into the table again.
+    is_single: bool,
 }
 
 /// Counts the ids that INSERTs took.
@@ -174,6 +177,16 @@ impl Sequences {
         }
     }
 
+    /// A transaction of a session has ended, which had this number of statements.
+    pub fn end(&mut self, session: u64, statements: usize) {
+        let Self::Learned(learner) = self else { return };
+        if statements > 1 {
+            learner.awaited.remove(&session);
+        } else if let Some(awaited) = learner.awaited.get_mut(&session) {
+            awaited.iter_mut().for_each(|one| one.is_single = true);
+        }
+    }
+
     /// Adds a statement of a session, which was sent at a time; returns the id of its first row if it is given. `literals` finds its values.
     pub fn take(
         &mut self,
@@ -197,7 +210,7 @@ impl Sequences {
                 let rows = literals.shape(&statement.sql).and_then(|_| touches.inserted_rows(&statement.sql, literals));
                 let end = start + statement.duration.unwrap_or_default();
                 let end = end + learner.uncertainty;
-                let insert = rows.map(|rows| Insert { start, end, rows, mentioned: None });
+                let insert = rows.map(|rows| Insert { start, end, rows, mentioned: [0; MOST_MENTIONED] });
                 learner.add(session, table, column, insert.filter(|_| !names.contains(&column.name)));
             }
             Self::Given(ids, taken) => {
@@ -231,11 +244,17 @@ impl Learner {
         let numbers = || found.iter().filter_map(|one| std::str::from_utf8(one.of(sql)).ok()?.parse::<u64>().ok());
         let reach = NEAR * self.columns.step;
         awaited.retain_mut(|one| {
-            let mentioned = numbers().find(|number| number.abs_diff(one.near) <= reach);
-            if mentioned.is_some() {
-                let insert = self.tables.get_mut(&one.table).and_then(|taken| taken.inserts.get_mut(one.insert));
-                insert.into_iter().for_each(|insert| insert.mentioned = mentioned);
-                return false;
+            let insert = self.tables.get_mut(&one.table).and_then(|taken| taken.inserts.get_mut(one.insert));
+            let Some(Insert { mentioned, .. }) = insert else { return false };
+            let distance = |number: u64| if number == 0 { u64::MAX } else { number.abs_diff(one.near) };
+            for number in numbers().filter(|number| distance(*number) <= reach) {
+                let is_new = !mentioned.contains(&number);
+                if let Some(farthest) = mentioned.iter_mut().max_by_key(|other| distance(**other))
+                    && is_new
+                    && distance(number) < distance(*farthest)
+                {
+                    *farthest = number;
+                }
             }
             one.statements_left -= 1;
             one.statements_left > 0
@@ -254,8 +273,10 @@ impl Learner {
         }
         if self.from.is_none_or(|from| insert.start > from) {
             let near = column.next + self.columns.step * taken.counted;
-            let awaited = Awaited { table, insert: taken.inserts.len(), near, statements_left: MOST_STATEMENTS };
-            self.awaited.entry(session).or_default().push(awaited);
+            let awaited = self.awaited.entry(session).or_default();
+            awaited.retain(|one| one.table != table || !one.is_single);
+            let (number, statements_left) = (taken.inserts.len(), MOST_STATEMENTS);
+            awaited.push(Awaited { table, insert: number, near, statements_left, is_single: false });
             taken.counted += insert.rows;
         }
         taken.inserts.push(insert);
@@ -275,13 +296,19 @@ impl Taken {
             id += step * self.inserts[insert].rows;
         }
         for one in 0..ids.len() {
-            // The one that has the id that this one should have should have another one, too.
-            if let Some(mentioned) = self.inserts[one].mentioned.filter(|mentioned| *mentioned != ids[one])
-                && let Some(other) = by_id.get(&mentioned).copied()
-                && self.inserts[other].mentioned.is_some_and(|mentioned| mentioned != ids[other])
-                && self.inserts[one].may_precede_or_follow(&self.inserts[other])
-            {
-                by_id.extend([(mentioned, one), (ids[one], other)]);
+            if !self.inserts[one].mentions_others_than(ids[one]) {
+                continue;
+            }
+            // Those that have the ids that this one mentions, and that should have other ids, too.
+            let others = self.inserts[one].mentioned.iter().filter_map(|mentioned| by_id.get(mentioned).copied());
+            let mut others = others.filter(|other| {
+                self.inserts[*other].mentions_others_than(ids[*other])
+                    && self.inserts[one].may_precede_or_follow(&self.inserts[*other])
+            });
+            let first = others.next();
+            let mutual = first.into_iter().chain(others).find(|other| self.inserts[*other].mentioned.contains(&ids[one]));
+            if let Some(other) = mutual.or(first) {
+                by_id.extend([(ids[other], one), (ids[one], other)]);
                 ids.swap(one, other);
             }
         }
@@ -290,6 +317,11 @@ impl Taken {
 }
 
 impl Insert {
+    /// Whether the next statements contain numbers close to its id, but not this one.
+    fn mentions_others_than(&self, id: u64) -> bool {
+        !self.mentioned.contains(&id) && self.mentioned.iter().any(|mentioned| *mentioned != 0)
+    }
+
     /// Whether either of two INSERTs may have taken its ids first: they ran at the same time, and took as many.
     fn may_precede_or_follow(&self, other: &Self) -> bool {
         self.start <= other.end && other.start <= self.end && self.rows == other.rows
@@ -371,8 +403,9 @@ mod tests {
         };
         let (as_sent, exchanged) = (vec![Some(100), Some(102)], vec![Some(102), Some(100)]);
         assert_eq!(with(15, "insert into other (line, a) values (100, 7)"), exchanged);
-        assert_eq!(with(15, "insert into other (line, a) values (102, 7)"), as_sent, "both have the same");
-        assert_eq!(with(15, "insert into other (line, a) values (7, 7)"), as_sent, "only one has another");
+        assert_eq!(with(15, "insert into other (line, a) values (100, 99)"), exchanged);
+        assert_eq!(with(15, "insert into other (line, a) values (100, 102)"), as_sent, "the second has its own");
+        assert_eq!(with(15, "insert into other (line, a) values (9000, 7.5)"), as_sent, "the second has none");
         assert_eq!(with(21, "insert into other (line, a) values (100, 7)"), as_sent, "they did not overlap");
     }
 

@@ -365,6 +365,7 @@ impl Planner {
     }
 
     fn end(&mut self, session: &mut Session, mut open: Open, is_rolled_back: bool, out: &mut Out) {
+        self.sequences.end(session.number, open.statements);
         if let Some(held) = open.held.take() {
             if open.may_be_left_out && self.from.is_some_and(|from| open.end <= from) {
                 // No statement waits for a transaction that is never played.
