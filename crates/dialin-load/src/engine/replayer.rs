@@ -55,7 +55,7 @@ struct Transaction {
     bytes: usize,
     /// The index of the next statement in `steps`.
     at: usize,
-    /// The statement that has waited until it was due, and the statement for which the session's clock was set; both counted from 1.
+    /// The statement that has waited until it was due, and the one for which the session's clock and next id were set; both counted from 1.
     waited: usize,
     clocked: usize,
     /// The time since which the next statement has waited for other transactions.
@@ -72,7 +72,7 @@ struct Transaction {
 enum Sent {
     Step,
     Schema,
-    Session,
+    Variables,
 }
 
 /// The script of one connection of a replay.
@@ -289,7 +289,7 @@ impl<'s> Script<'s> for Replayer<'s> {
                 (None, id) => format!("SET insert_id={}", id.unwrap_or_default()),
             };
             self.text.extend_from_slice(text.as_bytes());
-            self.sent = Sent::Session;
+            self.sent = Sent::Variables;
             return Action::Send(Kind::Other);
         }
         self.sent = Sent::Step;
@@ -331,7 +331,7 @@ impl<'s> Script<'s> for Replayer<'s> {
                         let schema = step.schema.clone();
                         self.enter(schema);
                     }
-                    Sent::Session => {
+                    Sent::Variables => {
                         transaction.clocked = transaction.at + 1;
                         self.source.state().tally.counts.clocks += u64::from(step.clock.is_some());
                     }
@@ -362,7 +362,7 @@ impl<'s> Script<'s> for Replayer<'s> {
                 self.enter(schema);
                 return Verdict::Continue(true);
             }
-            Sent::Session => {
+            Sent::Variables => {
                 transaction.clocked = transaction.at + 1;
                 return Verdict::Continue(true);
             }

@@ -4,12 +4,13 @@
 //! in the order of the inserts, which differs in a replay if transactions overlap, or one is replayed again. So the ids
 //! are counted: the first pass over a capture counts the rows that each INSERT into a table adds, in the order in which
 //! the INSERTs were sent. Of two INSERTs that ran at the same time, the second one may have got its id first; the next
-//! statements of their transactions show that if each contains the id of the other. Before each INSERT the replay sets `insert_id`
-//! to its id. As in a replay without that, the ids are the captured ones if the data are those from the beginning of the
-//! capture.
+//! statements of their transactions show that if each contains the id of the other. Before each INSERT the replay sets
+//! `insert_id` to its id. As in a replay without that, the ids are the captured ones if the data are those from the
+//! beginning of the capture.
 //!
 //! Only ids that are used are set: a statement of the capture, or a foreign key, names the column. A table is left to the
-//! server if the ids of one of its INSERTs cannot be counted, such as those of INSERT ... SELECT.
+//! server if the ids of one of its INSERTs cannot be counted, such as those of INSERT ... SELECT; all tables are, if any
+//! statement may insert rows without saying so, such as CALL, or change the count, such as TRUNCATE.
 
 use super::accesses::{TouchedTables, name_hash};
 use super::literals::Literals;
@@ -35,6 +36,8 @@ const TAKING_ERRORS: [u64; 5] = [1062, 1205, 1213, 1452, 1586];
 const MOST_STATEMENTS: usize = 20;
 const MOST_MENTIONED: usize = 4;
 const NEAR: u64 = 1_000;
+/// Statements that may insert rows into any table, or change what the next id is.
+const UNCOUNTABLE: [&[u8]; 8] = [b"call", b"do", b"execute", b"load", b"truncate", b"alter", b"rename", b"drop"];
 
 /// The `AUTO_INCREMENT` column of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,15 +47,12 @@ struct Column {
     is_referenced: bool,
 }
 
-/// The `AUTO_INCREMENT` columns of a server, by table. Tables of the same name in several schemas are left out.
+/// The `AUTO_INCREMENT` columns of a server, by a hash of the table's name. Tables of the same name in several schemas are left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct AutoIncrements {
-    columns: HashMap<u64, Column>,
-    step: u64,
-}
+pub struct AutoIncrements(HashMap<u64, Column>);
 
 impl AutoIncrements {
-    /// Asks a server. The account sees the tables for which it has privileges.
+    /// Asks a server. The account sees the tables for which it has privileges. None are returned if ids do not increase by 1.
     ///
     /// # Errors
     /// Fails if the server cannot be reached, or refuses the account.
@@ -71,13 +71,13 @@ impl AutoIncrements {
             }
         }
         let (columns, referenced) = (ask(COLUMNS), ask(REFERENCED));
-        let step = ask(STEP).first().and_then(|row| row.first()?.parse().ok()).unwrap_or(1);
-        Ok(Self::of(&columns, &referenced, step))
+        let is_by_one = ask(STEP) == [["1"]];
+        Ok(if is_by_one { Self::of(&columns, &referenced) } else { Self::default() })
     }
 
     /// Makes them of rows: schema, table, column and next value; table and column that foreign keys refer to.
     #[must_use]
-    pub fn of(columns: &[Vec<String>], referenced: &[Vec<String>], step: u64) -> Self {
+    pub fn of(columns: &[Vec<String>], referenced: &[Vec<String>]) -> Self {
         let mut all = HashMap::new();
         let mut seen = HashSet::new();
         let hash = |name: &str| name_hash(name.to_lowercase().as_bytes());
@@ -91,7 +91,7 @@ impl AutoIncrements {
                 all.remove(&hash(table));
             }
         }
-        Self { columns: all, step }
+        Self(all)
     }
 }
 
@@ -137,6 +137,7 @@ pub struct Learner {
     tables: HashMap<u64, Taken>,
     /// By session.
     awaited: HashMap<u64, Vec<Awaited>>,
+    is_uncountable: bool,
     /// Hashes of all words of the digests, since any of them may name a column.
     words: HashSet<u64>,
 }
@@ -170,10 +171,20 @@ impl Sequences {
         Self::Given(ids, HashMap::new())
     }
 
-    /// Adds a digest.
-    pub fn add(&mut self, digest: &[u8]) {
+    /// Adds a digest that has a number, or one that has none because there are too many.
+    pub fn add(&mut self, digest: &[u8], has_number: bool) {
         if let Self::Learned(learner) = self {
+            let first = digest.split(|byte| !byte.is_ascii_alphabetic()).find(|word| !word.is_empty()).unwrap_or_default();
+            let is_harmless = digest.starts_with(b"drop temporary");
+            learner.is_uncountable |= (UNCOUNTABLE.contains(&first) && !is_harmless) || !has_number;
             learner.words.extend(TouchedTables::words(digest));
+        }
+    }
+
+    /// A session has ended.
+    pub fn quit(&mut self, session: u64) {
+        if let Self::Learned(learner) = self {
+            learner.awaited.remove(&session);
         }
     }
 
@@ -206,10 +217,9 @@ impl Sequences {
         match self {
             Self::Ignored => {}
             Self::Learned(learner) => {
-                let column = *learner.columns.columns.get(&table)?;
+                let column = *learner.columns.0.get(&table)?;
                 let rows = literals.shape(&statement.sql).and_then(|_| touches.inserted_rows(&statement.sql, literals));
-                let end = start + statement.duration.unwrap_or_default();
-                let end = end + learner.uncertainty;
+                let end = start + statement.duration.unwrap_or_default() + learner.uncertainty;
                 let insert = rows.map(|rows| Insert { start, end, rows, mentioned: [0; MOST_MENTIONED] });
                 learner.add(session, table, column, insert.filter(|_| !names.contains(&column.name)));
             }
@@ -226,11 +236,13 @@ impl Sequences {
     /// The ids that were counted.
     #[must_use]
     pub fn finish(self) -> Ids {
-        let Self::Learned(Learner { columns, from, tables, words, .. }) = self else { return Ids::new() };
+        let Self::Learned(Learner { columns, from, tables, words, is_uncountable: false, .. }) = self else {
+            return Ids::new();
+        };
         let ids = |(table, taken): (u64, Taken)| {
-            let column = columns.columns.get(&table)?;
+            let column = columns.0.get(&table)?;
             let is_used = column.is_referenced || words.contains(&column.name);
-            (is_used && !taken.is_uncountable).then(|| (table, taken.ids(column.next, columns.step, from)))
+            (is_used && !taken.is_uncountable).then(|| (table, taken.ids(column.next, from)))
         };
         tables.into_iter().filter_map(ids).collect()
     }
@@ -242,12 +254,11 @@ impl Learner {
         let Some(awaited) = self.awaited.get_mut(&session).filter(|awaited| !awaited.is_empty()) else { return };
         let found = literals.shape(sql).map_or(&[][..], |_| &literals.found);
         let numbers = || found.iter().filter_map(|one| std::str::from_utf8(one.of(sql)).ok()?.parse::<u64>().ok());
-        let reach = NEAR * self.columns.step;
         awaited.retain_mut(|one| {
             let insert = self.tables.get_mut(&one.table).and_then(|taken| taken.inserts.get_mut(one.insert));
             let Some(Insert { mentioned, .. }) = insert else { return false };
             let distance = |number: u64| if number == 0 { u64::MAX } else { number.abs_diff(one.near) };
-            for number in numbers().filter(|number| distance(*number) <= reach) {
+            for number in numbers().filter(|number| distance(*number) <= NEAR) {
                 let is_new = !mentioned.contains(&number);
                 if let Some(farthest) = mentioned.iter_mut().max_by_key(|other| distance(**other))
                     && is_new
@@ -272,7 +283,7 @@ impl Learner {
             return;
         }
         if self.from.is_none_or(|from| insert.start > from) {
-            let near = column.next + self.columns.step * taken.counted;
+            let near = column.next + taken.counted;
             let awaited = self.awaited.entry(session).or_default();
             awaited.retain(|one| one.table != table || !one.is_single);
             let (number, statements_left) = (taken.inserts.len(), MOST_STATEMENTS);
@@ -284,16 +295,16 @@ impl Learner {
 }
 
 impl Taken {
-    fn ids(&self, next: u64, step: u64, from: Option<i64>) -> Vec<u64> {
+    fn ids(&self, next: u64, from: Option<i64>) -> Vec<u64> {
         let mut order: Vec<usize> = (0..self.inserts.len()).collect();
         order.sort_by_key(|insert| self.inserts[*insert].start);
         let before = self.inserts.iter().filter(|insert| from.is_some_and(|from| insert.start <= from));
-        let mut id = next.saturating_sub(step * before.map(|insert| insert.rows).sum::<u64>());
+        let mut id = next.saturating_sub(before.map(|insert| insert.rows).sum::<u64>());
         let (mut ids, mut by_id) = (vec![0; order.len()], HashMap::new());
         for insert in order {
             ids[insert] = id;
             by_id.insert(id, insert);
-            id += step * self.inserts[insert].rows;
+            id += self.inserts[insert].rows;
         }
         for one in 0..ids.len() {
             if !self.inserts[one].mentions_others_than(ids[one]) {
@@ -344,7 +355,7 @@ mod tests {
             &["s", "x", "id", "1"],
             &["t", "x", "id", "1"],
         ]);
-        Arc::new(AutoIncrements::of(&all, &rows(&[&["parent", "key"]]), 2))
+        Arc::new(AutoIncrements::of(&all, &rows(&[&["parent", "key"]])))
     }
 
     /// The ids of statements: their session, when they were sent, their text and their error. Each took 10.
@@ -353,7 +364,7 @@ mod tests {
             let take = |(session, start, sql, error): &(u64, i64, &str, u64)| {
                 let (mut digester, mut literals) = (Digester::default(), Literals::default());
                 let (digest, _) = digester.digest(sql.as_bytes());
-                sequences.add(digest);
+                sequences.add(digest, true);
                 let statement = Statement {
                     sql: sql.as_bytes().into(),
                     schema: None,
@@ -384,9 +395,9 @@ mod tests {
             (2, 50, "insert into line (a) values (6)", 0),
             (2, 60, "select a from line where id = 7", 0),
         ];
-        let expected = [Some(100), Some(104), Some(102), None, Some(108), Some(110), None];
+        let expected = [Some(100), Some(102), Some(101), None, Some(104), Some(105), None];
         assert_eq!(ids(None, &statements), expected);
-        assert_eq!(ids(Some(20), &statements), expected.map(|id| id.map(|id| id - 4)));
+        assert_eq!(ids(Some(20), &statements), expected.map(|id| id.map(|id| id - 2)));
     }
 
     #[test]
@@ -396,15 +407,15 @@ mod tests {
             let statements = [
                 (1, 10, insert, 0),
                 (2, second, insert, 0),
-                (1, 31, "update line set a = 2 where id = 102", 0),
+                (1, 31, "update line set a = 2 where id = 101", 0),
                 (2, 32, of_second, 0),
             ];
             ids(None, &statements)[..2].to_vec()
         };
-        let (as_sent, exchanged) = (vec![Some(100), Some(102)], vec![Some(102), Some(100)]);
+        let (as_sent, exchanged) = (vec![Some(100), Some(101)], vec![Some(101), Some(100)]);
         assert_eq!(with(15, "insert into other (line, a) values (100, 7)"), exchanged);
         assert_eq!(with(15, "insert into other (line, a) values (100, 99)"), exchanged);
-        assert_eq!(with(15, "insert into other (line, a) values (100, 102)"), as_sent, "the second has its own");
+        assert_eq!(with(15, "insert into other (line, a) values (100, 101)"), as_sent, "the second has its own");
         assert_eq!(with(15, "insert into other (line, a) values (9000, 7.5)"), as_sent, "the second has none");
         assert_eq!(with(21, "insert into other (line, a) values (100, 7)"), as_sent, "they did not overlap");
     }
@@ -422,6 +433,9 @@ mod tests {
             "replace into line (a) values (1)",
             "insert into line values (1, 2)",
         ] {
+            assert_eq!(ids(None, &[insert, named, (1, 3, other, 0)]), [None; 3], "{other}");
+        }
+        for other in ["call anything()", "truncate line"] {
             assert_eq!(ids(None, &[insert, named, (1, 3, other, 0)]), [None; 3], "{other}");
         }
         assert_eq!(ids(None, &[(1, 1, "insert into x (a) values (1)", 0), named]), [None; 2], "it is in two schemas");

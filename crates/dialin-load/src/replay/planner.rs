@@ -196,6 +196,7 @@ impl Planner {
             let open = Open { end: at, is_end_known: true, ..open };
             self.roll_back(&mut session, open, out);
         }
+        self.sequences.quit(session.number);
         if at < i64::MAX {
             out.push((session.number, Piece::Quit(at)));
         }
@@ -469,9 +470,9 @@ impl Planner {
                 if self.classes.len() < MOST_DIGESTS {
                     properties.number = Some(self.classes.len());
                     self.touches.push(TouchedTables::of(digest));
-                    self.sequences.add(digest);
                     self.classes.insert(digest.to_vec(), properties);
                 }
+                self.sequences.add(digest, properties.number.is_some());
                 properties
             }
         };
