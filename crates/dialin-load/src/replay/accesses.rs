@@ -16,6 +16,9 @@ use std::hash::{DefaultHasher, Hasher as _};
 use std::sync::Arc;
 use tables::{Position, Rows, Table};
 
+/// An INSERT of more rows accesses the whole table.
+const MOST_ROWS: usize = 100;
+
 /// What a statement does with rows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Does {
@@ -71,7 +74,8 @@ impl Access {
         !self.has_other_numbers(other) && self.does.matters_to(&other.does)
     }
 
-    /// Whether two accesses to one table may lock the same row. Texts that are written in two ways count as different.
+    /// Whether two accesses to one table may lock the same row. Texts that are not written identically count as
+    /// different, even if the collation treats them as equal.
     #[must_use]
     pub fn may_share_a_lock(&self, other: &Self) -> bool {
         let has_other_texts = || {
@@ -135,7 +139,7 @@ impl TouchedTables {
     pub fn inserted_rows(&self, sql: &[u8], literals: &Literals) -> Option<u64> {
         let Self::Tables(tables) = self else { return None };
         let names = tables.iter().find_map(|table| if let Rows::Inserted(names) = &table.rows { Some(names) } else { None })?;
-        inserted_values(sql, literals, names.len()).map(|rows| rows.len() as u64)
+        inserted_values(sql, literals, names.len(), usize::MAX).map(|rows| rows.len() as u64)
     }
 }
 
@@ -147,21 +151,23 @@ impl Table {
             Rows::All => {}
             Rows::Where { conditions, values, is_exact } => {
                 let found = literals.found.len();
-                if if *is_exact { found != *values } else { found < *values } {
+                if !literals.are_all || if *is_exact { found != *values } else { found < *values } {
                     return;
                 }
                 let at = |position: Position| match position {
-                    Position::FromStart(number) => number,
-                    Position::FromEnd(number) => found - number,
+                    Position::FromStart(number) => Some(number),
+                    Position::FromEnd(number) => found.checked_sub(number),
                 };
                 let mut all = Values::default();
                 for condition in conditions {
-                    all.add(condition.column, sql, literals, at(condition.first)..=at(condition.last));
+                    if let Some((first, last)) = at(condition.first).zip(at(condition.last)) {
+                        all.add(condition.column, sql, literals, first..=last);
+                    }
                 }
                 put(all);
             }
             Rows::Inserted(names) => {
-                for row in inserted_values(sql, literals, names.len()).unwrap_or_default() {
+                for row in inserted_values(sql, literals, names.len(), MOST_ROWS).unwrap_or_default() {
                     let mut all = Values::default();
                     for (column, literal) in row {
                         // The server may store another value for 0, as for NULL.

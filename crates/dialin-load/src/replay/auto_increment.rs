@@ -3,10 +3,10 @@
 //! An application inserts a row and uses its id in the next statements. Logs do not have the id, and the server gives it
 //! in the order of the inserts, which differs in a replay if transactions overlap, or one is replayed again. So the ids
 //! are counted: the first pass over a capture counts the rows that each INSERT into a table adds, in the order in which
-//! the INSERTs were sent. Of two INSERTs that ran at the same time, the second one may have got its id first; the next
-//! statements of their transactions show that if each contains the id of the other. Before each INSERT the replay sets
-//! `insert_id` to its id. As in a replay without that, the ids are the captured ones if the data are those from the
-//! beginning of the capture.
+//! the INSERTs were sent. Of two INSERTs that ran at the same time, the second one may have got its id first. Their ids are
+//! exchanged if the next statements of their transactions contain other ids than their own, and one contains that of the other. Before each INSERT the replay sets
+//! `insert_id` to its id. The ids are those of the capture only if the data are those from the beginning of the
+//! capture.
 //!
 //! Only ids that are used are set: a statement of the capture, or a foreign key, names the column. A table is left to the
 //! server if the ids of one of its INSERTs cannot be counted, such as those of INSERT ... SELECT; all tables are, if any
@@ -23,21 +23,29 @@ use std::sync::Arc;
 
 const COLUMNS: &[u8] = b"SELECT TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME, AUTO_INCREMENT FROM information_schema.COLUMNS \
     JOIN information_schema.TABLES USING (TABLE_SCHEMA, TABLE_NAME) WHERE EXTRA LIKE '%auto_increment%' \
-    AND TABLE_SCHEMA NOT IN ('mysql', 'sys', 'performance_schema', 'information_schema')";
+    AND ENGINE = 'InnoDB' AND TABLE_SCHEMA NOT IN ('mysql', 'sys', 'performance_schema', 'information_schema')";
 const REFERENCED: &[u8] = b"SELECT DISTINCT REFERENCED_TABLE_NAME, REFERENCED_COLUMN_NAME \
     FROM information_schema.KEY_COLUMN_USAGE WHERE REFERENCED_TABLE_NAME IS NOT NULL";
+const NAMES: &[u8] = b"SELECT TABLE_NAME FROM information_schema.TABLES \
+    WHERE TABLE_SCHEMA NOT IN ('mysql', 'sys', 'performance_schema', 'information_schema')";
+/// Triggers, and functions that may change data: they may insert rows that no log shows.
+const HIDDEN: &[u8] = b"SELECT TRIGGER_NAME FROM information_schema.TRIGGERS WHERE TRIGGER_SCHEMA NOT IN ('mysql', 'sys') \
+    UNION ALL SELECT ROUTINE_NAME FROM information_schema.ROUTINES WHERE ROUTINE_TYPE = 'FUNCTION' \
+    AND SQL_DATA_ACCESS NOT IN ('READS SQL DATA', 'NO SQL') AND ROUTINE_SCHEMA NOT IN ('mysql', 'sys')";
 const STEP: &[u8] = b"SELECT @@global.auto_increment_increment";
 /// Without this, MySQL 8.0 and newer return values of up to a day ago. Other servers do not have the variable.
 const FRESH: &[u8] = b"SET SESSION information_schema_stats_expiry = 0";
 
 /// Errors of an INSERT that has taken its ids: duplicate key (1062, 1586), lock wait timeout (1205), deadlock (1213), foreign key (1452).
 const TAKING_ERRORS: [u64; 5] = [1062, 1205, 1213, 1452, 1586];
-/// An id is looked for in this many next statements of the transaction: the numbers that are closest to it, and differ by at most so many ids.
+/// How many of the next statements of a transaction are searched for an id.
 const MOST_STATEMENTS: usize = 20;
+/// How many numbers are kept for each INSERT: those closest to its id.
 const MOST_MENTIONED: usize = 4;
+/// Numbers that differ from the id by more are ignored.
 const NEAR: u64 = 1_000;
 /// Statements that may insert rows into any table, or change what the next id is.
-const UNCOUNTABLE: [&[u8]; 8] = [b"call", b"do", b"execute", b"load", b"truncate", b"alter", b"rename", b"drop"];
+const UNCOUNTABLE: [&[u8]; 9] = [b"xa", b"call", b"do", b"execute", b"load", b"truncate", b"alter", b"rename", b"drop"];
 
 /// The `AUTO_INCREMENT` column of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +60,8 @@ struct Column {
 pub struct AutoIncrements(HashMap<u64, Column>);
 
 impl AutoIncrements {
-    /// Asks a server. The account sees the tables for which it has privileges. None are returned if ids do not increase by 1.
+    /// Asks a server. The account sees the tables for which it has privileges. None are returned if ids do not
+    /// increase by 1, or if triggers or functions may insert rows.
     ///
     /// # Errors
     /// Fails if the server cannot be reached, or refuses the account.
@@ -71,25 +80,26 @@ impl AutoIncrements {
             }
         }
         let (columns, referenced) = (ask(COLUMNS), ask(REFERENCED));
-        let is_by_one = ask(STEP) == [["1"]];
-        Ok(if is_by_one { Self::of(&columns, &referenced) } else { Self::default() })
+        let names = ask(NAMES).into_iter().flatten().collect::<Vec<String>>();
+        let can_be_counted = ask(STEP) == [["1"]] && ask(HIDDEN).is_empty();
+        Ok(if can_be_counted { Self::of(&names, &columns, &referenced) } else { Self::default() })
     }
 
-    /// Makes them of rows: schema, table, column and next value; table and column that foreign keys refer to.
+    /// Makes them of the names of all tables, and of rows: schema, table, column and next value; table and column that foreign keys refer to.
     #[must_use]
-    pub fn of(columns: &[Vec<String>], referenced: &[Vec<String>]) -> Self {
+    pub fn of(names: &[String], columns: &[Vec<String>], referenced: &[Vec<String>]) -> Self {
         let mut all = HashMap::new();
-        let mut seen = HashSet::new();
+        let mut schemas: HashMap<String, usize> = HashMap::new();
+        names.iter().for_each(|name| *schemas.entry(name.to_lowercase()).or_default() += 1);
         let hash = |name: &str| name_hash(name.to_lowercase().as_bytes());
         for row in columns {
             let [_, table, column, next] = &row[..] else { continue };
+            if schemas.get(&table.to_lowercase()).is_some_and(|schemas| *schemas > 1) {
+                continue;
+            }
             let is_referenced = referenced.iter().any(|row| matches!(&row[..], [of, name] if of == table && name == column));
             let column = Column { name: hash(column), next: next.parse().unwrap_or(1), is_referenced };
-            if seen.insert(hash(table)) {
-                all.insert(hash(table), column);
-            } else {
-                all.remove(&hash(table));
-            }
+            all.insert(hash(table), column);
         }
         Self(all)
     }
@@ -137,6 +147,8 @@ pub struct Learner {
     tables: HashMap<u64, Taken>,
     /// By session.
     awaited: HashMap<u64, Vec<Awaited>>,
+    /// When the last INSERT of each session was sent.
+    last: HashMap<u64, i64>,
     is_uncountable: bool,
     /// Hashes of all words of the digests, since any of them may name a column.
     words: HashSet<u64>,
@@ -158,14 +170,14 @@ pub enum Sequences {
 }
 
 impl Sequences {
-    /// Ids are counted, for a server with these columns. Those that were taken until the time `from` are in its data. INSERTs may have been
+    /// Returns sequences that count ids, for a server with these columns. Those that were taken until the time `from` are in its data. INSERTs may have been
     /// executed by `uncertainty` earlier or later than the log says, in microseconds.
     #[must_use]
     pub fn learn(columns: Arc<AutoIncrements>, from: Option<i64>, uncertainty: i64) -> Self {
         Self::Learned(Learner { columns, from, uncertainty, ..Learner::default() })
     }
 
-    /// INSERTs get these ids.
+    /// Returns sequences that give these ids to the INSERTs, in the order of the log.
     #[must_use]
     pub fn give(ids: Arc<Ids>) -> Self {
         Self::Given(ids, HashMap::new())
@@ -181,14 +193,15 @@ impl Sequences {
         }
     }
 
-    /// A session has ended.
+    /// Records that a session has ended.
     pub fn quit(&mut self, session: u64) {
         if let Self::Learned(learner) = self {
             learner.awaited.remove(&session);
+            learner.last.remove(&session);
         }
     }
 
-    /// A transaction of a session has ended, which had this number of statements.
+    /// Records that a transaction of a session has ended, which had this number of statements.
     pub fn end(&mut self, session: u64, statements: usize) {
         let Self::Learned(learner) = self else { return };
         if statements > 1 {
@@ -211,20 +224,24 @@ impl Sequences {
             learner.look_for_ids(session, &statement.sql, literals);
         }
         let (table, names) = touches.inserts()?;
-        if statement.error.is_some_and(|error| error != 0 && !TAKING_ERRORS.contains(&error)) {
-            return None;
-        }
+        let has_taken = statement.error.is_none_or(|error| error == 0 || TAKING_ERRORS.contains(&error));
         match self {
             Self::Ignored => {}
             Self::Learned(learner) => {
-                let column = *learner.columns.0.get(&table)?;
+                let column = *learner.columns.0.get(&table).filter(|_| !learner.is_uncountable)?;
                 let rows = literals.shape(&statement.sql).and_then(|_| touches.inserted_rows(&statement.sql, literals));
                 let end = start + statement.duration.unwrap_or_default() + learner.uncertainty;
+                if !has_taken && rows == Some(1) {
+                    return None;
+                }
+                let start = *learner.last.entry(session).and_modify(|last| *last = start.max(*last)).or_insert(start);
+                // With several rows, another error may have come after the first of them.
+                let rows = rows.filter(|_| has_taken);
                 let insert = rows.map(|rows| Insert { start, end, rows, mentioned: [0; MOST_MENTIONED] });
                 learner.add(session, table, column, insert.filter(|_| !names.contains(&column.name)));
             }
             Self::Given(ids, taken) => {
-                let ids = ids.get(&table)?;
+                let ids = ids.get(&table).filter(|_| has_taken)?;
                 let number = taken.entry(table).or_default();
                 *number += 1;
                 return ids.get(*number - 1).copied();
@@ -233,7 +250,7 @@ impl Sequences {
         None
     }
 
-    /// The ids that were counted.
+    /// Returns the ids that were counted.
     #[must_use]
     pub fn finish(self) -> Ids {
         let Self::Learned(Learner { columns, from, tables, words, is_uncountable: false, .. }) = self else {
@@ -299,12 +316,12 @@ impl Taken {
         let mut order: Vec<usize> = (0..self.inserts.len()).collect();
         order.sort_by_key(|insert| self.inserts[*insert].start);
         let before = self.inserts.iter().filter(|insert| from.is_some_and(|from| insert.start <= from));
-        let mut id = next.saturating_sub(before.map(|insert| insert.rows).sum::<u64>());
+        let mut id = next.wrapping_sub(before.map(|insert| insert.rows).sum());
         let (mut ids, mut by_id) = (vec![0; order.len()], HashMap::new());
         for insert in order {
             ids[insert] = id;
             by_id.insert(id, insert);
-            id += self.inserts[insert].rows;
+            id = id.wrapping_add(self.inserts[insert].rows);
         }
         for one in 0..ids.len() {
             if !self.inserts[one].mentions_others_than(ids[one]) {
@@ -355,7 +372,8 @@ mod tests {
             &["s", "x", "id", "1"],
             &["t", "x", "id", "1"],
         ]);
-        Arc::new(AutoIncrements::of(&all, &rows(&[&["parent", "key"]])))
+        let names = all.iter().map(|row| row[1].clone()).collect::<Vec<String>>();
+        Arc::new(AutoIncrements::of(&names, &all, &rows(&[&["parent", "key"]])))
     }
 
     /// The ids of statements: their session, when they were sent, their text and their error. Each took 10.
@@ -401,6 +419,12 @@ mod tests {
     }
 
     #[test]
+    fn the_inserts_of_a_session_keep_their_order() {
+        let insert = "insert into parent (a) values (1)";
+        assert_eq!(ids(None, &[(1, 20, insert, 0), (1, 15, insert, 0), (2, 18, insert, 0)]), [Some(2), Some(3), Some(1)]);
+    }
+
+    #[test]
     fn the_next_statements_of_overlapping_inserts_show_which_one_had_which_id() {
         let insert = "insert into line (a) values (1)";
         let with = |second: i64, of_second: &'static str| {
@@ -432,9 +456,12 @@ mod tests {
             "insert into line (a) select 1",
             "replace into line (a) values (1)",
             "insert into line values (1, 2)",
+            "insert into line (a) values (1), (2) on duplicate key update a = 3",
         ] {
             assert_eq!(ids(None, &[insert, named, (1, 3, other, 0)]), [None; 3], "{other}");
         }
+        let failed = (1, 3, "insert into line (a) values (1), (2)", 1048);
+        assert_eq!(ids(None, &[insert, named, failed]), [None; 3], "its first row may have taken an id");
         for other in ["call anything()", "truncate line"] {
             assert_eq!(ids(None, &[insert, named, (1, 3, other, 0)]), [None; 3], "{other}");
         }

@@ -47,7 +47,7 @@ pub struct Conflicts {
 }
 
 impl Conflicts {
-    /// What a statement of a transaction has to wait for. The transaction begins when `after` others have ended.
+    /// Returns what a statement of a transaction has to wait for. The transaction begins when `after` others have ended.
     #[must_use]
     pub fn dependencies(&self, accesses: &[Access], transaction: u64, after: u64) -> Box<[Dependency]> {
         let mut all: Vec<Dependency> = Vec::new();
@@ -57,26 +57,23 @@ impl Conflicts {
             if locks.open.iter().any(is_held) {
                 continue;
             }
-            let ended = locks.ended.iter().rev().take_while(|(place, _)| *place >= after).map(|(_, lock)| lock);
-            for lock in locks.open.iter().rev().chain(ended) {
-                if lock.transaction == transaction || !lock.access.may_share_a_lock(access) {
-                    continue;
-                }
-                let Lock { transaction, statements, .. } = *lock;
-                match all.iter_mut().find(|one| one.transaction == transaction) {
+            // The statement that locked the same rows already waits for those that locked them before.
+            let mut is_last = |lock: &Lock| {
+                let Lock { transaction: other, statements, .. } = *lock;
+                match all.iter_mut().find(|one| one.transaction == other) {
+                    _ if other == transaction || !lock.access.may_share_a_lock(access) => {}
                     Some(one) => one.statements = one.statements.max(statements),
-                    None => all.push(Dependency { transaction, statements }),
+                    None => all.push(Dependency { transaction: other, statements }),
                 }
-                if lock.access.has_same_rows(access) {
-                    // That statement waited for those that locked the rows before.
-                    break;
-                }
-            }
+                lock.access.has_same_rows(access)
+            };
+            let _ = locks.open.iter().rev().any(&mut is_last);
+            let _ = locks.ended.iter().rev().take_while(|(place, _)| *place >= after).any(|(_, lock)| is_last(lock));
         }
         all.into()
     }
 
-    /// Record a statement of a transaction. `statements` is its number in the transaction, from 1.
+    /// Records a statement of a transaction. `statements` is its number in the transaction, from 1.
     pub fn lock(&mut self, transaction: u64, statements: usize, accesses: &[Access]) {
         for access in accesses.iter().filter(|access| access.locks()) {
             let open = &mut self.tables.entry(access.table).or_default().open;
@@ -99,7 +96,7 @@ impl Conflicts {
         }
     }
 
-    /// Record the end of a transaction. `place` is how many transactions ended before it.
+    /// Records the end of a transaction. `place` is how many transactions ended before it.
     pub fn end(&mut self, transaction: u64, place: u64) {
         for table in self.locked.remove(&transaction).unwrap_or_default() {
             let Some(Locks { open, ended }) = self.tables.get_mut(&table) else { continue };
@@ -108,7 +105,7 @@ impl Conflicts {
         }
     }
 
-    /// Forget a transaction that is not played.
+    /// Forgets a transaction that is not played.
     pub fn forget(&mut self, transaction: u64) {
         for table in self.locked.remove(&transaction).unwrap_or_default() {
             if let Some(locks) = self.tables.get_mut(&table) {
@@ -187,6 +184,11 @@ mod tests {
         assert_eq!(conflicts.dependencies(&sql, 8, 0)[..], waits);
         let whole = conflicts.dependencies(&accesses("update t set a = 1"), 8, 0);
         assert_eq!(whole[..], [waits[0], Dependency { transaction: 6, statements: 1 }]);
+        let open = accesses("insert into t (a) values (now())");
+        conflicts.lock(3, 1, &open);
+        let both = conflicts.dependencies(&open, 8, 0);
+        assert_eq!(both[..2], [Dependency { transaction: 3, statements: 1 }, waits[0]]);
+        conflicts.forget(3);
         conflicts.lock(8, 1, &sql);
         conflicts.forget(8);
         assert_eq!(conflicts.dependencies(&sql, 9, 0)[..], waits);

@@ -3,7 +3,8 @@
 //!
 //! A replay is the same work if its queries return the same number of rows, because the client that used their
 //! content is not part of the replay. So a query does not meet an UPDATE of columns that it only returns, or a row
-//! that is deleted and inserted again. An aggregate of all rows meets nothing, because it returns one row. `SELECT
+//! that is deleted and inserted again. A query that returns one row in any case, because it is an aggregate without
+//! GROUP BY, meets nothing. `SELECT
 //! DISTINCT` does not meet an UPDATE either, although that may change its number of rows by one: waiting for each such
 //! UPDATE costs a replay a tenth of its speed or more. The replay counts other numbers of rows.
 
@@ -28,7 +29,7 @@ pub struct Footprint {
 const MAX_ACCESSES: usize = 400;
 
 impl Footprint {
-    /// Add the accesses of a statement; None if it may access anything. `examined` is the number of rows that it examined.
+    /// Adds the accesses of a statement; None if it may access anything. `examined` is the number of rows that it examined.
     pub fn add(&mut self, accesses: Option<Vec<Access>>, examined: Option<u64>) {
         let Some(accesses) = accesses.filter(|_| self.reads.len() + self.writes.len() < MAX_ACCESSES) else {
             self.is_unknown = true;
@@ -118,6 +119,10 @@ mod tests {
             "select x from u, t where u.id = 6 and b = x",
             "select x from u join t on t.a = u.t where u.id = 6",
             "select x from u natural join t where u.id = 6",
+            "select id, row_number() over (order by id) from t where a = 1",
+            "select c from t where b > 1 union select c from t where c = 1 and id = 6",
+            "select c from t where id = 6 and `order` > 3 or a = 5",
+            "select /*!40001 c, */ b from t where id = 6 and a in (5, 6)",
             "select x from u where id = 6 union select x from t",
             "select x from u join t on t.id = u.t where u.id = 6 for update",
             "select x from u where id in (select t from t where u.id = 6 and b = 7)",
@@ -133,6 +138,9 @@ mod tests {
             "update t set c = 9 where id = 5",
             "update t set c = 9 where id = 6 or c = 1",
             "update t set c = 9 where id not in (6, 7)",
+            "update t set c = 9 where case when b = 7 and id = 6 and c = 1 then 0 else 1 end",
+            "update t set c = 9 where b = 0x41 and id = 5 and c in (6, 7)",
+            "update t set c = 9 where c in (0x41) and b = 7",
             "update u set x = 1 where id = 6 and x = (select max(b) from t where c = 6)",
             "delete from t",
             "call anything(6)",

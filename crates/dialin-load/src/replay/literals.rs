@@ -74,6 +74,8 @@ impl Literal {
 pub struct Literals {
     /// The values of the last statement.
     pub found: Vec<Literal>,
+    /// Whether these are all of its values: it has none in another notation, such as `0x41` or `N'a'`.
+    pub are_all: bool,
 }
 
 /// What the last token means for the next one.
@@ -102,6 +104,7 @@ impl Literals {
     /// in values. None if it is unclear which parts of the statement are values.
     pub fn shape(&mut self, sql: &[u8]) -> Option<u64> {
         self.found.clear();
+        self.are_all = true;
         if u32::try_from(sql.len()).is_err() {
             return None;
         }
@@ -127,8 +130,16 @@ impl Literals {
                             self.put(&mut hasher, sql, &mut hashed, (begin, at + length, Sort::Text));
                             (length, Before::Text)
                         }
-                        None => (length, Before::Other),
+                        None => {
+                            self.are_all = false;
+                            (length, Before::Other)
+                        }
                     }
+                }
+                // The server executes what is in such a comment.
+                b'/' if rest.starts_with(b"/*!") => {
+                    self.are_all = false;
+                    (1, Before::Operator)
                 }
                 b'`' => {
                     let token = token_at(rest);
@@ -155,7 +166,10 @@ impl Literals {
                             self.put(&mut hasher, sql, &mut hashed, (begin, at + length, sort));
                             (length, Before::Value)
                         }
-                        None => (length, Before::Other),
+                        None => {
+                            self.are_all = false;
+                            (length, Before::Other)
+                        }
                     }
                 }
                 b'.' | b'@' => (1, Before::Name),

@@ -5,7 +5,8 @@
 use crate::engine::clock::SECOND;
 use std::ops::RangeInclusive;
 
-/// A replay is stuck if no transaction ends for this many times as long as it has taken at most, within these limits in nanoseconds.
+/// A replay counts as stuck if no transaction has ended for this many times the longest time between two ends so far, within these limits
+/// in nanoseconds.
 const STUCK: u64 = 4;
 const LIMITS: RangeInclusive<u64> = SECOND / 50..=SECOND / 4;
 /// The upper limit while the other transaction has not begun: perhaps no connection is left that could execute it.
@@ -34,7 +35,7 @@ impl Standstill {
     /// Records that a transaction has ended.
     pub(super) fn end(&mut self, now: u64) {
         if !std::mem::take(&mut self.is_broken) {
-            self.longest = (self.longest - self.longest / FORGETTING).max(now - self.last_end);
+            self.longest = (self.longest - self.longest / FORGETTING).max(now.saturating_sub(self.last_end));
         }
         self.last_end = now;
     }
@@ -44,7 +45,7 @@ impl Standstill {
         self.is_broken = true;
     }
 
-    /// After what time without an end a statement stops waiting for another transaction, in nanoseconds.
+    /// Returns how long, in nanoseconds, no transaction may end before a statement stops waiting for another transaction.
     pub(super) fn limit(&self, has_begun: bool) -> u64 {
         let limit = (STUCK * self.longest).clamp(*LIMITS.start(), *LIMITS.end());
         if has_begun { limit } else { limit.min(LONGEST_BEFORE_BEGIN) }

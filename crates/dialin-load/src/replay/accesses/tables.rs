@@ -4,6 +4,9 @@ use super::Does;
 use std::hash::{DefaultHasher, Hasher as _};
 use std::sync::Arc;
 
+/// Longer digests are incomplete.
+const LONGEST: usize = 4_096;
+
 /// The tables that statements of a digest touch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TouchedTables {
@@ -73,7 +76,7 @@ impl TouchedTables {
         let tokens: Vec<&[u8]> = Tokens(digest).collect();
         let has = |word: &[u8]| tokens.contains(&word);
         let mut tables = Vec::new();
-        match tokens.first() {
+        match tokens.first().filter(|_| digest.len() <= LONGEST) {
             Some(&b"select") => {
                 let does = if has(b"update") || has(b"share") || has(b"into") { Does::Use } else { Does::Read(None) };
                 if does == Does::Use || !returns_one_row(&tokens) {
@@ -83,7 +86,7 @@ impl TouchedTables {
             Some(&(b"insert" | b"replace")) => {
                 let Some(at) = named(&tokens) else { return Self::Unknown };
                 let (names, is_understood) = inserted(&tokens, at + 1);
-                let rows = if is_understood && has(b"insert") { Rows::Inserted(Arc::clone(&names)) } else { Rows::All };
+                let rows = if is_understood && tokens[0] == b"insert" { Rows::Inserted(Arc::clone(&names)) } else { Rows::All };
                 tables.push(Table { name: name_hash(tokens[at]), does: Does::Insert(names), rows });
                 selected(&tokens, at + 1, &Does::Use, &mut tables);
             }
@@ -134,8 +137,9 @@ fn selected(tokens: &[&[u8]], from: usize, does: &Does, to: &mut Vec<Table>) {
             Does::Read(_) if depth > 0 || has(&[b"group", b"having"]) => Does::Read(Some(hashes(tokens))),
             Does::Read(_) => {
                 // The columns that it only returns, or sorts by, do not change the number of rows.
-                let end = tokens.iter().position(|token| *token == b"order").unwrap_or(tokens.len()).max(at);
-                Does::Read(Some(hashes(&tokens[at..end])))
+                let sorts = |(depth, token): (usize, &[u8])| depth == 0 && token == b"order";
+                let end = depths(&tokens[at..]).position(sorts).filter(|end| tokens.get(at + end + 1) == Some(&&b"by"[..]));
+                Does::Read(Some(hashes(&tokens[at..end.map_or(tokens.len(), |end| at + end)])))
             }
             other => other.clone(),
         };
@@ -208,7 +212,7 @@ fn depths<'a>(tokens: &'a [&'a [u8]]) -> impl Iterator<Item = (usize, &'a [u8])>
 /// The rows that satisfy the WHERE clause that begins at a token, without conditions on columns that the statement changes. In a
 /// subquery on the table `of`, a condition on a column of another table does not count.
 fn rows_of(tokens: &[&[u8]], at: usize, changed: &[u64], of: Option<&[u8]>) -> Rows {
-    if tokens.get(at) != Some(&&b"where"[..]) {
+    if tokens.get(at) != Some(&&b"where"[..]) || has_alternatives(&tokens[at..]) {
         return Rows::All;
     }
     let (mut at, mut conditions) = (at + 1, Vec::new());
@@ -228,7 +232,7 @@ fn rows_of(tokens: &[&[u8]], at: usize, changed: &[u64], of: Option<&[u8]>) -> R
                 conditions.push(Condition { column, first, last });
             }
         }
-        let Some(end) = end_of_condition(tokens, if is_whole { next } else { at }) else { return Rows::All };
+        let end = end_of_condition(tokens, if is_whole { next } else { at });
         match tokens.get(end) {
             Some(&b"and") => at = end + 1,
             _ => break,
@@ -244,19 +248,25 @@ fn is_of(column: &[u8], table: Option<&[u8]>) -> bool {
     qualifier.zip(table).is_none_or(|(qualifier, table)| qualifier == table)
 }
 
-/// The token behind a condition that goes on at a token: AND, or what ends all conditions. None if there is an OR.
-fn end_of_condition(tokens: &[&[u8]], at: usize) -> Option<usize> {
+/// The token behind a condition that goes on at a token: AND, or what ends all conditions.
+fn end_of_condition(tokens: &[&[u8]], at: usize) -> usize {
     let mut awaits_and = false;
     for (offset, (depth, token)) in depths(&tokens[at..]).enumerate() {
         match token {
-            b"or" | b"xor" | b"|" if depth == 0 => return None,
             b"between" if depth == 0 => awaits_and = true,
-            b"and" if depth == 0 && !std::mem::take(&mut awaits_and) => return Some(at + offset),
-            _ if depth == 0 && ends_conditions(token) => return Some(at + offset),
+            b"and" if depth == 0 && !std::mem::take(&mut awaits_and) => return at + offset,
+            _ if depth == 0 && ends_conditions(token) => return at + offset,
             _ => {}
         }
     }
-    Some(tokens.len())
+    tokens.len()
+}
+
+/// Whether something other than AND joins the conditions of a WHERE clause, or a set operation follows it.
+fn has_alternatives(tokens: &[&[u8]]) -> bool {
+    let words: [&[u8]; 7] = [b"or", b"xor", b"|", b"case", b"union", b"except", b"intersect"];
+    let clause = depths(tokens).take_while(|(depth, token)| *depth > 0 || *token != b")");
+    clause.into_iter().any(|(depth, token)| depth == 0 && words.contains(&token))
 }
 
 /// The position of the first, or the last, value of a token. `...` stands for an unknown number of values: it is None if both before and
