@@ -7,7 +7,7 @@
 use crate::sql_tokens::token_at;
 
 /// Digests of more bytes are cut off.
-const LONGEST: usize = 4_096;
+pub const LONGEST: usize = 4_096;
 
 /// Properties of a statement that are found while its digest is made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -282,13 +282,11 @@ impl<'s> Script<'s> for Replayer<'s> {
         }
         if (step.clock.is_some() || step.insert_id.is_some()) && transaction.clocked < number {
             self.text.clear();
-            let (seconds, micros) = step.clock.map_or((0, 0), |clock| (clock.max(0) / 1_000_000, clock.max(0) % 1_000_000));
-            let text = match (step.clock, step.insert_id) {
-                (Some(_), Some(id)) => format!("SET timestamp={seconds}.{micros:06}, insert_id={id}"),
-                (Some(_), None) => format!("SET timestamp={seconds}.{micros:06}"),
-                (None, id) => format!("SET insert_id={}", id.unwrap_or_default()),
-            };
-            self.text.extend_from_slice(text.as_bytes());
+            let clock = step.clock.map(|micros| micros.max(0));
+            let clock = clock.map(|micros| format!("timestamp={}.{:06}", micros / 1_000_000, micros % 1_000_000));
+            let id = step.insert_id.map(|id| format!("insert_id={id}"));
+            self.text.extend_from_slice(b"SET ");
+            self.text.extend_from_slice([clock, id].into_iter().flatten().collect::<Vec<_>>().join(", ").as_bytes());
             self.sent = Sent::Variables;
             return Action::Send(Kind::Other);
         }

@@ -131,9 +131,7 @@ impl TouchedTables {
         }
         Some(accesses)
     }
-}
 
-impl TouchedTables {
     /// How many rows an INSERT inserts; None if that is unknown.
     #[must_use]
     pub fn inserted_rows(&self, sql: &[u8], literals: &Literals) -> Option<u64> {

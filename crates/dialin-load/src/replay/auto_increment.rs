@@ -13,6 +13,7 @@
 //! statement may insert rows without saying so, such as CALL, or change the count, such as TRUNCATE.
 
 use super::accesses::{TouchedTables, name_hash};
+use super::digest_properties::DigestProperties;
 use super::literals::Literals;
 use super::timeline::Statement;
 use crate::errors::Result;
@@ -44,9 +45,6 @@ const MOST_STATEMENTS: usize = 20;
 const MOST_MENTIONED: usize = 4;
 /// Numbers that differ from the id by more are ignored.
 const NEAR: u64 = 1_000;
-/// Statements that may insert rows into any table, or change what the next id is.
-const UNCOUNTABLE: [&[u8]; 9] = [b"xa", b"call", b"do", b"execute", b"load", b"truncate", b"alter", b"rename", b"drop"];
-
 /// The `AUTO_INCREMENT` column of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Column {
@@ -170,8 +168,8 @@ pub enum Sequences {
 }
 
 impl Sequences {
-    /// Returns sequences that count ids, for a server with these columns. Those that were taken until the time `from` are in its data. INSERTs may have been
-    /// executed by `uncertainty` earlier or later than the log says, in microseconds.
+    /// Returns sequences that count ids, for a server with these columns. Those that were taken until the time `from` are in
+    /// its data. INSERTs may have been executed by `uncertainty` earlier or later than the log says, in microseconds.
     #[must_use]
     pub fn learn(columns: Arc<AutoIncrements>, from: Option<i64>, uncertainty: i64) -> Self {
         Self::Learned(Learner { columns, from, uncertainty, ..Learner::default() })
@@ -183,12 +181,10 @@ impl Sequences {
         Self::Given(ids, HashMap::new())
     }
 
-    /// Adds a digest that has a number, or one that has none because there are too many.
-    pub fn add(&mut self, digest: &[u8], has_number: bool) {
+    /// Adds a digest, which has no number if there are too many.
+    pub fn add(&mut self, digest: &[u8], properties: &DigestProperties) {
         if let Self::Learned(learner) = self {
-            let first = digest.split(|byte| !byte.is_ascii_alphabetic()).find(|word| !word.is_empty()).unwrap_or_default();
-            let is_harmless = digest.starts_with(b"drop temporary");
-            learner.is_uncountable |= (UNCOUNTABLE.contains(&first) && !is_harmless) || !has_number;
+            learner.is_uncountable |= properties.hides_ids || properties.number.is_none();
             learner.words.extend(TouchedTables::words(digest));
         }
     }
@@ -230,7 +226,7 @@ impl Sequences {
             Self::Learned(learner) => {
                 let column = *learner.columns.0.get(&table).filter(|_| !learner.is_uncountable)?;
                 let rows = literals.shape(&statement.sql).and_then(|_| touches.inserted_rows(&statement.sql, literals));
-                let end = start + statement.duration.unwrap_or_default() + learner.uncertainty;
+                let end = start.saturating_add(statement.duration.unwrap_or_default()).saturating_add(learner.uncertainty);
                 if !has_taken && rows == Some(1) {
                     return None;
                 }
@@ -300,7 +296,7 @@ impl Learner {
             return;
         }
         if self.from.is_none_or(|from| insert.start > from) {
-            let near = column.next + taken.counted;
+            let near = column.next.saturating_add(taken.counted);
             let awaited = self.awaited.entry(session).or_default();
             awaited.retain(|one| one.table != table || !one.is_single);
             let (number, statements_left) = (taken.inserts.len(), MOST_STATEMENTS);
@@ -382,7 +378,7 @@ mod tests {
             let take = |(session, start, sql, error): &(u64, i64, &str, u64)| {
                 let (mut digester, mut literals) = (Digester::default(), Literals::default());
                 let (digest, _) = digester.digest(sql.as_bytes());
-                sequences.add(digest, true);
+                sequences.add(digest, &DigestProperties { number: Some(0), ..DigestProperties::of(digest) });
                 let statement = Statement {
                     sql: sql.as_bytes().into(),
                     schema: None,

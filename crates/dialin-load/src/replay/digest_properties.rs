@@ -28,6 +28,8 @@ pub struct DigestProperties {
     /// Whether they may use something of their session other than the variables that it set, or leave something there, such as
     /// a user variable, a temporary table, or the value of LAST_INSERT_ID().
     pub uses_session: bool,
+    /// Whether they may insert rows into any table, or change the next `AUTO_INCREMENT` value of a table.
+    pub hides_ids: bool,
     /// Which moment of a backup they show, if any.
     pub backup: Option<Moment>,
 }
@@ -78,6 +80,7 @@ impl DigestProperties {
             b"desc",
             b"describe",
         ];
+        let hiding: [&[u8]; 9] = [b"xa", b"call", b"do", b"execute", b"load", b"truncate", b"alter", b"rename", b"drop"];
         let of_session: [&[u8]; 8] = [
             b"insert_id",
             b"@@identity",
@@ -100,6 +103,7 @@ impl DigestProperties {
             unlocks_tables: digest.starts_with(b"unlock table"),
             sets: first == b"set",
             uses_session: !plain.contains(&first) || has_user_variable || any(&of_session),
+            hides_ids: hiding.contains(&first) && !digest.starts_with(b"drop temporary"),
             backup: Moment::of(digest),
             ends_xa: digest.starts_with(b"xa commit") || digest.starts_with(b"xa rollback"),
         }

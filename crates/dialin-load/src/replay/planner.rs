@@ -472,7 +472,7 @@ impl Planner {
                     self.touches.push(TouchedTables::of(digest));
                     self.classes.insert(digest.to_vec(), properties);
                 }
-                self.sequences.add(digest, properties.number.is_some());
+                self.sequences.add(digest, &properties);
                 properties
             }
         };

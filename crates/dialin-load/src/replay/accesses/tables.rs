@@ -1,11 +1,9 @@
 //! Which tables the statements of a digest touch, and where their texts have the values that identify rows.
 
 use super::Does;
+use crate::capture::digest::LONGEST;
 use std::hash::{DefaultHasher, Hasher as _};
 use std::sync::Arc;
-
-/// Longer digests are incomplete.
-const LONGEST: usize = 4_096;
 
 /// The tables that statements of a digest touch.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -265,8 +263,8 @@ fn end_of_condition(tokens: &[&[u8]], at: usize) -> usize {
 /// Whether something other than AND joins the conditions of a WHERE clause, or a set operation follows it.
 fn has_alternatives(tokens: &[&[u8]]) -> bool {
     let words: [&[u8]; 7] = [b"or", b"xor", b"|", b"case", b"union", b"except", b"intersect"];
-    let clause = depths(tokens).take_while(|(depth, token)| *depth > 0 || *token != b")");
-    clause.into_iter().any(|(depth, token)| depth == 0 && words.contains(&token))
+    let mut clause = depths(tokens).take_while(|(depth, token)| *depth > 0 || *token != b")");
+    clause.any(|(depth, token)| depth == 0 && words.contains(&token))
 }
 
 /// The position of the first, or the last, value of a token. `...` stands for an unknown number of values: it is None if both before and
