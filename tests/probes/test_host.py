@@ -1,5 +1,9 @@
 """What is reported of the machine."""
 
+import os
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -37,3 +41,20 @@ def test_a_cpu_that_the_kernel_has_no_name_for_has_that_of_lscpu(machine):
 @pytest.mark.parametrize("printed", [None, "", "Architecture: aarch64"])
 def test_a_cpu_that_nothing_names_is_unknown(machine, printed):
     assert machine(ARM, printed) == "unknown"
+
+
+def test_the_cpu_time_of_a_process_is_finer_than_a_tick():
+    began, before = time.process_time(), host.cpu_seconds(os.getpid())
+    while time.process_time() < began + 0.002:
+        pass
+    used = host.cpu_seconds(os.getpid()) - before
+    assert 0.001 <= used <= time.process_time() - began
+
+
+def test_a_process_that_ended_has_its_cpu_time_until_it_is_waited_for_and_then_none():
+    with subprocess.Popen([sys.executable, "-c", "pass"], stdout=subprocess.PIPE) as process:
+        assert process.stdout
+        process.stdout.read()
+        assert host.cpu_seconds(process.pid) > 0
+        process.wait()
+        assert host.cpu_seconds(process.pid) == 0

@@ -9,6 +9,7 @@ import os
 import platform
 import re
 import subprocess
+import time
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -107,12 +108,16 @@ def cpu_count() -> int:
 
 
 def cpu_seconds(pid: int) -> float:
-    """Return the CPU seconds, user and system, that a process has used; 0 where the process has ended."""
+    """Return the CPU seconds, user and system, that a process has used; 0 where the process has ended.
+
+    The process's CPU clock counts in nanoseconds. /proc/PID/stat counts in ticks of 10 ms, and a driver at a low rate
+    takes less than one tick per second.
+    """
+    clock = (~pid << 3) | 2  # as clock_getcpuclockid(3) encodes it
     try:
-        times = psutil.Process(pid).cpu_times()
-    except psutil.Error:
+        return time.clock_gettime(clock)
+    except OSError:
         return 0.0
-    return float(times.user + times.system)
 
 
 def memory_available() -> int:
