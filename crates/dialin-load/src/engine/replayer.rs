@@ -51,7 +51,8 @@ struct Transaction {
     /// The number of the transaction; None for statements outside of transactions.
     number: Option<u64>,
     /// The statements that were taken from the schedule so far.
-    steps: Vec<Step>,
+    #[expect(clippy::vec_box, reason = "they are boxed already, and moving them out of their boxes would copy them")]
+    steps: Vec<Box<Step>>,
     bytes: usize,
     /// The index of the next statement in `steps`.
     at: usize,
@@ -231,7 +232,7 @@ impl<'s> Script<'s> for Replayer<'s> {
             match state.queues.pop(self.seat) {
                 Some(Piece::Step(step)) => {
                     transaction.bytes += step.sql.len();
-                    transaction.steps.push(*step);
+                    transaction.steps.push(step);
                 }
                 Some(_) => transaction.is_whole = true,
                 // The capture has not been read that far.
@@ -438,7 +439,7 @@ impl Replayer<'_> {
 
     fn step(&self) -> Option<&Step> {
         match &self.current {
-            Current::Transaction(transaction) => transaction.steps.get(transaction.at),
+            Current::Transaction(transaction) => transaction.steps.get(transaction.at).map(|step| &**step),
             _ => None,
         }
     }

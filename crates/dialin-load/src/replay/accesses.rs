@@ -207,7 +207,9 @@ impl Values {
     }
 
     fn access(self, table: &Table) -> Access {
-        Access { table: table.name, does: table.does.clone(), columns: self.columns.into(), texts: self.texts.into() }
+        // A conversion allocates memory also for an empty list, which most lists of texts are.
+        let texts = if self.texts.is_empty() { Arc::default() } else { self.texts.into() };
+        Access { table: table.name, does: table.does.clone(), columns: self.columns.into(), texts }
     }
 }
 

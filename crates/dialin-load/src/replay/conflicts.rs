@@ -4,7 +4,8 @@
 //! a lock next may therefore have ended before that time.
 
 use super::accesses::Access;
-use std::collections::{HashMap, VecDeque};
+use foldhash::HashMap;
+use std::collections::VecDeque;
 
 /// How many locks on a table a transaction has one by one. With more, it has the whole table.
 const MOST_LOCKS: usize = 400;

@@ -25,8 +25,9 @@ use super::timeline::{Event, Statement, What};
 use crate::capture::class::{Effect, Obstacle, turns_autocommit_on};
 use crate::capture::digest::Digester;
 use crate::plan::Kind;
+use foldhash::HashMap;
 use pieces::{Ended, Open, Session, Settings, added, put, release};
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 
 /// The error number of a transaction that the server rolled back because of a deadlock.
@@ -63,7 +64,7 @@ pub struct Planner {
     pub sequences: Sequences,
     digester: Digester,
     classes: HashMap<Vec<u8>, DigestProperties>,
-    sessions: HashMap<u64, Session>,
+    sessions: HashMap<u64, Box<Session>>,
     begun: u64,
     transactions: u64,
     ends: VecDeque<i64>,
@@ -163,7 +164,7 @@ impl Planner {
 
     /// End the schedule: transactions that are open are rolled back.
     pub fn finish(&mut self, out: &mut Out) {
-        let mut left: Vec<Session> = self.sessions.drain().map(|(_, session)| session).collect();
+        let mut left: Vec<Box<Session>> = self.sessions.drain().map(|(_, session)| session).collect();
         left.sort_by_key(|session| session.number);
         for session in left {
             self.end_session(session, i64::MAX, out);
@@ -173,7 +174,7 @@ impl Planner {
     fn open_session(&mut self, thread: u64) -> u64 {
         let number = self.begun;
         self.begun += 1;
-        let session = Session {
+        let session = Box::new(Session {
             number,
             is_autocommit: true,
             settings: Settings::default(),
@@ -182,18 +183,18 @@ impl Planner {
             in_xa: false,
             backup: None,
             loose: Loose::default(),
-        };
+        });
         self.sessions.insert(thread, session);
         number
     }
 
-    fn end_session(&mut self, mut session: Session, at: i64, out: &mut Out) {
+    fn end_session(&mut self, mut session: Box<Session>, at: i64, out: &mut Out) {
         self.note_end(&mut session, at, out);
         if let Begins::Learned(learner) = &mut self.begins {
             learner.settle(&mut session.loose, false);
         }
-        if let Some(open) = session.open.take() {
-            let open = Open { end: at, is_end_known: true, ..open };
+        if let Some(mut open) = session.open.take() {
+            (open.end, open.is_end_known) = (at, true);
             self.roll_back(&mut session, open, out);
         }
         self.sequences.quit(session.number);
@@ -289,7 +290,7 @@ impl Planner {
         if was_victim && !ends {
             self.roll_back(session, open, out);
         } else if ends {
-            self.end(session, open, effect == Effect::RollsBack, out);
+            self.end(session, *open, effect == Effect::RollsBack, out);
         } else {
             session.open = Some(open);
         }
@@ -318,7 +319,7 @@ impl Planner {
         }
     }
 
-    fn begin(&mut self, session: &Session, start: i64, counts: bool, out: &mut Out) -> Open {
+    fn begin(&mut self, session: &Session, start: i64, counts: bool, out: &mut Out) -> Box<Open> {
         let may_be_left_out = counts && self.from.is_some_and(|from| start <= from);
         let transaction = counts.then(|| {
             self.transactions += 1;
@@ -326,7 +327,7 @@ impl Planner {
         });
         let held = counts.then(Vec::new);
         let after = if counts { self.ended_before(start) } else { 0 };
-        let mut open = Open {
+        let mut open = Box::new(Open {
             transaction,
             start,
             held,
@@ -336,7 +337,7 @@ impl Planner {
             end: start,
             is_end_known: true,
             statements: 0,
-        };
+        });
         let settings =
             self.bound.as_ref().filter(|bound| counts && !bound.contains(&session.number)).map(|_| session.settings.hash);
         put(session.number, &mut open, Piece::Begin { transaction, start, after, awaits: Box::default(), settings }, out);
@@ -349,20 +350,20 @@ impl Planner {
     }
 
     /// Add the COMMIT of a transaction that the server committed because of the statement after it.
-    fn commit(&mut self, session: &mut Session, mut open: Open, at: i64, out: &mut Out) {
+    fn commit(&mut self, session: &mut Session, mut open: Box<Open>, at: i64, out: &mut Out) {
         let commit = added(b"COMMIT", open.end);
         put(session.number, &mut open, commit, out);
         (open.end, open.is_end_known) = (open.end.max(at), true);
-        self.end(session, open, false, out);
+        self.end(session, *open, false, out);
     }
 
     /// Add the ROLLBACK of a transaction that the server rolled back.
-    fn roll_back(&mut self, session: &mut Session, mut open: Open, out: &mut Out) {
+    fn roll_back(&mut self, session: &mut Session, mut open: Box<Open>, out: &mut Out) {
         if open.transaction.is_some() {
             let rollback = added(b"ROLLBACK", open.end);
             put(session.number, &mut open, rollback, out);
         }
-        self.end(session, open, true, out);
+        self.end(session, *open, true, out);
     }
 
     fn end(&mut self, session: &mut Session, mut open: Open, is_rolled_back: bool, out: &mut Out) {
@@ -438,6 +439,9 @@ impl Planner {
 
     /// Determine what the text of a statement that was sent at a time shows.
     fn inspect(&mut self, session: u64, statement: &Statement, digest: &DigestProperties, start: i64) -> Inspection {
+        if let Begins::Learned(_) = self.begins {
+            return Inspection::default();
+        }
         let touches = digest.number.and_then(|number| self.touches.get(number)).unwrap_or(&TouchedTables::Unknown);
         let insert_id = self.sequences.take(session, touches, statement, start, &mut self.literals);
         let templates = match &mut self.prepared {

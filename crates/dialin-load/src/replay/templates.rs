@@ -6,7 +6,7 @@
 //! once is sent as text.
 
 use super::literals::{Literal, Literals};
-use std::collections::HashMap;
+use foldhash::HashMap;
 
 /// A statement of more bytes is sent as text.
 const LONGEST: usize = 64 << 10;

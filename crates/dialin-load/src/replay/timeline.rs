@@ -1,8 +1,10 @@
 //! The records of a capture in the order in which they ended, with times that are as exact as the capture allows.
 
 use crate::capture::format::{Reader, Record};
+use foldhash::HashMap;
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap, VecDeque};
+use std::collections::VecDeque;
+use std::collections::binary_heap::{BinaryHeap, PeekMut};
 use std::io::{BufRead, Result};
 use std::sync::Arc;
 
@@ -69,10 +71,13 @@ pub struct Timeline<R> {
     before: Entries,
     /// The second before that, and how many entries it had.
     earlier: (i64, i64),
-    heap: BinaryHeap<Reverse<Ordered>>,
+    sessions: HashMap<u64, Pending>,
+    /// The first event of each session that has any.
+    first: BinaryHeap<Reverse<Place>>,
     number: u64,
     newest: i64,
-    last_of: HashMap<u64, i64>,
+    /// How much later than the first event of all the newest one must be, so that no event before the first one can follow.
+    disorder: i64,
     schemas: HashMap<Box<[u8]>, Arc<[u8]>>,
     is_read: bool,
 }
@@ -84,31 +89,21 @@ struct Entries {
     events: VecDeque<Event>,
 }
 
-struct Ordered {
+/// The place of an event in the order of all events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Place {
     end: i64,
+    /// The place in the capture.
     number: u64,
-    /// Boxed, because the heap moves its elements often.
-    event: Box<Event>,
+    thread: u64,
 }
 
-impl PartialEq for Ordered {
-    fn eq(&self, other: &Self) -> bool {
-        (self.end, self.number) == (other.end, other.number)
-    }
-}
-
-impl Eq for Ordered {}
-
-impl PartialOrd for Ordered {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Ordered {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        (self.end, self.number).cmp(&(other.end, other.number))
-    }
+/// The events of a session that were read and not yet returned, in order.
+#[derive(Debug)]
+struct Pending {
+    events: VecDeque<(u64, Event)>,
+    /// When the last of them ended, or the last one before.
+    last: i64,
 }
 
 impl<R: BufRead> Timeline<R> {
@@ -120,11 +115,12 @@ impl<R: BufRead> Timeline<R> {
             same: Entries::default(),
             before: Entries::default(),
             earlier: (i64::MIN, 0),
-            heap: BinaryHeap::new(),
+            sessions: HashMap::default(),
+            first: BinaryHeap::new(),
             number: 0,
             newest: i64::MIN,
-            last_of: HashMap::new(),
-            schemas: HashMap::new(),
+            disorder: if to_the_second { 0 } else { DISORDER },
+            schemas: HashMap::default(),
             is_read: false,
         }
     }
@@ -135,9 +131,8 @@ impl<R: BufRead> Timeline<R> {
     /// The capture cannot be read.
     pub fn next_event(&mut self) -> Result<Option<Event>> {
         loop {
-            let is_settled = |first: &Reverse<Ordered>| self.is_read || first.0.end + DISORDER < self.newest;
-            if self.heap.peek().is_some_and(is_settled) {
-                return Ok(self.heap.pop().map(|Reverse(ordered)| *ordered.event));
+            if let Some(event) = self.first_event() {
+                return Ok(Some(event));
             }
             if self.is_read {
                 return Ok(None);
@@ -217,15 +212,36 @@ impl<R: BufRead> Timeline<R> {
     }
 
     fn insert(&mut self, mut event: Event) {
-        let last = self.last_of.entry(event.thread).or_insert(event.end);
-        event.end = event.end.max(*last);
-        *last = event.end;
-        if event.what == What::Quit {
-            self.last_of.remove(&event.thread);
-        }
+        let Event { thread, end, .. } = event;
+        let session = self.sessions.entry(thread).or_insert_with(|| Pending { events: VecDeque::new(), last: end });
+        event.end = end.max(session.last);
+        session.last = event.end;
         self.newest = self.newest.max(event.end);
         self.number += 1;
-        self.heap.push(Reverse(Ordered { end: event.end, number: self.number, event: Box::new(event) }));
+        if session.events.is_empty() {
+            self.first.push(Reverse(Place { end: event.end, number: self.number, thread }));
+        }
+        session.events.push_back((self.number, event));
+    }
+
+    /// The first event of all, unless an event that is read later may come before it.
+    fn first_event(&mut self) -> Option<Event> {
+        let mut first = self.first.peek_mut()?;
+        let Place { end, thread, .. } = first.0;
+        if !self.is_read && end.saturating_add(self.disorder) >= self.newest {
+            return None;
+        }
+        let session = self.sessions.get_mut(&thread)?;
+        let (_, event) = session.events.pop_front()?;
+        if let Some((number, next)) = session.events.front() {
+            *first = Reverse(Place { end: next.end, number: *number, thread });
+        } else {
+            PeekMut::pop(first);
+            if event.what == What::Quit {
+                self.sessions.remove(&thread);
+            }
+        }
+        Some(event)
     }
 }
 

@@ -9,8 +9,9 @@ use crate::errors::Result;
 use crate::plan::Kind;
 use crate::record::ReplayTally;
 use crate::replay::{Batch, DEADLOCK, Dependency, Facts, Feed, Pace, Piece, Request, Step, Templates};
+use foldhash::{HashMap, HashSet};
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap, HashSet, VecDeque};
+use std::collections::{BinaryHeap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// How many bytes of the schedule are read ahead.
@@ -100,11 +101,11 @@ impl Source {
             queues: Queues::new(facts.connections),
             is_full_pace: request.pace == Pace::Full,
             order: VecDeque::new(),
-            ended: HashSet::new(),
-            expected: HashSet::new(),
-            executed: HashMap::new(),
-            depending: HashMap::new(),
-            awaiting: HashMap::new(),
+            ended: HashSet::default(),
+            expected: HashSet::default(),
+            executed: HashMap::default(),
+            depending: HashMap::default(),
+            awaiting: HashMap::default(),
             passed: 0,
             waiting: BinaryHeap::new(),
             is_registered: vec![false; facts.connections],
@@ -119,7 +120,7 @@ impl Source {
             tally: ReplayTally::default(),
         };
         // The load has not begun, so waiting for the reader delays no statement.
-        while state.queues.bytes < AHEAD / 2 {
+        while state.queues.bytes < AHEAD {
             let Some(batch) = state.feed.wait()? else {
                 state.is_read = true;
                 break;

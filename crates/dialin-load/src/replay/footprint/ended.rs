@@ -2,7 +2,8 @@
 
 use super::Footprint;
 use crate::replay::accesses::{Access, Does};
-use std::collections::{HashMap, HashSet, VecDeque};
+use foldhash::{HashMap, HashSet};
+use std::collections::VecDeque;
 use std::ops::Range;
 
 /// How many transactions are remembered. A transaction is compared with them when all of its statements are known.

@@ -117,7 +117,8 @@ pub(super) struct Session {
     pub(super) number: u64,
     pub(super) is_autocommit: bool,
     pub(super) settings: Settings,
-    pub(super) open: Option<Open>,
+    /// Boxed, because it is moved for each statement.
+    pub(super) open: Option<Box<Open>>,
     /// A transaction that has ended; when it ended is unknown until the session's next event.
     pub(super) ended: Option<Ended>,
     /// Whether it is within an XA transaction, which is left out.
