@@ -51,6 +51,7 @@ def test_the_worst_part_by_its_limit_is_named_and_marked(record):
     bad = [row.cells[0].text for row in rows if row.role is RowRole.BAD]
     assert bad == [SHARES["replay_other_rows"]]
     assert [row.cells[0].text for row in rows][-2:] == [COUNTS["replay_waited"], COUNTS["replay_again"]]
+    assert "dialin capture check" in parts[-1].text
 
 
 @pytest.mark.parametrize(
@@ -75,6 +76,7 @@ def test_a_ratio_is_judged_by_the_candidate_that_is_nearest_to_the_capture(recor
     bad = [row.cells[0].text for row in find(parts, "replay").rows if row.role is RowRole.BAD]
     assert bad == ([RATIOS["replay_page_misses"]] if exceeded else [])
     assert ("not the captured load" in parts[0].text) is exceeded
+    assert parts[-1] == find(parts, "replay"), "no statement explains a ratio"
     if exceeded:
         assert f"{number(ratios['a'])} times the capture's" in note_text(record.spec, notes[0])
         assert f"{RATIOS['replay_page_misses']} (× {number(ratios['a'])})" in parts[0].text

@@ -237,6 +237,7 @@ impl<R: BufRead> Timeline<R> {
             *first = Reverse(Place { end: next.end, number: *number, thread });
         } else {
             PeekMut::pop(first);
+            session.events = VecDeque::new(); // frees the memory: the session may never have as many again
             if event.what == What::Quit {
                 self.sessions.remove(&thread);
             }
@@ -271,6 +272,23 @@ mod tests {
     fn a_session_keeps_its_order_though_its_clock_goes_back() {
         let records = [statement(1, 100, 900, "a"), statement(1, 90, 5, "b"), statement(2, 500, 5, "c")];
         assert_eq!(ends(&records, false), [(2, 500, 505), (1, 100, 1_000), (1, 90, 1_000)]);
+    }
+
+    #[test]
+    fn the_events_of_many_sessions_are_in_the_order_of_their_ends_and_then_of_the_capture() {
+        let ends_at = |number: i64| number * 1_000 + number * 7_919 % 500 * 1_000;
+        let records: Vec<Record<'_>> = (0..3_000).map(|number| statement(number as u64 % 7, ends_at(number), 0, "a")).collect();
+        let mut last = [0; 7];
+        let mut expected: Vec<(i64, i64)> = Vec::new();
+        for number in 0..3_000 {
+            let last = &mut last[number as usize % 7];
+            *last = ends_at(number).max(*last);
+            expected.push((*last, number));
+        }
+        expected.sort_unstable();
+        let expected: Vec<(u64, i64)> = expected.into_iter().map(|(end, number)| (number as u64 % 7, end)).collect();
+        let ends: Vec<(u64, i64)> = ends(&records, false).into_iter().map(|(thread, _, end)| (thread, end)).collect();
+        assert_eq!(ends, expected);
     }
 
     #[test]

@@ -17,6 +17,8 @@ _CAPTION = (
     "Each trial against the capture: shares with the warm-up, ratios to the capture without it. Of a ratio, the candidate "
     "nearest to 1 is judged."
 )
+_OF_STATEMENTS = ("replay_new_errors", "replay_missing_errors", "replay_other_rows", "replay_time_elsewhere")
+_WHICH_STATEMENTS = "To see which statements differ most from the capture, run: dialin capture check CAPTURE --data DIR"
 
 
 def replay_section(record: StudyRecord) -> Section:
@@ -38,6 +40,8 @@ def replay_section(record: StudyRecord) -> Section:
         gauges = [gauge for trial in done if (gauge := load_gauge(record.watched.get(trial.id, {}), name))]
         rows += [_count(name, gauges)] if gauges else []
     parts: list[Part] = [Paragraph(lead, Role.LEAD), Table("replay", _CAPTION, columns, rows)]
+    if any(figure.limit.gauge in _OF_STATEMENTS and figure.limit.is_exceeded(figure.judged) for figure in figures):
+        parts.append(Paragraph(_WHICH_STATEMENTS))
     return Section(SectionKey.REPLAY, "Replay", parts)
 
 
