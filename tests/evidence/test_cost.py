@@ -78,6 +78,16 @@ def test_a_run_of_a_timed_query_is_a_query() -> None:
     assert found.per_query == pytest.approx(found.per_transaction)
 
 
+def test_a_part_of_a_replay_has_the_queries_of_its_transactions() -> None:
+    record = nothing_moved()
+    samples = {
+        number: [replace(sample, seconds=0.3, tps=100.0, reads=1_400.0, writes=400.0, other=200.0) for sample in own]
+        for number, own in record.samples.items()
+    }
+    found = row(replace(record, samples=samples), "server CPU")
+    assert found.per_query["1"] == pytest.approx(found.per_transaction["1"] / 20)
+
+
 def test_failed_trials_and_studies_without_probes_cost_nothing() -> None:
     record = nothing_moved()
     assert costs(replace(record, watched={})) == []

@@ -76,13 +76,12 @@ def of(record: StudyRecord, purpose: Purpose = Purpose.RACE) -> list[MeasuredTri
             continue
         transactions = sum(sample.tps * sample.seconds for sample in samples) / covered
         queries = sum((sample.reads + sample.writes + sample.other) * sample.seconds for sample in samples) / covered
-        timed = any(sample.seconds != 1 for sample in samples)
         trials.append(
             MeasuredTrial(
                 trial=trial,
                 value=trial_figures.value(counted, trial_figures.FIGURE_OF[record.spec.goal]) if counted else 0.0,
                 transactions=transactions,
-                queries=transactions if timed or queries <= 0 else queries,
+                queries=queries if queries > 0 else transactions,
                 watched=dict(record.watched.get(trial.id, {})),
                 windows=max(1, len(record.spec.workload.levels)),
                 server_cpus=len(parse_cpus(record.spec.server_cpus)) if record.spec.server_cpus else None,
