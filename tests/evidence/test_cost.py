@@ -68,24 +68,20 @@ def test_seconds_that_the_host_lost_count_on_both_sides() -> None:
     assert row(lossy, "server CPU").per_transaction == row(record, "server CPU").per_transaction
 
 
-def test_a_run_of_a_timed_query_is_a_query() -> None:
+@pytest.mark.parametrize(
+    ("sample", "queries"),
+    [
+        pytest.param({"seconds": 2.5, "tps": 0.4, "reads": 0.4, "writes": 0.0, "other": 0.0}, 1, id="run of a timed query"),
+        pytest.param(
+            {"seconds": 0.3, "tps": 100.0, "reads": 1_400.0, "writes": 400.0, "other": 200.0}, 20, id="part of a replay"
+        ),
+    ],
+)
+def test_samples_of_any_length_have_the_queries_of_their_transactions(sample: dict[str, float], queries: int) -> None:
     record = nothing_moved()
-    samples = {
-        number: [replace(sample, seconds=2.5, tps=0.4, reads=0.4, writes=0.0, other=0.0) for sample in own]
-        for number, own in record.samples.items()
-    }
+    samples = {number: [replace(second, **sample) for second in seconds] for number, seconds in record.samples.items()}
     found = row(replace(record, samples=samples), "server CPU")
-    assert found.per_query == pytest.approx(found.per_transaction)
-
-
-def test_a_part_of_a_replay_has_the_queries_of_its_transactions() -> None:
-    record = nothing_moved()
-    samples = {
-        number: [replace(sample, seconds=0.3, tps=100.0, reads=1_400.0, writes=400.0, other=200.0) for sample in own]
-        for number, own in record.samples.items()
-    }
-    found = row(replace(record, samples=samples), "server CPU")
-    assert found.per_query["1"] == pytest.approx(found.per_transaction["1"] / 20)
+    assert found.per_query["1"] == pytest.approx(found.per_transaction["1"] / queries)
 
 
 def test_failed_trials_and_studies_without_probes_cost_nothing() -> None:
