@@ -4,9 +4,9 @@
 //! A replay is the same work if its queries return the same number of rows, because the client that used their
 //! content is not part of the replay. So a query does not meet an UPDATE of columns that it only returns, or a row
 //! that is deleted and inserted again. A query that returns one row in any case, because it is an aggregate without
-//! GROUP BY, meets nothing. `SELECT
-//! DISTINCT` does not meet an UPDATE either, although that may change its number of rows by one: waiting for each such
-//! UPDATE costs a replay a tenth of its speed or more. The replay counts other numbers of rows.
+//! GROUP BY, meets nothing. `SELECT DISTINCT` does not meet an UPDATE either, although that may change its number of
+//! rows by one: waiting for each such UPDATE costs a replay a tenth of its speed or more. The replay counts other
+//! numbers of rows.
 
 mod ended;
 
