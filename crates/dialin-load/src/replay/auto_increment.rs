@@ -3,10 +3,10 @@
 //! An application inserts a row and uses its id in the next statements. Logs do not have the id, and the server gives it
 //! in the order of the inserts, which differs in a replay if transactions overlap, or one is replayed again. So the ids
 //! are counted: the first pass over a capture counts the rows that each INSERT into a table adds, in the order in which
-//! the INSERTs were sent. Of two INSERTs that ran at the same time, the second one may have got its id first. Their ids are
-//! exchanged if the next statements of their transactions contain other ids than their own, and one contains that of the other. Before each INSERT the replay sets
-//! `insert_id` to its id. The ids are those of the capture only if the data are those from the beginning of the
-//! capture.
+//! the INSERTs were sent. Of two INSERTs that ran at the same time, the second one may have got its id first. Their ids
+//! are exchanged if the next statements of their transactions contain other ids than their own, and one contains that of
+//! the other. Before each INSERT the replay sets `insert_id` to its id. The ids are those of the capture only if the data
+//! are those from the beginning of the capture.
 //!
 //! Only ids that are used are set: a statement of the capture, or a foreign key, names the column. A table is left to the
 //! server if the ids of one of its INSERTs cannot be counted, such as those of INSERT ... SELECT; all tables are, if any
