@@ -1,7 +1,7 @@
 """Measures what ways of running dialin-load, and sysbench, take of the CPU for the same transactions on one server.
 
     python benchmarks/driver.py [--cells read_write/16 ...] [--arm "NAME: COMMAND" ...] [--rounds 20] [--seconds 5]
-                                [--name table] [--server mysql@9.7] [--seed 1]
+                                [--bare] [--name table] [--server mysql@9.7] [--seed 1]
 
 A cell is a workload of sysbench with a number of connections. An arm is a way of running dialin-load: options of its `run`, the
 path of another binary, or a command that starts one with something changed; without --arm there is one, the driver as it is:
@@ -14,7 +14,8 @@ One sandbox on a unix socket, with 8 tables of 100,000 rows that fit in memory, 
 arm drive the server once, in random order; the rounds of all cells are mixed, so that nothing that changes on the machine meets
 one cell alone. A driver is started for each slice, and its first two seconds do not count. A figure is the geometric mean over
 the rounds with its 95 % interval (Student's, of logarithms); a ratio pairs the two slices of each round. The machine should
-have nothing else to do: the table shows what other programs used.
+have nothing else to do: the table shows what other programs used. --bare adds the bare loop (bare_loop.py) to cells of
+point selects: no client on sockets can take less.
 
 With --name, it writes the figures under that name into benchmarks/results/driver.json, and the table between the marks of that
 name in BENCHMARKS.md, if there are such marks. Without it, it prints the table only.
@@ -23,6 +24,7 @@ name in BENCHMARKS.md, if there are such marks. Without it, it prints the table 
 from __future__ import annotations
 
 import argparse
+import ctypes
 import json
 import os
 import random
@@ -34,10 +36,12 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import bare_loop
 import numpy as np
 from scipy import stats
 
@@ -62,6 +66,7 @@ PREFIX = "oltp_"
 WORKLOADS = tuple(name for name in SYSBENCH_SCRIPTS if name.startswith(PREFIX) and name not in GROWING)
 CELLS = tuple(f"{name}/{count}" for name in ("read_write", "point_select") for count in (1, 16, 64, 150))
 SYSBENCH = "sysbench"
+BARE = "bare loop"
 AS_IT_IS = "dialin-load:"
 MOST_CONNECTIONS = 290
 SETTING = {
@@ -117,7 +122,7 @@ class Arm:
     def parse(cls, text: str) -> Arm:
         """Return the arm of a text such as `batch: chrt -b 0 dialin-load --load-threads 1`."""
         name, colon, line = text.partition(":")
-        if not colon or not name.strip() or name.strip() == SYSBENCH:
+        if not colon or not name.strip() or name.strip() in (SYSBENCH, BARE):
             raise argparse.ArgumentTypeError(
                 f"{text!r} does not begin with a name and a colon, as in 'one loop: --load-threads 1'"
             )
@@ -220,8 +225,29 @@ def run_slice(workload: Workload, connections: int, sandbox: Sandbox, seconds: i
     return run_slice(workload, connections, sandbox, seconds, seed)
 
 
+def run_bare(library: ctypes.CDLL, cell: Cell, sandbox: Sandbox, seconds: int, seed: int) -> Slice:
+    """Measure the bare loop."""
+    socket, pid, spec = sandbox.account.socket, sandbox.pid, cell.spec(BARE)
+    if pid is None or socket is None:
+        raise WorkloadError("the server does not run")
+
+    def clocks() -> tuple[float, float, float, float]:
+        return time.monotonic(), time.process_time(), host.cpu_seconds(pid), host.busy_seconds()
+
+    began = clocks()
+    tps, cpu_us = bare_loop.drive(library, socket, cell.connections, spec.tables, spec.table_size, SETTLE, seconds, seed)
+    elapsed, own, served, busy = (after - before for before, after in zip(began, clocks(), strict=True))
+    return Slice(tps, cpu_us, max(0.0, busy - own - served) / elapsed / host.cpu_count())
+
+
 def run_rounds(
-    cells: Sequence[Cell], programs: Mapping[str, Path], sandbox: Sandbox, rounds: int, seconds: int, seed: int
+    cells: Sequence[Cell],
+    programs: Mapping[str, Path],
+    bare: ctypes.CDLL | None,
+    sandbox: Sandbox,
+    rounds: int,
+    seconds: int,
+    seed: int,
 ) -> dict[Cell, list[Round]]:
     """Measure the rounds of all cells in random order."""
     rng = random.Random(seed)
@@ -232,10 +258,15 @@ def run_rounds(
         workloads: dict[str, Workload] = {SYSBENCH: make_workload(cell.spec(SYSBENCH))}
         workloads |= {name: DialinLoad(cell.spec(load_binary.NAME), program) for name, program in programs.items()}
         load_seed = rng.randrange(1, 2**31)
-        names = rng.sample(list(workloads), len(workloads))
-        slices = {name: run_slice(workloads[name], cell.connections, sandbox, seconds, load_seed) for name in names}
+        drivers = [*workloads, *([BARE] if bare and cell.workload == "point_select" else [])]
+        slices = {
+            name: run_bare(bare, cell, sandbox, seconds, load_seed)
+            if bare and name == BARE
+            else run_slice(workloads[name], cell.connections, sandbox, seconds, load_seed)
+            for name in rng.sample(drivers, len(drivers))
+        }
         measured[cell].append(slices)
-        ratios = (f"{name} {slices[name].cpu_us / slices[SYSBENCH].cpu_us:.2f}" for name in programs)
+        ratios = (f"{name} {slices[name].cpu_us / slices[SYSBENCH].cpu_us:.2f}" for name in drivers if name != SYSBENCH)
         print(f"{number} of {len(order)}: {cell}: CPU / of sysbench: {', '.join(ratios)}", file=sys.stderr)
     return measured
 
@@ -259,7 +290,7 @@ def compare(rounds: Sequence[Round], name: str, reference: str) -> dict[str, lis
 def summarize(rounds: Sequence[Round], arms: Sequence[str]) -> dict[str, dict[str, Any]]:
     """Return the figures of a cell by driver: sysbench, and each arm beside it and beside the first arm."""
     figures: dict[str, dict[str, Any]] = {}
-    for name in (SYSBENCH, *arms):
+    for name in (SYSBENCH, *arms, *([BARE] if BARE in rounds[0] else [])):
         slices = [one[name] for one in rounds]
         figures[name] = {
             "cpu_us": estimate(one.cpu_us for one in slices),
@@ -269,7 +300,7 @@ def summarize(rounds: Sequence[Round], arms: Sequence[str]) -> dict[str, dict[st
         if name != SYSBENCH:
             figures[name]["to_sysbench"] = compare(rounds, name, SYSBENCH)
             figures[name]["choices"] = dict(Counter(one.choice for one in slices).most_common())
-        if name in arms[1:]:
+        if name in (*arms[1:], BARE):
             figures[name]["to_first_arm"] = compare(rounds, name, arms[0])
     return figures
 
@@ -284,7 +315,8 @@ def show(value: Sequence[float] | None, digits: int) -> str:
 
 def make_table(cells: Mapping[str, Mapping[str, Mapping[str, Any]]], arms: Sequence[str]) -> str:
     """Return all figures as a Markdown table, a row per cell and driver; every bracket is a 95 % interval."""
-    references = {"to_sysbench": SYSBENCH} | ({"to_first_arm": arms[0]} if len(arms) > 1 else {})
+    has_others = any("to_first_arm" in figures for drivers in cells.values() for figures in drivers.values())
+    references = {"to_sysbench": SYSBENCH} | ({"to_first_arm": arms[0]} if has_others else {})
     titles = ["load", "connections", "driver"]
     titles += [f"{what} / of {name}" for name in references.values() for what in ("CPU", "throughput")]
     titles += ["CPU per transaction, µs", "transactions/s", "other programs"]
@@ -312,6 +344,7 @@ def parse_options() -> argparse.Namespace:
     cells = [Cell.parse(cell) for cell in CELLS]
     parser.add_argument("--cells", nargs="+", type=Cell.parse, default=cells, metavar="WORKLOAD/CONNECTIONS")
     parser.add_argument("--arm", action="append", type=Arm.parse, metavar="NAME: COMMAND", help="may be repeated")
+    parser.add_argument("--bare", action="store_true", help="also the bare loop, in cells of point selects")
     parser.add_argument("--rounds", type=int, default=20, help="of each cell")
     parser.add_argument("--seconds", type=int, default=5, help="measured of each slice")
     parser.add_argument("--name", help="under which the figures are stored")
@@ -344,7 +377,8 @@ def main() -> None:
                 with sandbox.connect() as query:
                     query("CREATE DATABASE sbtest")
                 first[0].prepare(Target(sandbox.account, sandbox.directory))
-                rounds = run_rounds(cells, programs, sandbox, options.rounds, options.seconds, options.seed)
+                with bare_loop.compiled() if options.bare else nullcontext() as bare:
+                    rounds = run_rounds(cells, programs, bare, sandbox, options.rounds, options.seconds, options.seed)
     except DialinError as error:
         sys.exit(str(error))
     names = [arm.name for arm in arms]

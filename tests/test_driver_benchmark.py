@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import importlib.util
+import importlib
 import math
 import subprocess
-import sys
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
@@ -16,14 +16,10 @@ ROOT = Path(__file__).parents[1]
 
 
 @pytest.fixture(scope="module")
-def driver() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("driver_benchmark", ROOT / "benchmarks" / "driver.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
+def driver() -> Iterator[ModuleType]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(ROOT / "benchmarks")
+        yield importlib.import_module("driver")
 
 
 def test_an_estimate_is_the_geometric_mean_with_students_interval_of_logarithms(driver: ModuleType) -> None:
@@ -44,6 +40,8 @@ def test_ratios_pair_the_slices_of_a_round(driver: ModuleType) -> None:
     assert figures["other"]["to_first_arm"] == {"cpu": [1.2] * 3, "throughput": [0.5] * 3}
     assert figures["today"]["cpu_us"][1] < figures["today"]["cpu_us"][0] == pytest.approx(5 * math.sqrt(2), rel=1e-4)
     assert "to_first_arm" not in figures["today"]
+    with_bare = driver.summarize([one | {"bare loop": driver.Slice(150, 4, 0.01)} for one in rounds[:1] * 2], ["today"])
+    assert with_bare["bare loop"]["to_first_arm"] == {"cpu": [0.8] * 3, "throughput": [1.25] * 3}
     table = driver.make_table({"read_write/16": figures}, ["today", "other"]).splitlines()
     assert {line.count("|") for line in table} == {table[0].count("|")}
     assert table[3].startswith("| oltp_read_write | 16 | today | 0.50 (0.50 to 0.50) | 1.20 (1.20 to 1.20) | – | – | 7.1 (")
@@ -56,7 +54,7 @@ def test_an_arm_is_options_or_a_command_with_options(driver: ModuleType) -> None
     batch = parse("batch: chrt -b 0 dialin-load --gather off")
     assert batch == driver.Arm("batch", ("chrt", "-b", "0", "dialin-load"), ("--gather", "off"))
     assert parse("lto: 'a b/dialin-load'").command == ("a b/dialin-load",)
-    for wrong in ("--load-threads 1", ": --load-threads 1", "sysbench:", "batch: chrt -b 0"):
+    for wrong in ("--load-threads 1", ": --load-threads 1", "sysbench:", "bare loop:", "batch: chrt -b 0"):
         with pytest.raises(argparse.ArgumentTypeError):
             parse(wrong)
 
