@@ -86,7 +86,9 @@ def drive(
     with ExitStack() as stack:
         requests, sockets = [], []
         for _ in range(connections):
-            connection = pymysql.connect(unix_socket=str(socket), user="root", database="sbtest", ssl_disabled=True)
+            connection = pymysql.connect(
+                unix_socket=str(socket), user="root", database="sbtest", ssl_disabled=True, autocommit=True
+            )
             stack.callback(connection.close)
             connection._sock.setblocking(True)
             sockets.append(connection._sock.fileno())
