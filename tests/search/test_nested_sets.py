@@ -1,4 +1,5 @@
 import itertools
+from dataclasses import replace
 
 import numpy as np
 
@@ -32,10 +33,18 @@ def test_a_change_without_a_rule_of_thumb_must_carry_more() -> None:
 
 
 def test_nested_sets_shrink_and_never_reach_the_baseline() -> None:
-    worth = np.array([0.2, 0.1, 0.018, 0.012, 0.015, -0.01])  # the fourth has a rule of thumb
+    worth = np.array([0.2, 0.1, 0.021, 0.012, 0.018, -0.01])  # the fourth has a rule of thumb
     sets = nested_sets(SPACE, np.ones(6), lambda points: points @ worth, error=0.015)
     assert [int(point.sum()) for point in sets] == [5, 4, 3]
     assert all((small <= large).all() for large, small in itertools.pairwise(sets))
     assert [int(point.sum()) for point in nested_sets(SPACE, np.ones(6), means, 0.015, 1)] == [3]
     assert nested_sets(SPACE, np.ones(6), lambda points: np.zeros(len(points)), 0.015)[0].all()
     assert [int(point.sum()) for point in nested_sets(SPACE, np.ones(6), means, 0.1, 1)] == [1]  # little is known
+
+
+def test_a_static_variable_stays_for_less() -> None:
+    worth, error = np.array([0.2, 0.1, 0.018, 0.012, 0.015, -0.01]), 0.015
+    statics = Space(tuple(replace(one, static=index in (2, 5)) for index, one in enumerate(SPACE.dimensions)))
+    whole = np.ones(6)
+    for space, stays in ((SPACE, False), (statics, True)):
+        assert nested_sets(space, whole, lambda points: points @ worth, error, 1)[0].tolist() == [1, 1, stays, 1, 0, 0]

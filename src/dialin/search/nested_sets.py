@@ -18,10 +18,15 @@ WITH_RULE = 0.3
 The standard deviation is the model's for what a single change of this setting carries. The more precisely that is known, the
 smaller an effect can be distinguished from none.
 """
-WITHOUT_RULE = (1.3, 0.9, 1.1)
+WITHOUT_RULE = (1.5, 1.1, 1.3)
 """The same for a change without a rule, one figure for each set of the proof; if there is time for fewer sets, the first ones.
 
 The figures are higher, because fewer of the variables without a rule matter.
+"""
+STATIC = 0.6
+"""This many standard deviations less suffice for a static variable.
+
+Since each new value takes a restart, few of them are tried, and fewer of them look good by chance.
 """
 _LEAST_PRICE = 0.003
 """What any change must seem to carry, on the log scale."""
@@ -42,10 +47,13 @@ class NestedSet:
     saved: float
 
 
-def prices(space: Space, with_rule: float, without_rule: float) -> _Array:
-    """Return what variables with and without a rule of thumb must carry to stay in a setting, on the log scale."""
+def prices(space: Space, with_rule: float, without_rule: float, static: float = 0.0) -> _Array:
+    """Return what variables with and without a rule of thumb must carry to stay in a setting, on the log scale.
+
+    For a static variable it is lower by `static`.
+    """
     price = np.array([without_rule if one.rule is None else with_rule for one in space.dimensions])
-    return np.asarray(np.maximum(price, _LEAST_PRICE))
+    return np.asarray(np.maximum(price - static * space.static, _LEAST_PRICE))
 
 
 def elimination(space: Space, point: Point, means: Callable[[_Array], _Array], price: _Array) -> list[NestedSet]:
@@ -79,7 +87,7 @@ def nested_sets(
     """
     chosen = [point]
     for deviates in sorted(WITHOUT_RULE[:count]):
-        price = prices(space, WITH_RULE * error, deviates * error)
+        price = prices(space, WITH_RULE * error, deviates * error, STATIC * error)
         chosen.append(lean_set(space, chosen[-1], means, price))
     default = space.default_point
     sets = {int((one != default).sum()): one for one in chosen[1:] if (one != default).any()}
