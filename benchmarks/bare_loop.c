@@ -1,4 +1,4 @@
-/* The least that a client on sockets can do: see bare_loop.py, which compiles and calls this. */
+/* A client without any work: see bare_loop.py, which compiles and calls this. */
 #define _GNU_SOURCE
 #include <sched.h>
 #include <stdlib.h>

@@ -1,8 +1,9 @@
-"""The least that a client on sockets can do: driver.py --bare measures a loop that only waits, receives and sends.
+"""A client without any work: driver.py --bare measures a loop that only waits for sockets, receives and sends.
 
 The loop sends point selects that were encoded before, and never looks at an answer: it chooses nothing and measures no latency.
-What it takes is the kernel's price of a transaction on this machine, a great part of which is to wake the server's thread. It
-is written in C (bare_loop.c), so this needs a C compiler, `cc`.
+What it takes is the kernel's price of a transaction on this machine, a great part of which is to wake the server's thread. A
+client that sends the next request as soon as it can takes no less; one that gathers answers may. The loop is written in C
+(bare_loop.c), so this needs a C compiler, `cc`.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ arm drive the server once, in random order; the rounds of all cells are mixed, s
 one cell alone. A driver is started for each slice, and its first two seconds do not count. A figure is the geometric mean over
 the rounds with its 95 % interval (Student's, of logarithms); a ratio pairs the two slices of each round. The machine should
 have nothing else to do: the table shows what other programs used. --bare adds the bare loop (bare_loop.py) to cells of
-point selects: no client on sockets can take less.
+point selects: a client that sends the next request as soon as it can takes no less.
 
 With --name, it writes the figures under that name into benchmarks/results/driver.json, and the table between the marks of that
 name in BENCHMARKS.md, if there are such marks. Without it, it prints the table only.

@@ -4,7 +4,7 @@
 # shellcheck source=scripts/common.sh
 . "$(dirname "$0")/common.sh"
 
-shared=" world.py folders.py surfaces.py "
+shared=" bare_loop.py world.py folders.py surfaces.py "
 by_hand=" aa.py capture_speed.py driver.py live_servers.py ray_reports.py replay.py sched_slice.py set_response.py steps.py "
 for file in benchmarks/*.py; do
     case $shared$by_hand in *" ${file##*/} "*) continue ;; esac
