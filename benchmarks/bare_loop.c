@@ -5,6 +5,7 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <time.h>
+#include <unistd.h>
 
 static double seconds_of(clockid_t clock)
 {
@@ -51,6 +52,7 @@ int drive(const int *sockets, int connections, const char *requests, int each, i
             break;
         }
     }
+    close(poller);
     free(next);
     return lost ? -1 : 0;
 }

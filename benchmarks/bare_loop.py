@@ -25,7 +25,7 @@ from dialin.errors import UserError, WorkloadError
 
 SOURCE = Path(__file__).with_suffix(".c")
 REQUESTS = 50_000
-"""Of each connection, sent over and over: enough that rows are not found in the CPU's caches more often than under sysbench."""
+"""Of each connection: more than it sends in a few seconds, so that none is repeated."""
 PREPARE, EXECUTE = 0x16, 0x17
 """The commands COM_STMT_PREPARE and COM_STMT_EXECUTE."""
 REQUEST = np.dtype(
