@@ -10,8 +10,9 @@ from dialin.model.study import Goal
 from dialin.model.trial import Failure, Purpose, Step, Trial, TrialState
 from dialin.model.tune import TuneAsk, TuneStage
 from dialin.search.study_tuner import StudyTuner, answers, effective_point, make_space
+from dialin.stats.trial_figures import figures
 from fixtures.simulated_servers import CAPACITY, METHOD, PLAN, POOL, tune_spec
-from fixtures.tuned import tuned
+from fixtures.tuned import whole_tune
 
 SPACE = make_space(PLAN)
 ASKS = [TuneAsk(1, "baseline", TuneStage.START, 10), TuneAsk(2, "setting 1", TuneStage.START, 10)]
@@ -71,40 +72,31 @@ def test_what_a_candidate_changes_of_the_baseline():
     assert changed({CAPACITY: 200, POOL: "1G"}, {CAPACITY: "200"}) == {POOL: "1G"}
 
 
-def whole(record):
-    """The study with all of its candidates and trials, as the race has it."""
-    spec = tune_spec(20)
-    entered = [
-        spec.candidates[0].model_copy(update={"name": name, "setting": dict(setting)})
-        for name, setting in record.course.settings.items()
-        if name != spec.baseline
-    ]
-    return spec.with_candidates(entered), list(answers(record.course.asks, record.course.trials))
-
-
-def throughputs(record):
-    return {number: figures.throughput for number, figures in record.course.figures.items()}
+def answered(record):
+    """The trials of a tune as its tuner learnt them, with their figures by trial id."""
+    figures_of = {trial.id: figures(record.samples[trial.id]) for trial in record.trials}
+    return list(answers(record.course.asks, record.trials)), figures_of
 
 
 @pytest.mark.parametrize("ended", [1, 7, 20, 33])
 def test_a_tuner_that_learns_what_another_one_learnt_asks_the_same(ended):
-    record = tuned()
-    spec, answered = whole(record)
+    record = whole_tune()
+    spec, (trials, figures_of) = record.spec, answered(record)
     study = StudyTuner(spec)
-    study.replay(spec, answered[:ended], throughputs(record))
+    study.replay(spec, trials[:ended], figures_of)
     following, asked = study.next_trial(), record.course.asks[ended]
     assert following.purpose is asked.stage
-    assert following.setting == changed(record.course.settings[asked.candidate], {})
+    assert following.setting == changed(spec.setting_of(asked.candidate), {})
     assert following.improvement == pytest.approx(asked.improvement)
 
 
 def test_a_tuner_asks_the_rest_of_a_proof_as_it_would_have():
-    record = tuned()
-    spec, answered = whole(record)
+    record = whole_tune()
+    spec, (trials, figures_of) = record.spec, answered(record)
     first = next(place for place, ask in enumerate(record.course.asks) if ask.stage is TuneStage.PROOF)
     for ended in (first, first + 1, first + 4):
         study = StudyTuner(spec)
-        study.replay(spec, answered[:ended], throughputs(record))
+        study.replay(spec, trials[:ended], figures_of)
         following, asked = study.next_trial(), record.course.asks[ended]
         assert (following.block, following.candidate) == (asked.block, asked.subset)
 
@@ -129,7 +121,9 @@ def test_several_numbers_of_threads_cost_as_many_times_the_seconds_and_are_reque
     study = StudyTuner(spec)
     assert study.tuner.options.search_seconds == 2 * PLAN.search_seconds
     assert study.next_trial().seconds == PLAN.search_seconds
-    study.learn(spec, next(answers(ASKS, [trial(1, 1, started=0, seconds=25, boots=True)])), {1: 900.0})
+    record = whole_tune()
+    measured = figures(record.samples[record.trials[0].id])
+    study.learn(spec, next(answers(ASKS, [trial(1, 1, started=0, seconds=25, boots=True)])), {1: measured})
     assert study.tuner.history[0].ask.seconds == 2 * PLAN.search_seconds
 
 
@@ -138,3 +132,12 @@ def test_what_varies_more_is_expected_to_and_takes_more_to_matter():
     throughput = StudyTuner(tune_spec(20)).tuner.options
     assert latency.variance(15) > 2 * throughput.variance(15)
     assert (latency.worthwhile, throughput.worthwhile) == (0.05, 0.02)
+
+
+@pytest.mark.parametrize("gain", [True, False])
+def test_the_result_rests_on_the_intervals_that_the_verdict_shows(gain):
+    record = whole_tune(gain=gain)
+    study = StudyTuner(record.spec)
+    study.replay(record.spec, *answered(record))
+    result, shown = study.tuner.result(), record.verdict.tune.gain
+    assert (result.gain.low, result.gain.high) == pytest.approx((shown.low, shown.high), abs=0.001)

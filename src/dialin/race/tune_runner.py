@@ -25,7 +25,6 @@ from dialin.report.load_units import units
 from dialin.search.study_tuner import StudyTuner, answers
 from dialin.search.trial_records import Ask
 from dialin.search.tune_findings import final_findings, findings_so_far
-from dialin.stats.trial_figures import FIGURE_OF, value
 from dialin.store.proof_view import candidate_of, proof_view
 from dialin.store.store import Store
 from dialin.trials.events import TrialBegan, TrialEnded
@@ -82,7 +81,7 @@ class TuneRunner(Runner):
         self._tuner = StudyTuner(self._spec)
         answered = list(answers(self._store.asks(), self._state.trials))
         self._asks = [answer.ask for answer in answered]  # a trial that has not ended is asked for again
-        self._tuner.replay(self._spec, answered, self._speeds())
+        self._tuner.replay(self._spec, answered, self._state.figures)
         self._best = self._tuner.tuner.best()
         trials = len(self._asks) + round(self._seconds_left() / max(1.0, self._plan.trial_seconds))
         self._name_hosts()
@@ -132,7 +131,7 @@ class TuneRunner(Runner):
             self._run_until_ended(block, position, candidate.name, purpose, following.seconds)
         self._asks.append(ask)
         *_, answer = answers(self._asks, self._state.trials)
-        self._tuner.learn(self._spec, answer, self._speeds())
+        self._tuner.learn(self._spec, answer, self._state.figures)
         self._save_findings()
 
     def _refusal(self, candidate: Candidate) -> str | None:
@@ -202,11 +201,6 @@ class TuneRunner(Runner):
         else:
             return
         raise ServerError(what, "Correct that", failures[-1].log_tail, resumable=True)
-
-    def _speeds(self) -> dict[int, float]:
-        """Return the deciding figure of each completed trial, by trial number; higher is better."""
-        decides = FIGURE_OF[self._spec.goal]
-        return {number: value(of_trial, decides) for number, of_trial in self._state.figures.items()}
 
     def _save_findings(self) -> None:
         findings = findings_so_far(self._tuner)

@@ -20,6 +20,7 @@ from dialin.search.constraints import Constraints
 from dialin.search.space import Space
 from dialin.search.trial_records import Ask, Options, TrialOutcome
 from dialin.search.tuner import Tuner
+from dialin.stats.trial_figures import FIGURE_OF, Figures, value
 
 _OF_TUNE = (TrialPurpose.SEARCH, TrialPurpose.RACE)
 
@@ -56,9 +57,9 @@ class StudyTuner:
         self._arguments = (self.space, make_constraints(spec.tune), make_options(spec, spec.tune), spec.seed)
         self.tuner = Tuner(*self._arguments)
 
-    def replay(self, spec: StudySpec, answers: Sequence[TrialAnswer], speeds: Mapping[int, float]) -> None:
-        """Learn from all trials that have ended; `speeds` has the deciding figure of each completed trial, by trial id."""
-        outcomes = [self._outcome(spec, answer, speeds) for answer in answers]
+    def replay(self, spec: StudySpec, answers: Sequence[TrialAnswer], figures: Mapping[int, Figures]) -> None:
+        """Learn from all trials that have ended; `figures` has those of each completed trial, by trial id."""
+        outcomes = [self._outcome(spec, answer, figures) for answer in answers]
         self.tuner = Tuner.resume(*self._arguments, outcomes)
 
     def next_trial(self) -> Ask | None:
@@ -69,19 +70,19 @@ class StudyTuner:
         block = ask.block + self._plan.searched if ask.block else 0
         return replace(ask, seconds=ask.seconds / self._levels, block=block)
 
-    def learn(self, spec: StudySpec, answer: TrialAnswer, speeds: Mapping[int, float]) -> None:
+    def learn(self, spec: StudySpec, answer: TrialAnswer, figures: Mapping[int, Figures]) -> None:
         """Learn from the trial that was asked for last."""
-        self.tuner.tell(self._outcome(spec, answer, speeds))
+        self.tuner.tell(self._outcome(spec, answer, figures))
 
     @property
     def seconds_left(self) -> float:
         return max(0.0, self.tuner.seconds_left)
 
-    def _outcome(self, spec: StudySpec, answer: TrialAnswer, speeds: Mapping[int, float]) -> TrialOutcome:
+    def _outcome(self, spec: StudySpec, answer: TrialAnswer, figures: Mapping[int, Figures]) -> TrialOutcome:
         requested, trial = answer.ask, answer.trial
         setting = changed(spec.candidate(requested.candidate).setting, self._base)
-        speed = speeds.get(trial.id)
-        is_completed = trial.state is TrialState.DONE and speed is not None
+        measured = figures.get(trial.id) if trial.state is TrialState.DONE else None
+        is_completed = measured is not None
         if not is_completed:
             reason = with_advice(trial.failure.cause) if trial.failure else "no second of it counts"
             self.failures.append(TuneFailure(trial=trial.id, setting=setting, reason=reason))
@@ -96,7 +97,9 @@ class StudyTuner:
             block=requested.block - self._plan.searched if is_proof else 0,
             candidate=requested.subset if is_proof else "",
         )
-        return TrialOutcome(ask, is_completed, speed or 0.0, answer.life, answer.cost)
+        speed = value(measured, FIGURE_OF[self.goal]) if measured is not None else 0.0
+        error = measured.error if measured is not None and self.goal is Goal.THROUGHPUT else 0.0
+        return TrialOutcome(ask, is_completed, speed, answer.life, answer.cost, error)
 
 
 def answers(asks: Sequence[TuneAsk], trials: Sequence[Trial]) -> Iterator[TrialAnswer]:

@@ -66,6 +66,7 @@ class TrialOutcome:
         throughput: transactions per second, or another figure that is to be high; anything where it did not complete.
         life: number of the server's life in which it ran.
         cost: seconds of the budget that it took in all.
+        error: relative standard error of the throughput by the trial's own seconds; 0 where it is not known.
     """
 
     ask: Ask
@@ -73,6 +74,7 @@ class TrialOutcome:
     throughput: float
     life: int
     cost: float
+    error: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

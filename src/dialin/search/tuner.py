@@ -57,7 +57,7 @@ _FEWEST_BLOCKS = 2.5
 _MOST_PROOF = 0.5
 """The largest share of a short budget that the proof takes to have four blocks of one set and the baseline."""
 _OF_NOISE = 0.75
-"""The share of a trial's noise, as the search estimated it, that the statistics of the proof take as the least noise.
+"""The share of a trial's noise, as the search estimated it, that the proof expects of a trial whose own seconds are not known.
 
 The search counts disturbed trials and what its model does not fit as noise, too: with 0.85 of it, intervals of 95 % included
 the truth in 98 % of the simulated proofs.
@@ -433,10 +433,11 @@ class Tuner:
         return _OF_NOISE * math.sqrt(self._noise * self.options.variance(self.options.proof_seconds))
 
     def _proof_trials(self) -> list[TimedTrial]:
+        trials = [(one, end - one.ask.seconds / 2) for one, end in zip(self.history, self._ends, strict=True)]
         return [
-            TimedTrial(0, outcome.ask.candidate, end - outcome.ask.seconds / 2, outcome.throughput, self._trial_error())
-            for outcome, end in zip(self.history, self._ends, strict=True)
-            if outcome.ok and outcome.ask.purpose is TuneStage.PROOF
+            TimedTrial(0, one.ask.candidate, middle, one.throughput, one.error or self._trial_error())
+            for one, middle in trials
+            if one.ok and one.ask.purpose is TuneStage.PROOF
         ]
 
     def result(self) -> Result:
