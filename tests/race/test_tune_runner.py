@@ -210,15 +210,22 @@ def test_the_reason_is_a_code_with_its_figures():
     assert other.reason_code in (ReasonCode.GAIN_EXCLUDED, ReasonCode.GAIN_NOT_SHOWN)
 
 
-def test_a_gain_is_not_said_to_be_undecided_where_the_best_of_its_sets_is():
-    record = tuned()
+def test_an_inconclusive_tune_names_the_minutes_that_may_show_a_gain_or_that_there_is_none():
+    record = tuned(gain=False)
     shown = {one.id: figures(record.samples[one.id]) for one in record.trials}
-    few = replace(record, trials=[one for one in record.trials if one.block <= 2])
-    gained, unproven = record.verdict.tune, record.verdict.tune.model_copy(update={"recommended": {METHOD: "2"}})
-    assert "inconclusive" in {note.code for note in tune_verdict(few, shown, unproven).warnings}
-    verdict = tune_verdict(few, shown, gained)
-    assert verdict.tune.outcome is TuneOutcome.GAIN
-    assert "inconclusive" not in {note.code for note in verdict.warnings}
+    findings = record.verdict.tune.model_copy(update={"outcome": TuneOutcome.INCONCLUSIVE})
+
+    def after(blocks):
+        return tune_verdict(replace(record, trials=[one for one in record.trials if one.block <= blocks]), shown, findings)
+
+    one, two, five = after(1), after(2), after(5)
+    assert one.reason.endswith("keep the baseline, or give the tune more minutes.")
+    assert two.reason.endswith(
+        f"keep the baseline. About {two.reason_data['minutes']} minutes in total may show which: "
+        f"dialin resume DIR --minutes {two.reason_data['minutes']}."
+    )
+    assert two.reason_data["minutes"] > five.reason_data["minutes"] > record.spec.minutes
+    assert "inconclusive" not in {note.code for note in two.warnings}
 
 
 def test_the_verdict_names_the_time_of_the_whole_tune():

@@ -25,8 +25,6 @@ _ALONE = {
     ReasonCode.NOT_ON_EACH_KIND: "No candidate was shown to be better on every kind of host: keep {baseline}, or give the "
     "study more minutes.",
     ReasonCode.NOTHING_SHOWN: "No candidate was shown to be better: keep {baseline}, or give the study more minutes.",
-    ReasonCode.GAIN_NOT_SHOWN: "Fresh trials show neither a gain nor that there is none: keep {baseline}, or give the tune "
-    "more minutes.",
     ReasonCode.CHOICE_UNSAFE: "The server of the best setting failed more often than the baseline's: keep {baseline}.",
     ReasonCode.CHOICE_NOT_PROVEN: "The best setting is none of those that were proven: keep {baseline}.",
 }
@@ -68,6 +66,12 @@ def _sentence(spec: StudySpec, verdict: Verdict, code: ReasonCode) -> str:
                 f"Fresh trials exclude a gain of {least} for every setting that was proven: keep {baseline}. Other "
                 "variables, or another load, may have more to gain."
             )
+        case ReasonCode.GAIN_NOT_SHOWN:
+            text = f"Fresh trials show neither a gain nor that there is none: keep {baseline}"
+            if "minutes" not in data:
+                return f"{text}, or give the tune more minutes."
+            minutes = data["minutes"]
+            return f"{text}. About {minutes} minutes in total may show which: dialin resume DIR --minutes {minutes}."
         case ReasonCode.CONFOUNDED if verdict.tune is not None:
             return f"No gain is claimed while {data['variable']} differs too and could explain it: pin it with --set."
         case ReasonCode.CONFOUNDED:

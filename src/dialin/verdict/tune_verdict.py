@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
-from dialin.model.measure import deciding, improvement
+from dialin.model.measure import deciding, improvement, measure_of
 from dialin.model.record import StudyRecord
 from dialin.model.setting import Setting
 from dialin.model.study import Candidate, StudySpec
 from dialin.model.trial import Step, TrialState
 from dialin.model.verdict import (
     CandidateState,
+    Estimate,
     Outcome,
     ReasonCode,
     TuneFindings,
@@ -29,6 +31,8 @@ _OUTCOMES = {
     TuneOutcome.INCONCLUSIVE: Outcome.INCONCLUSIVE,
     TuneOutcome.RUNNING: Outcome.INCONCLUSIVE,
 }
+_LEAST_MORE, _MOST_MORE = 1.2, 10
+"""An inconclusive proof needs at least this many times its time; the time of a tune is not named beyond this many budgets."""
 
 
 def tune_verdict(record: StudyRecord, known: Mapping[int, Figures], findings: TuneFindings) -> Verdict:
@@ -49,9 +53,8 @@ def tune_verdict(record: StudyRecord, known: Mapping[int, Figures], findings: Tu
     objection = _objection(judged, chosen) if findings.outcome is TuneOutcome.GAIN else None
     if objection is not None:
         findings = _without_recommendation(findings)
-    reason = objection or _reason(spec, findings, chosen)
+    reason = objection or _reason(record, judged, findings, chosen)
     is_gain = reason.candidate != spec.baseline
-    is_decided = findings.outcome in (TuneOutcome.GAIN, TuneOutcome.NOTHING)
     verdict = judged.model_copy(
         update={
             "verdict": _OUTCOMES[findings.outcome],
@@ -62,8 +65,8 @@ def tune_verdict(record: StudyRecord, known: Mapping[int, Figures], findings: Tu
             "shown_best": False,
             "reason_code": reason.code,
             "reason_data": dict(reason.data),
-            # The proof may leave open which of its candidates is the best, but the question of a tune is decided.
-            "warnings": [note for note in judged.warnings if note.code != "inconclusive" or not is_decided],
+            # It says how long the proof needs to find the best of its candidates, which is not the question of a tune.
+            "warnings": [note for note in judged.warnings if note.code != "inconclusive"],
             **_minutes(record),
             "tune": findings,
         }
@@ -116,9 +119,27 @@ def _without_recommendation(findings: TuneFindings) -> TuneFindings:
     )
 
 
-def _reason(spec: StudySpec, findings: TuneFindings, chosen: Candidate | None) -> Recommendation:
+def _reason(record: StudyRecord, judged: Verdict, findings: TuneFindings, chosen: Candidate | None) -> Recommendation:
+    base = record.spec.baseline
     if findings.outcome is TuneOutcome.GAIN and chosen is not None:
         return Recommendation(chosen.name, ReasonCode.FEWEST_CHANGES, {"worthwhile": findings.worthwhile})
     if findings.outcome is TuneOutcome.NOTHING:
-        return Recommendation(spec.baseline, ReasonCode.GAIN_EXCLUDED, {"worthwhile": findings.worthwhile})
-    return Recommendation(spec.baseline, ReasonCode.GAIN_NOT_SHOWN)
+        return Recommendation(base, ReasonCode.GAIN_EXCLUDED, {"worthwhile": findings.worthwhile})
+    minutes = _minutes_to_decide(record, judged, findings.gain)
+    return Recommendation(base, ReasonCode.GAIN_NOT_SHOWN, {} if minutes is None else {"minutes": minutes})
+
+
+def _minutes_to_decide(record: StudyRecord, judged: Verdict, gain: Estimate | None) -> int | None:
+    """Return about how many minutes in all may show a gain or that there is none; None where that is unknown, or very many.
+
+    The width of an interval falls with the square root of the proof's time. A new proof begins with fresh trials; it has what
+    is left after all trials so far, or the share of all minutes that this one had.
+    """
+    if gain is None or gain.low is None or gain.high is None or gain.low <= 0:
+        return None
+    level = math.log(gain.mean) if measure_of(judged).higher_is_better else -math.log(gain.mean)
+    enough = max(level, math.log1p(judged.worthwhile) - level)
+    times = max(_LEAST_MORE, (math.log(gain.high / gain.low) / 2 / enough) ** 2)
+    proof, budget = sum(sum(trial.steps.values()) for trial in record.trials) / 60, record.spec.minutes
+    minutes = math.ceil(max(budget + times * proof, times * budget))
+    return minutes if minutes <= _MOST_MORE * budget else None
