@@ -33,7 +33,7 @@ def test_a_change_without_a_rule_of_thumb_must_carry_more() -> None:
 
 
 def test_nested_sets_shrink_and_never_reach_the_baseline() -> None:
-    worth = np.array([0.2, 0.1, 0.021, 0.012, 0.018, -0.01])  # the fourth has a rule of thumb
+    worth = np.array([0.2, 0.1, 0.0235, 0.012, 0.0205, -0.01])  # the fourth has a rule of thumb
     sets = nested_sets(SPACE, np.ones(6), lambda points: points @ worth, error=0.015)
     assert [int(point.sum()) for point in sets] == [5, 4, 3]
     assert all((small <= large).all() for large, small in itertools.pairwise(sets))
@@ -48,3 +48,8 @@ def test_a_static_variable_stays_for_less() -> None:
     whole = np.ones(6)
     for space, stays in ((SPACE, False), (statics, True)):
         assert nested_sets(space, whole, lambda points: points @ worth, error, 1)[0].tolist() == [1, 1, stays, 1, 0, 0]
+
+
+def test_where_much_is_known_a_change_without_a_rule_still_has_to_carry_one_percent() -> None:
+    worth = np.array([0.2, 0.1, 0.011, 0.008, 0.008, -0.01])  # the fourth has a rule of thumb
+    assert nested_sets(SPACE, np.ones(6), lambda points: points @ worth, 0.001, 1)[0].tolist() == [1, 1, 1, 1, 0, 0]

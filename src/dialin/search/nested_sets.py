@@ -18,10 +18,16 @@ WITH_RULE = 0.3
 The standard deviation is the model's for what a single change of this setting carries. The more precisely that is known, the
 smaller an effect can be distinguished from none.
 """
-WITHOUT_RULE = (1.5, 1.1, 1.3)
+WITHOUT_RULE = (1.0, 0.6, 0.8)
 """The same for a change without a rule, one figure for each set of the proof; if there is time for fewer sets, the first ones.
 
 The figures are higher, because fewer of the variables without a rule matter.
+"""
+_MORE_WITHOUT_RULE = 0.01
+"""What a change without a rule must seem to carry in addition, on the log scale.
+
+Where little is to be gained, the model's standard deviations are small, and by these alone too many changes that carry nothing
+would stay.
 """
 STATIC = 0.6
 """This many standard deviations less suffice for a static variable.
@@ -87,7 +93,7 @@ def nested_sets(
     """
     chosen = [point]
     for deviates in sorted(WITHOUT_RULE[:count]):
-        price = prices(space, WITH_RULE * error, deviates * error, STATIC * error)
+        price = prices(space, WITH_RULE * error, _MORE_WITHOUT_RULE + deviates * error, STATIC * error)
         chosen.append(lean_set(space, chosen[-1], means, price))
     default = space.default_point
     sets = {int((one != default).sum()): one for one in chosen[1:] if (one != default).any()}
