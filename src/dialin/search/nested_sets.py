@@ -62,6 +62,14 @@ def prices(space: Space, with_rule: float, without_rule: float, static: float = 
     return np.asarray(np.maximum(price - static * space.static, _LEAST_PRICE))
 
 
+def carried_prices(space: Space, error: float, deviates: float) -> _Array:
+    """Return what each variable must carry to stay in a set of the proof, on the log scale.
+
+    `error` is the model's standard deviation of what one change carries, and `deviates` as in `WITHOUT_RULE`.
+    """
+    return prices(space, WITH_RULE * error, _MORE_WITHOUT_RULE + deviates * error, STATIC * error)
+
+
 def elimination(space: Space, point: Point, means: Callable[[_Array], _Array], price: _Array) -> list[NestedSet]:
     """Return the sets from the whole one down to the baseline; each next one leaves out the variable least worth its price.
 
@@ -93,8 +101,7 @@ def nested_sets(
     """
     chosen = [point]
     for deviates in sorted(WITHOUT_RULE[:count]):
-        price = prices(space, WITH_RULE * error, _MORE_WITHOUT_RULE + deviates * error, STATIC * error)
-        chosen.append(lean_set(space, chosen[-1], means, price))
+        chosen.append(lean_set(space, chosen[-1], means, carried_prices(space, error, deviates)))
     default = space.default_point
     sets = {int((one != default).sum()): one for one in chosen[1:] if (one != default).any()}
     return list(sets.values()) or [point]

@@ -232,17 +232,15 @@ class Surrogate:
         variance = prior - np.einsum("ij,ij->i", reduced, reduced)
         return np.asarray(cross @ self._alpha), np.sqrt(np.maximum(variance, 1e-10))
 
-    def draw(self, points: _Array, reference: Point, rng: np.random.Generator) -> _Array:
-        """Return by how much f of points exceeds that of a reference, in one draw from the joint posterior of all of them."""
+    def joint(self, points: _Array, reference: Point) -> tuple[_Array, _Array]:
+        """Return by how much f of points is expected to exceed that of a reference, and the covariance of these differences."""
         rows = np.vstack([points, reference])
         cross = self.kernel(rows, self._observed.points)
         cross = cross[:-1] - cross[-1]
         prior = self.kernel(rows, rows)
         reduced = cross @ self._inverse_lower.T
         covariance = prior[:-1, :-1] - prior[:-1, -1:] - prior[-1:, :-1] + prior[-1, -1] - reduced @ reduced.T
-        values, vectors = np.linalg.eigh(covariance)
-        drawn = vectors @ (np.sqrt(np.maximum(values, 0.0)) * rng.normal(size=len(points)))
-        return np.asarray(cross @ self._alpha + drawn)
+        return np.asarray(cross @ self._alpha), np.asarray(covariance)
 
     def contrast(self, points: _Array, coefficients: _Array) -> tuple[float, float]:
         """Return the expected sum of f times coefficients that add to 0, and its standard deviation."""

@@ -22,9 +22,10 @@ from dialin.search.acquisition import PRICE, SearchSituation, changed, improve, 
 from dialin.search.attribution import contributions, interactions
 from dialin.search.constraints import Constraints
 from dialin.search.deadly_values import crashing_values
-from dialin.search.nested_sets import WITHOUT_RULE, nested_sets, prices
+from dialin.search.nested_sets import WITHOUT_RULE, nested_sets
+from dialin.search.refinement import reductions, worth_of_trials
 from dialin.search.separation import TESTED, separating_sets, unseparated, with_defaults
-from dialin.search.space import Point, Space, one_change_less
+from dialin.search.space import Point, Space
 from dialin.search.start_design import FEWEST, design_size, start_design
 from dialin.search.surrogate import Observations, Surrogate, Weights, correlations, learn_weights, soften
 from dialin.search.trial_costs import overheads
@@ -44,10 +45,6 @@ _NOTHING = 5
 """This many proposals in a row with little expected improvement may end the search."""
 _CAUTION = 1.0
 """Standard deviations that are subtracted from what a setting promises before it is chosen."""
-_TRIED = 0.010, 0.015
-"""What a change with a rule of thumb, and one without, must carry to stay in a trial that shows which changes are needed."""
-_SAME_SERVER = 0.75
-"""How often a trial without some changes keeps the running server, if its static values are the best setting's or defaults."""
 _LITTLE = 0.25
 """The share of a trial's noise below which an expected improvement is little."""
 _BLOCKS = 4.5
@@ -314,22 +311,14 @@ class Tuner:
         return None
 
     def _without_doubtful(self, model: Surrogate, running: Point | None, rng: np.random.Generator) -> Point:
-        """Return the most promising setting without the changes that one draw from the model finds not worth their price.
-
-        Changes that are surely needed stay, those that are surely not needed leave, and doubtful ones come and go in ever new
-        combinations, so that these trials together show what each doubtful change carries.
-        """
-        top, default = self._most_promising(model), self.space.default_point
-        indices, points = one_change_less(top, default)
-        if not indices.size:
+        """Return the most promising setting without those changes whose trial shows most, per second, of which are needed."""
+        top = self._most_promising(model)
+        if (top == self.space.default_point).all():
             return top
-        lost = -model.draw(points, top, rng)
-        reduced = with_defaults(top, default, *indices[lost < prices(self.space, *_TRIED)[indices]])
-        if running is not None and rng.random() < _SAME_SERVER:
-            static = self.space.static
-            if ((running == top) | (running == default))[static].all():
-                reduced[static] = running[static]
-        return reduced
+        trials = reductions(self.space, model, top, running, rng)
+        variance = model.weights.noise * self.options.variance(self.options.search_seconds)
+        worth = worth_of_trials(self.space, model, top, trials, variance)
+        return np.asarray(trials[np.argmax(worth / self._costs(trials, running))])
 
     # the proof
 
