@@ -62,7 +62,7 @@ def prices(space: Space, with_rule: float, without_rule: float, static: float = 
     return np.asarray(np.maximum(price - static * space.static, _LEAST_PRICE))
 
 
-def carried_prices(space: Space, error: float, deviates: float) -> _Array:
+def proof_prices(space: Space, error: float, deviates: float) -> _Array:
     """Return what each variable must carry to stay in a set of the proof, on the log scale.
 
     `error` is the model's standard deviation of what one change carries, and `deviates` as in `WITHOUT_RULE`.
@@ -101,7 +101,7 @@ def nested_sets(
     """
     chosen = [point]
     for deviates in sorted(WITHOUT_RULE[:count]):
-        chosen.append(lean_set(space, chosen[-1], means, carried_prices(space, error, deviates)))
+        chosen.append(lean_set(space, chosen[-1], means, proof_prices(space, error, deviates)))
     default = space.default_point
     sets = {int((one != default).sum()): one for one in chosen[1:] if (one != default).any()}
     return list(sets.values()) or [point]

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from dialin.search.nested_sets import WITHOUT_RULE, carried_prices, prices
+from dialin.search.nested_sets import WITHOUT_RULE, prices, proof_prices
 from dialin.search.separation import with_defaults
 from dialin.search.space import Point, Space, one_change_less
 from dialin.search.surrogate import Surrogate
@@ -55,7 +55,7 @@ def worth_of_trials(space: Space, model: Surrogate, setting: Point, trials: _Arr
     indices, points = one_change_less(setting, default)
     mean, covariance = model.joint(np.vstack([points, trials]), setting)
     count = len(points)
-    price = carried_prices(space, model.change_error(setting, default), float(np.median(WITHOUT_RULE)))[indices]
+    price = proof_prices(space, model.change_error(setting, default), float(np.median(WITHOUT_RULE)))[indices]
     doubt = np.abs(-mean[:count] - price)[:, None]
     moves = np.abs(covariance[:count, count:]) / np.sqrt(np.diag(covariance)[count:] + variance)
     z = doubt / np.maximum(moves, _CERTAIN)

@@ -311,7 +311,7 @@ class Tuner:
         return None
 
     def _without_doubtful(self, model: Surrogate, running: Point | None, rng: np.random.Generator) -> Point:
-        """Return the most promising setting without those changes whose trial shows most, per second, of which are needed."""
+        """Return the most promising setting without some changes, whose trial shows most, per second, of which are needed."""
         top = self._most_promising(model)
         if (top == self.space.default_point).all():
             return top
