@@ -15,6 +15,7 @@ from dialin.model.verdict import FigureSource, Outcome, ReasonCode, TuneOutcome
 from dialin.report.log_sentences import log_text
 from dialin.stats.trial_figures import figures
 from dialin.store.store import Store
+from dialin.verdict.reach_verdict import reach_verdict
 from dialin.verdict.tune_verdict import tune_verdict
 from fixtures.simulated_runs import Killed
 from fixtures.simulated_servers import CAPACITY, METHOD, POOL, SimulatedServers, planted, tune_spec
@@ -208,6 +209,16 @@ def test_the_reason_is_a_code_with_its_figures():
     assert "the fewest variables of those within 2 % of the best" in verdict.reason
     other = tuned(gain=False).verdict
     assert other.reason_code in (ReasonCode.GAIN_EXCLUDED, ReasonCode.GAIN_NOT_SHOWN)
+
+
+def test_a_gain_is_not_said_to_be_undecided_where_the_best_of_its_sets_is():
+    record = tuned()
+    shown = {one.id: figures(record.samples[one.id]) for one in record.trials}
+    few = replace(record, trials=[one for one in record.trials if one.block <= 2])
+    assert "inconclusive" in {note.code for note in reach_verdict(few, shown).verdict.warnings}
+    verdict = tune_verdict(few, shown, record.verdict.tune)
+    assert verdict.tune.outcome is TuneOutcome.GAIN
+    assert "inconclusive" not in {note.code for note in verdict.warnings}
 
 
 def test_an_inconclusive_tune_names_the_minutes_that_may_show_a_gain_or_that_there_is_none():

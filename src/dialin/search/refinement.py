@@ -23,9 +23,7 @@ _CERTAIN = 1e-9
 """The least standard deviation by which a trial may move what is known of a change."""
 
 
-def reductions(
-    space: Space, model: Surrogate, setting: Point, running: Point | None, rng: np.random.Generator
-) -> NDArray[np.float64]:
+def reductions(space: Space, model: Surrogate, setting: Point, running: Point | None, rng: np.random.Generator) -> _Array:
     """Return the setting without changes that a draw from the model finds not worth their price, a row for each draw.
 
     Changes that are surely needed stay, those that are surely not needed leave, and doubtful ones come and go in ever new
@@ -41,7 +39,7 @@ def reductions(
         same_server = reduced.copy()
         same_server[:, static] = running[static]
         reduced = np.vstack([reduced, same_server])
-    return np.unique(reduced, axis=0)
+    return np.asarray(np.unique(reduced, axis=0))
 
 
 def worth_of_trials(space: Space, model: Surrogate, setting: Point, trials: _Array, variance: float) -> _Array:

@@ -82,11 +82,10 @@ class StudyTuner:
         requested, trial = answer.ask, answer.trial
         setting = changed(spec.candidate(requested.candidate).setting, self._base)
         measured = figures.get(trial.id) if trial.state is TrialState.DONE else None
-        is_completed = measured is not None
-        if not is_completed:
+        if measured is None:
             reason = with_advice(trial.failure.cause) if trial.failure else "no second of it counts"
             self.failures.append(TuneFailure(trial=trial.id, setting=setting, reason=reason))
-        effective = effective_point(self.space, setting, trial.in_force) if is_completed else setting
+        effective = effective_point(self.space, setting, trial.in_force) if measured is not None else setting
         is_proof = requested.stage is TuneStage.PROOF and requested.number > self._plan.searched
         stage = TuneStage.SEARCH if requested.stage is TuneStage.PROOF and not is_proof else requested.stage
         ask = Ask(
@@ -97,9 +96,11 @@ class StudyTuner:
             block=requested.block - self._plan.searched if is_proof else 0,
             candidate=requested.subset if is_proof else "",
         )
-        speed = value(measured, FIGURE_OF[self.goal]) if measured is not None else 0.0
-        error = measured.error if measured is not None and self.goal is Goal.THROUGHPUT else 0.0
-        return TrialOutcome(ask, is_completed, speed, answer.life, answer.cost, error)
+        if measured is None:
+            return TrialOutcome(ask, ok=False, throughput=0.0, life=answer.life, cost=answer.cost)
+        error = measured.error if self.goal is Goal.THROUGHPUT else 0.0
+        speed = value(measured, FIGURE_OF[self.goal])
+        return TrialOutcome(ask, ok=True, throughput=speed, life=answer.life, cost=answer.cost, error=error)
 
 
 def answers(asks: Sequence[TuneAsk], trials: Sequence[Trial]) -> Iterator[TrialAnswer]:

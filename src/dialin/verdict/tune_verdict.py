@@ -140,6 +140,6 @@ def _minutes_to_decide(record: StudyRecord, judged: Verdict, gain: Estimate | No
     level = math.log(gain.mean) if measure_of(judged).higher_is_better else -math.log(gain.mean)
     enough = max(level, math.log1p(judged.worthwhile) - level)
     times = max(_LEAST_MORE, (math.log(gain.high / gain.low) / 2 / enough) ** 2)
-    proof, budget = sum(sum(trial.steps.values()) for trial in record.trials) / 60, record.spec.minutes
+    proof, budget = sum(trial.seconds for trial in record.trials) / 60, record.spec.minutes
     minutes = math.ceil(max(budget + times * proof, times * budget))
     return minutes if minutes <= _MOST_MORE * budget else None
