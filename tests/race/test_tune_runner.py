@@ -226,8 +226,8 @@ def test_an_inconclusive_tune_names_the_minutes_that_may_show_a_gain_or_that_the
     shown = {one.id: figures(record.samples[one.id]) for one in record.trials}
     findings = record.verdict.tune.model_copy(update={"outcome": TuneOutcome.INCONCLUSIVE})
 
-    def after(blocks):
-        return tune_verdict(replace(record, trials=[one for one in record.trials if one.block <= blocks]), shown, findings)
+    def after(blocks, of=findings):
+        return tune_verdict(replace(record, trials=[one for one in record.trials if one.block <= blocks]), shown, of)
 
     one, two, five = after(1), after(2), after(5)
     assert one.reason.endswith("keep the baseline, or give the tune more minutes.")
@@ -237,6 +237,8 @@ def test_an_inconclusive_tune_names_the_minutes_that_may_show_a_gain_or_that_the
     )
     assert two.reason_data["minutes"] > five.reason_data["minutes"] > record.spec.minutes
     assert "inconclusive" not in {note.code for note in two.warnings}
+    withdrawn = after(2, findings.model_copy(update={"outcome": TuneOutcome.GAIN, "recommended": findings.best}))
+    assert (withdrawn.tune.outcome, withdrawn.reason) == (TuneOutcome.INCONCLUSIVE, two.reason)
 
 
 def test_the_verdict_names_the_time_of_the_whole_tune():

@@ -50,7 +50,7 @@ def tune_verdict(record: StudyRecord, known: Mapping[int, Figures], findings: Tu
     chosen = _proven(spec, findings.recommended)
     if best is not None:
         findings = findings.model_copy(update={"gain": deciding(judged.candidate(best.name), judged)})
-    objection = _objection(judged, chosen) if findings.outcome is TuneOutcome.GAIN else None
+    objection = _objection(record, judged, findings, chosen) if findings.outcome is TuneOutcome.GAIN else None
     if objection is not None:
         findings = _without_recommendation(findings)
     reason = objection or _reason(record, judged, findings, chosen)
@@ -90,7 +90,7 @@ def _minutes(record: StudyRecord) -> dict[str, float]:
     }
 
 
-def _objection(judged: Verdict, chosen: Candidate | None) -> Recommendation | None:
+def _objection(record: StudyRecord, judged: Verdict, findings: TuneFindings, chosen: Candidate | None) -> Recommendation | None:
     """Return why the baseline is recommended instead of the gain that the search claims; None where the gain holds."""
     base = judged.baseline
     if chosen is None:
@@ -103,7 +103,7 @@ def _objection(judged: Verdict, chosen: Candidate | None) -> Recommendation | No
         return Recommendation(base, ReasonCode.CHOICE_UNSAFE)
     ratio = deciding(candidate, judged)
     if ratio is None or improvement(ratio, judged) < 1:
-        return Recommendation(base, ReasonCode.GAIN_NOT_SHOWN)
+        return _gain_not_shown(record, judged, findings)
     return None
 
 
@@ -125,8 +125,13 @@ def _reason(record: StudyRecord, judged: Verdict, findings: TuneFindings, chosen
         return Recommendation(chosen.name, ReasonCode.FEWEST_CHANGES, {"worthwhile": findings.worthwhile})
     if findings.outcome is TuneOutcome.NOTHING:
         return Recommendation(base, ReasonCode.GAIN_EXCLUDED, {"worthwhile": findings.worthwhile})
+    return _gain_not_shown(record, judged, findings)
+
+
+def _gain_not_shown(record: StudyRecord, judged: Verdict, findings: TuneFindings) -> Recommendation:
     minutes = _minutes_to_decide(record, judged, findings.gain)
-    return Recommendation(base, ReasonCode.GAIN_NOT_SHOWN, {} if minutes is None else {"minutes": minutes})
+    data = {} if minutes is None else {"minutes": minutes}
+    return Recommendation(record.spec.baseline, ReasonCode.GAIN_NOT_SHOWN, data)
 
 
 def _minutes_to_decide(record: StudyRecord, judged: Verdict, gain: Estimate | None) -> int | None:
