@@ -1,6 +1,7 @@
 """The tuner against servers of known truth, without any server."""
 
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
@@ -138,11 +139,21 @@ def test_one_killed_in_its_proof_ends_the_same(searched: Tuner) -> None:
     assert resumed.result() == searched.result()
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_where_nothing_is_to_gain_nothing_changes(seed: int) -> None:
-    result = play(tuner(60, seed), Server(no_gain, seed=seed)).result()
+@pytest.fixture(scope="module", params=range(4))
+def without_gain(request: pytest.FixtureRequest) -> Tuner:
+    return play(tuner(60, request.param), Server(no_gain, seed=request.param))
+
+
+def test_where_nothing_is_to_gain_nothing_changes(without_gain: Tuner) -> None:
+    result = without_gain.result()
     assert result.outcome is not TuneOutcome.GAIN
     assert result.setting == {}
+
+
+def test_without_a_gain_in_sight_the_proof_compares_one_set_with_the_baseline(without_gain: Tuner) -> None:
+    proof = Counter(outcome.ask.candidate for outcome in without_gain.history if outcome.ask.purpose is TuneStage.PROOF)
+    assert proof.keys() == {BASELINE, "set 1"}
+    assert proof[BASELINE] >= 5
 
 
 def test_a_crash_is_no_score_and_moves_the_fence() -> None:

@@ -180,9 +180,12 @@ class Tuner:
         if len(recent) < _NOTHING or max(recent) >= little:
             return False
         model = self.surrogate()
-        best = self._best_tried(model)[0]
-        gain, sd = model.differences(best[None, :], self.space.default_point)
-        return float(gain[0] - sd[0]) < math.log1p(self.options.worthwhile) or max(recent) < little / 20
+        return not self._promises_gain(model, self._best_tried(model)[0]) or max(recent) < little / 20
+
+    def _promises_gain(self, model: Surrogate, point: Point) -> bool:
+        """Return whether a setting is better than the baseline by what is worthwhile, less one standard deviation."""
+        gain, sd = model.differences(point[None, :], self.space.default_point)
+        return float(gain[0] - sd[0]) >= math.log1p(self.options.worthwhile)
 
     def _search_ask(self) -> Ask:
         number = len(self.history)
@@ -340,13 +343,19 @@ class Tuner:
         self._proof = _Proof(names, settings, list(names), over=len(names) < 2)
 
     def _affordable_sets(self, model: Surrogate, whole: Point) -> list[dict[str, Value]]:
-        """Return as many nested sets as can be compared with the baseline in enough blocks: one at least."""
+        """Return as many nested sets as can be compared with the baseline in enough blocks: one at least.
+
+        Where there may be no gain at all, that is the first question, and one set has the most trials to answer it.
+        """
         settings: list[dict[str, Value]] = []
         error = model.change_error(whole, self.space.default_point)
-        for count in range(len(WITHOUT_RULE), 0, -1):
+        promising = self._promises_gain(model, whole)
+        for count in range(len(WITHOUT_RULE) if promising else 1, 0, -1):
             settings = [self.space.setting(point) for point in nested_sets(self.space, whole, model.means, error, count)]
             if self._can_prove(settings, _BLOCKS):
                 break
+        if not promising:
+            return settings
         apart = separating_sets(model, self.space.point(settings[0]), self.space.default_point)
         for count in range(len(apart), 1, -1):
             sets = [self.space.setting(point) for point in apart[:count]]
