@@ -229,13 +229,13 @@ def test_an_inconclusive_tune_names_the_minutes_that_may_show_a_gain_or_that_the
     def after(blocks, of=findings):
         return tune_verdict(replace(record, trials=[one for one in record.trials if one.block <= blocks]), shown, of)
 
-    one, two, five = after(1), after(2), after(5)
+    one, two = after(1), after(2)
     assert one.reason.endswith("keep the baseline, or give the tune more minutes.")
     assert two.reason.endswith(
         f"keep the baseline. About {two.reason_data['minutes']} minutes in total may show which: "
         f"dialin resume DIR --minutes {two.reason_data['minutes']}."
     )
-    assert two.reason_data["minutes"] > five.reason_data["minutes"] > record.spec.minutes
+    assert record.spec.minutes < two.reason_data["minutes"] <= 10 * record.spec.minutes
     assert "inconclusive" not in {note.code for note in two.warnings}
     withdrawn = after(2, findings.model_copy(update={"outcome": TuneOutcome.GAIN, "recommended": findings.best}))
     assert (withdrawn.tune.outcome, withdrawn.reason) == (TuneOutcome.INCONCLUSIVE, two.reason)

@@ -29,13 +29,23 @@ def test_there_are_four_more_settings_than_variables_within_limits() -> None:
     assert len(design(space())) == 3 + 13
 
 
-def test_each_variable_stays_at_its_base_about_half_of_the_time() -> None:
-    which = space(rules=False)
-    points = np.array(
-        [point for seed in range(20) for point in start_design(which, Constraints(), np.random.default_rng(seed))[2:]]
-    )
-    stays = (points[:, 2:8] == which.default_point[2:8]).mean()
-    assert 0.42 < stays < 0.58
+def test_each_variable_moves_in_half_of_the_settings_from_the_rules_and_in_half_of_those_from_the_baseline() -> None:
+    which = Space(tuple(Dimension(f"r{i}", 0.0, 100.0, default=50.0, rule=80.0) for i in range(20)))
+    points = np.array(design(which)[3:])
+    assert len(points) == 24
+    assert ((points[::2] == which.rules_point()).sum(axis=0) == 6).all()
+    assert ((points[1::2] == which.default_point).sum(axis=0) == 6).all()
+
+
+def test_where_a_variable_moves_it_has_values_all_along_its_axis() -> None:
+    which = Space(tuple(Dimension(f"r{i}", 0.0, 100.0, default=50.0) for i in range(20)))
+    for column in np.array(design(which)[2:]).T:
+        assert sorted(np.floor(12 * column[column != 0.5])) == list(range(12))
+
+
+def test_where_a_word_moves_it_is_another_one() -> None:
+    which = Space(tuple(Dimension(f"w{i}", values=("a", "b"), default="a") for i in range(20)))
+    assert (np.array(design(which)[2:]) != which.default_point).sum(axis=0).tolist() == [12] * 20
 
 
 def test_of_a_single_variable_no_setting_of_the_design_is_the_baseline_again() -> None:
@@ -47,6 +57,12 @@ def test_neighbours_share_their_static_part() -> None:
     which = space()
     statics = [which.static_part(which.setting(point)) for point in design(which)[3:]]
     assert all(len(set(statics[begin : begin + NEIGHBOURS])) == 1 for begin in range(0, len(statics), NEIGHBOURS))
+
+
+def test_where_all_variables_are_static_no_setting_repeats_another() -> None:
+    which = Space(tuple(Dimension(f"r{i}", 0.0, 100.0, default=50.0, static=True) for i in range(3)))
+    points = np.array(design(which)[2:])
+    assert len(np.unique(points, axis=0)) == len(points)
 
 
 def test_no_setting_needs_more_memory_than_there_is() -> None:

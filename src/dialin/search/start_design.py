@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dialin.model.dimension import CATEGORY
 from dialin.search.constraints import Constraints
 from dialin.search.space import SPECIAL_SHARE, Point, Space
+
+_Array = NDArray[np.float64]
 
 FEWEST, MOST = 8, 24
 """The least and the greatest number of settings in the hypercube."""
 
 NEIGHBOURS = 4
 """This many settings of the hypercube in a row share their static part: a restart of the server costs more than a SET."""
-
-_MOVES = 0.5
-"""The chance of each variable to leave the setting that a design point begins from."""
 
 
 def design_size(variables: int) -> int:
@@ -26,38 +26,56 @@ def design_size(variables: int) -> int:
 def start_design(space: Space, constraints: Constraints, rng: np.random.Generator, size: int | None = None) -> list[Point]:
     """Return the points to try first, in order.
 
-    Half of the hypercube starts from the baseline and half from the rules of thumb, where there are any; each variable moves
-    with probability one half. Four in a row share the static part.
+    In the hypercube, settings that start from the rules of thumb, where there are any, alternate with those that start from the
+    baseline. Each variable moves in half of both, to values all along its axis. Four in a row share the static part.
     """
     count = design_size(len(space)) if size is None else size
     default, rules = space.default_point, space.rules_point()
-    has_rules = bool((rules != default).any())
-    strata = np.array([_stratified(space, index, count, rng) for index in range(len(space))]).T
-    moves = rng.random((count, len(space))) < _MOVES
+
+    def repaired(point: Point) -> Point:
+        return space.point(constraints.repaired(space, space.setting(point)))
+
+    first = [default, repaired(rules), default] if (rules != default).any() else [default, default]
+    return first + [repaired(point) for point in _hypercube(space, count, rng)]
+
+
+def _hypercube(space: Space, count: int, rng: np.random.Generator) -> _Array:
+    """Return `count` points, a row each."""
+    default, rules = space.default_point, space.rules_point()
+    shared = space.static & ~space.static.all()  # where all are static, each setting needs a restart anyway
+    number = np.arange(count)
+    draws = np.where(shared, number[:, None] // NEIGHBOURS, number[:, None])
+    moves = np.array([_half(column[-1] + 1, rng)[column] for column in draws.T]).T
     for stays in np.flatnonzero(~moves.any(axis=1)):  # of few variables: the baseline again would show nothing new
-        moves[stays, rng.integers(len(space))] = True
-    static = space.static
-    points = []
-    for number in range(count):
-        origin = rules if has_rules and number % 2 == 0 else default
-        point = np.where(moves[number], strata[number], origin)
-        shared = number - number % NEIGHBOURS
-        base = rules if has_rules and (number // NEIGHBOURS) % 2 == 0 else default
-        point[static] = np.where(moves[shared], strata[shared], base)[static]
-        points.append(point)
-    repaired = [space.point(constraints.repaired(space, space.setting(point))) for point in points]
-    first = (
-        [default, space.point(constraints.repaired(space, space.setting(rules))), default] if has_rules else [default, default]
-    )
-    return first + repaired
+        moves[stays, rng.choice(np.flatnonzero(~shared))] = True
+    points = np.where(draws % 2 == 0, rules, default)
+    for index, moved in enumerate(moves.T):
+        _, first, which = np.unique(draws[moved, index], return_index=True, return_inverse=True)
+        points[moved, index] = _stratified(space, index, points[moved, index][first], rng)[which]
+    return np.asarray(points)
 
 
-def _stratified(space: Space, index: int, count: int, rng: np.random.Generator) -> Point:
-    """Return one coordinate for each point: each of `count` equal parts of the axis once, in random order."""
-    dimension = space.dimensions[index]
+def _half(count: int, rng: np.random.Generator) -> NDArray[np.bool_]:
+    """Return which half of some draws moves: the same share of those with even numbers and of the others, in random places."""
+    half = (count + rng.integers(2)) // 2
+    even = int((count + 1) // 2 * half / count + rng.random())
+    moves = np.zeros(count, dtype=np.bool_)
+    moves[2 * rng.permutation((count + 1) // 2)[:even]] = True
+    moves[2 * rng.permutation(count // 2)[: half - even] + 1] = True
+    return moves
+
+
+def _stratified(space: Space, index: int, origins: Point, rng: np.random.Generator) -> Point:
+    """Return a coordinate for each draw: each of as many equal parts of the axis once, in random order.
+
+    `origins` has the coordinate that each draw starts from: of categories, it gets another one.
+    """
+    dimension, count = space.dimensions[index], len(origins)
     shares = (rng.permutation(count) + rng.random(count)) / count
     if dimension.values:
-        return np.asarray(CATEGORY + np.floor(shares * len(dimension.values)))
+        words = len(dimension.values)
+        further = 1 + np.floor(shares * (words - 1))
+        return np.asarray(CATEGORY + (origins - CATEGORY + further) % words)
     if dimension.special:
         special = rng.random(count) < SPECIAL_SHARE
         codes = CATEGORY + rng.integers(len(dimension.special), size=count)

@@ -161,7 +161,10 @@ class Tuner:
         return max(FEWEST, min(design_size(len(self.space)), affordable))
 
     def _start_ask(self) -> Ask:
-        point = self._start[len(self.history)]
+        point = self._start[len(self.history)].copy()
+        for variable, code in self._deadly_values():
+            if point[variable] == code:
+                point[variable] = self.space.default_point[variable]
         setting = self.constraints.repaired(self.space, self.space.setting(point))
         return Ask(setting, self.options.search_seconds, TuneStage.START)
 
@@ -243,9 +246,12 @@ class Tuner:
             for index in cause:
                 likeness = np.minimum(likeness, correlations(points[:, index], crash[None, index])[:, 0])
             allowed &= likeness < _CRASH_REACH
-        for variable, code in crashing_values(self._points, [outcome.ok for outcome in self.history], default):
+        for variable, code in self._deadly_values():
             allowed &= points[:, variable] != code
         return allowed
+
+    def _deadly_values(self) -> list[tuple[int, float]]:
+        return crashing_values(self._points, [outcome.ok for outcome in self.history], self.space.default_point)
 
     # the model
 
