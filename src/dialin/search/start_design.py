@@ -40,11 +40,14 @@ def start_design(space: Space, constraints: Constraints, rng: np.random.Generato
 
 
 def _hypercube(space: Space, count: int, rng: np.random.Generator) -> _Array:
-    """Return `count` points, a row each."""
+    """Return `count` points, a row each.
+
+    A variable has a draw for each point; a static one has a draw for each four points. Draws with even numbers start from the rules.
+    """
     default, rules = space.default_point, space.rules_point()
     shared = space.static & ~space.static.all()  # where all are static, each setting needs a restart anyway
-    number = np.arange(count)
-    draws = np.where(shared, number[:, None] // NEIGHBOURS, number[:, None])
+    number = np.arange(count)[:, None]
+    draws = np.where(shared, number // NEIGHBOURS, number)
     moves = np.array([_half(column[-1] + 1, rng)[column] for column in draws.T]).T
     for stays in np.flatnonzero(~moves.any(axis=1)):  # of few variables: the baseline again would show nothing new
         moves[stays, rng.choice(np.flatnonzero(~shared))] = True
