@@ -42,7 +42,7 @@ def start_design(space: Space, constraints: Constraints, rng: np.random.Generato
 def _hypercube(space: Space, count: int, rng: np.random.Generator) -> _Array:
     """Return `count` points, a row each.
 
-    A variable has a draw for each point; a static one has a draw for each four points. Draws with even numbers start from the rules.
+    A variable has a draw for each point, or for each four if it is static. Draws with even numbers start from the rules.
     """
     default, rules = space.default_point, space.rules_point()
     shared = space.static & ~space.static.all()  # where all are static, each setting needs a restart anyway
