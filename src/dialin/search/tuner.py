@@ -186,7 +186,7 @@ class Tuner:
         return not self._promises_gain(model, self._best_tried(model)[0]) or max(recent) < little / 20
 
     def _promises_gain(self, model: Surrogate, point: Point) -> bool:
-        """Return whether a setting is better than the baseline by what is worthwhile, less one standard deviation."""
+        """Return whether the gain that the model expects of a setting, less one standard deviation, is worthwhile."""
         gain, sd = model.differences(point[None, :], self.space.default_point)
         return float(gain[0] - sd[0]) >= math.log1p(self.options.worthwhile)
 
@@ -353,15 +353,15 @@ class Tuner:
 
         Where there may be no gain at all, that is the first question, and one set has the most trials to answer it.
         """
-        settings: list[dict[str, Value]] = []
         error = model.change_error(whole, self.space.default_point)
-        promising = self._promises_gain(model, whole)
-        for count in range(len(WITHOUT_RULE) if promising else 1, 0, -1):
-            settings = [self.space.setting(point) for point in nested_sets(self.space, whole, model.means, error, count)]
-            if self._can_prove(settings, _BLOCKS):
-                break
-        if not promising:
-            return settings
+
+        def nested(count: int) -> list[dict[str, Value]]:
+            return [self.space.setting(point) for point in nested_sets(self.space, whole, model.means, error, count)]
+
+        if not self._promises_gain(model, whole):
+            return nested(1)
+        counts = range(len(WITHOUT_RULE), 0, -1)
+        settings = next((sets for sets in map(nested, counts) if self._can_prove(sets, _BLOCKS)), nested(1))
         apart = separating_sets(model, self.space.point(settings[0]), self.space.default_point)
         for count in range(len(apart), 1, -1):
             sets = [self.space.setting(point) for point in apart[:count]]
