@@ -71,7 +71,7 @@ def _half(count: int, rng: np.random.Generator) -> NDArray[np.bool_]:
 def _stratified(space: Space, index: int, origins: Point, rng: np.random.Generator) -> Point:
     """Return a coordinate for each draw: each of as many equal parts of the axis once, in random order.
 
-    `origins` has the coordinate that each draw starts from: of categories, it gets another one.
+    `origins` has the coordinate that each draw starts from. A category moves to another one.
     """
     dimension, count = space.dimensions[index], len(origins)
     shares = (rng.permutation(count) + rng.random(count)) / count

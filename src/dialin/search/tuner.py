@@ -161,10 +161,9 @@ class Tuner:
         return max(FEWEST, min(design_size(len(self.space)), affordable))
 
     def _start_ask(self) -> Ask:
-        point = self._start[len(self.history)].copy()
-        for variable, code in self._deadly_values():
-            if point[variable] == code:
-                point[variable] = self.space.default_point[variable]
+        point = self._start[len(self.history)]
+        deadly = [variable for variable, code in self._deadly_values() if point[variable] == code]
+        point = with_defaults(point, self.space.default_point, *deadly)
         setting = self.constraints.repaired(self.space, self.space.setting(point))
         return Ask(setting, self.options.search_seconds, TuneStage.START)
 
@@ -360,8 +359,8 @@ class Tuner:
 
         if not self._promises_gain(model, whole):
             return nested(1)
-        counts = range(len(WITHOUT_RULE), 0, -1)
-        settings = next((sets for sets in map(nested, counts) if self._can_prove(sets, _BLOCKS)), nested(1))
+        several = map(nested, range(len(WITHOUT_RULE), 1, -1))
+        settings = next((sets for sets in several if self._can_prove(sets, _BLOCKS)), None) or nested(1)
         apart = separating_sets(model, self.space.point(settings[0]), self.space.default_point)
         for count in range(len(apart), 1, -1):
             sets = [self.space.setting(point) for point in apart[:count]]
