@@ -125,7 +125,7 @@ def test_a_study_that_was_killed_leaves_at_most_one_value_changed_which_the_next
 
 
 REFUSED = [
-    ([f"{LOG}=2"], "gives up durability"),
+    ([f"{LOG}=2"], "weakens durability"),
     (["innodb_buffer_pool_size=256M"], "is not changed on a live server"),
     (["sql_mode=ANSI"], "is not changed on a live server"),
     (["back_log=90"], "only at startup"),

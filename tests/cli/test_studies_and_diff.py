@@ -35,7 +35,7 @@ def test_a_study_is_its_date_verdict_gain_question_and_directory(dialin, studies
     assert "2026-09-02  No worthwhile difference" in lines
     assert "2026-09-02  Inconclusive" in lines
     assert "2026-09-02  No verdict yet: 6 trials completed" in lines
-    assert "2026-09-02  Winner: 2; the baseline is recommended, because it keeps durability" in lines
+    assert "2026-09-02  Winner: 2, with weaker durability; recommended: the baseline" in lines
     assert any("Winner: 2000, p99 latency −" in line for line in lines)
 
 

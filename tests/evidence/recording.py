@@ -81,9 +81,12 @@ def load(name: str) -> StudyRecord:
     )
 
 
+_OF_OLDER_VERDICTS = ("left_after", "weaker_durability")
+
+
 def _verdict(recorded: Mapping[str, Any], trials: Sequence[Trial]) -> Verdict:
     """Return a recorded verdict in today's shape."""
-    candidates = [{key: value for key, value in one.items() if key != "left_after"} for one in recorded["candidates"]]
+    candidates = [{key: value for key, value in one.items() if key not in _OF_OLDER_VERDICTS} for one in recorded["candidates"]]
     done = sum(trial.state is TrialState.DONE and trial.purpose is Purpose.RACE for trial in trials)
     return Verdict.model_validate({**recorded, "candidates": candidates, "trials": done})
 

@@ -75,7 +75,7 @@ def test_words_that_give_up_durability_are_left_out_of_a_bare_name():
 
 @pytest.mark.parametrize("text", [f"{FLUSH}=1,2", f"{FLUSH}=0..2", f"{METHOD}=O_DIRECT,nosync"])
 def test_values_that_give_up_durability_are_refused_unless_allowed(text):
-    with pytest.raises(UserError, match="gives up durability") as refused:
+    with pytest.raises(UserError, match="weakens durability") as refused:
         named(text)
     assert "--accept-weaker-durability" in refused.value.remedy
     assert len(named(text, weaker=True)) == 1

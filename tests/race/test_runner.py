@@ -6,12 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from dialin.errors import InterruptedStudyError, ServerError
+from dialin.errors import InterruptedStudyError, ServerError, UserError
 from dialin.model.study import Until
 from dialin.model.trial import TrialState
 from dialin.model.verdict import CandidateState, Outcome
 from dialin.question.plan import block_order
 from dialin.race.budget import MAY_OVERRUN
+from dialin.race.lifecycle import accept_weaker_durability
+from dialin.store.lock import sole_runner
 from dialin.store.store import Store
 from dialin.testing.fake_clock import FakeClock
 from fixtures.silent_watcher import Silent
@@ -264,20 +266,44 @@ def test_more_minutes_continue_an_inconclusive_study(study, spec):
     assert len(record.looks) > len(before.looks)
 
 
-def test_a_faster_candidate_that_gives_up_durability_is_not_recommended_silently(study, spec):
+def faster_with_weaker_durability(spec):
+    """A study of two ways to flush the redo log, of which the faster one can lose commits."""
+    variable = "innodb_flush_log_at_trx_commit"
     candidates = tuple(
-        c.model_copy(update={"name": str(v), "setting": {"innodb_flush_log_at_trx_commit": v}})
-        for c, v in zip(spec.candidates, (1, 2), strict=False)
+        one.model_copy(update={"name": str(value), "setting": {variable: value}})
+        for one, value in zip(spec.candidates, (1, 2), strict=False)
     )
     question = spec.model_copy(update={"candidates": candidates, "baseline": "1"})
-    forced = {v: {"innodb_flush_log_at_trx_commit": v} for v in ("1", "2")}
-    trials = SimulatedTrials({"1": 1000, "2": 1900}, in_force=forced)
-    verdict, _ = study(trials, question)
+    return SimulatedTrials({"1": 1000, "2": 1900}, in_force={value: {variable: value} for value in ("1", "2")}), question
+
+
+def test_a_faster_candidate_that_weakens_durability_is_not_recommended_silently(study, spec):
+    verdict, _ = study(*faster_with_weaker_durability(spec))
     assert verdict.winners == ["2"]
     assert verdict.recommended == {"innodb_flush_log_at_trx_commit": 1}
     assert verdict.warnings[0].code == "weaker_durability"
-    assert "but it gives up durability" in verdict.headline
-    assert "--accept-weaker-durability" in verdict.reason
+    assert "but it weakens durability" in verdict.headline
+    assert "dialin report DIR --accept-weaker-durability" in verdict.reason
+
+
+def test_weaker_durability_that_is_accepted_afterwards_decides_again_on_the_same_trials(study, spec, tmp_path):
+    _, before = study(*faster_with_weaker_durability(spec))
+    accept_weaker_durability(tmp_path / "study")
+    with Store.open(tmp_path / "study") as store:
+        after = store.read()
+    assert after.spec.accept_weaker_durability
+    assert after.verdict.recommended == {"innodb_flush_log_at_trx_commit": 2}
+    assert "which you accepted: a crash of the machine can lose" in after.verdict.reason
+    assert (after.trials, after.looks) == (before.trials, before.looks)
+    trials, _ = faster_with_weaker_durability(spec)
+    verdict, _ = study(trials, after.spec)
+    assert (verdict, trials.ran) == (after.verdict, []), "a study that is resumed keeps it"
+
+
+def test_weaker_durability_is_not_accepted_while_the_study_runs(study, spec, tmp_path):
+    study(*faster_with_weaker_durability(spec))
+    with sole_runner(tmp_path / "study"), pytest.raises(UserError, match="is in use by a running study"):
+        accept_weaker_durability(tmp_path / "study")
 
 
 def test_a_confound_that_could_explain_the_result_leaves_no_winner(study):

@@ -18,6 +18,7 @@ from dialin.dashboard.follow import Follower
 from dialin.dashboard.view import view
 from dialin.frames import samples_export
 from dialin.model.cause import Cause
+from dialin.model.durability import DurabilityLoss, Loss, LossAmount, LossUnit
 from dialin.model.record import LogLine
 from dialin.model.verdict import Note, ReasonCode, Verdict
 from dialin.report import json_documents
@@ -49,6 +50,8 @@ TRICKS = (
     "[bold red]loud[/] @everyone #1 $x$ __b__ **b** ~~s~~ &lt; %s %(x)s '; DROP TABLE t; -- \\ \" "
 )
 NASTY = f"{TRICKS}{CONTROLS}\x00\n[mysqld]\nskip-grant-tables\n\n# heading\n- item\n```\n1. x\r\ttab"
+NOTHING_LOST, ALL_LOST = (LossAmount(unit=unit) for unit in (LossUnit.NOTHING, LossUnit.UNKNOWN))
+HOSTILE_LOSS = DurabilityLoss(loss=Loss.COMMITS_IN_SERVER_CRASH, variables=[NASTY], amount=ALL_LOST, of_baseline=NOTHING_LOST)
 ACTING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 HOSTILE_VARIABLE = Variable("init_connect", Kind.STRING, dynamic=True)
@@ -94,7 +97,7 @@ def record():
                 "setting": {"init_connect": NASTY},
                 "in_force": {"init_connect": NASTY},
                 "real": {"init_file": NASTY},
-                "weaker_durability": [NASTY],
+                "weaker_durability": [HOSTILE_LOSS],
             }
         )
         for one in made.verdict.candidates

@@ -77,7 +77,7 @@ def test_an_old_verdict_is_shown_and_written_in_todays_words():
 @pytest.mark.parametrize("code", ReasonCode)
 def test_every_reason_is_a_sentence_that_names_the_recommendation_or_the_baseline(code):
     record = example_studies.winner()
-    data = {"candidates": ["1", "2"], "candidate": "2", "variables": ["sync_binlog"], "is_better": True, "can_be_held": True}
+    data = {"candidates": ["1", "2"], "candidate": "2", "losses": [], "is_better": True, "can_be_held": True}
     data["worthwhile"] = 0.02
     verdict = record.verdict.model_copy(update={"reason": "", "reason_code": code, "reason_data": data})
     text = reason(record.spec, verdict)
@@ -95,7 +95,8 @@ def test_durability_that_was_given_up_is_said_with_the_reason():
     record = example_studies.weaker_durability()
     two = record.verdict.model_copy(update={"recommended_candidate": "2", "reason_code": ReasonCode.OTHERS_WORSE})
     spec = record.spec.model_copy(update={"accept_weaker_durability": True})
-    assert "It gives up durability, which you accepted: " in reason(spec, two)
-    refused = {"candidate": "2", "variables": ["innodb_flush_log_at_trx_commit"], "is_better": True}
-    one = record.verdict.model_copy(update={"reason_code": ReasonCode.WEAKER_DURABILITY, "reason_data": refused})
-    assert reason(record.spec, one).endswith("so it is not recommended unless you give --accept-weaker-durability.")
+    assert "It weakens durability, which you accepted: a crash of the machine can lose" in reason(spec, two)
+    assert reason(record.spec, record.verdict) == (
+        "innodb_flush_log_at_trx_commit = 2 is better but weakens durability: a crash of the machine can lose about the last "
+        "second of commits. It is recommended only if you accept that: dialin report DIR --accept-weaker-durability."
+    )

@@ -57,7 +57,7 @@ def test_accepted_loss_of_durability_is_written_above_the_line():
         update={"recommended_candidate": "2", "recommended": {"innodb_flush_log_at_trx_commit": 2}}
     )
     text = cnf_of(replace(record, verdict=accepted))
-    assert "# CAREFUL: innodb_flush_log_at_trx_commit as below gives up durability" in text
+    assert "# CAREFUL: weaker durability (innodb_flush_log_at_trx_commit): a crash of the machine can lose" in text
 
 
 def test_hostile_text_stays_in_comments_and_values(record, tmp_path):

@@ -136,7 +136,7 @@ def test_the_reasons_stand_above_it_and_what_is_given_up():
         update={"recommended_candidate": "2", "recommended": {"innodb_flush_log_at_trx_commit": 2}}
     )
     text = sql_of(replace(record, verdict=accepted))
-    assert "-- CAREFUL: innodb_flush_log_at_trx_commit as below gives up durability" in text
+    assert "-- CAREFUL: weaker durability (innodb_flush_log_at_trx_commit): a crash of the machine can lose" in text
     assert "-- Goal: throughput" in text
 
 

@@ -11,9 +11,9 @@ from dialin.model.record import StudyRecord
 from dialin.model.setting import Setting, Value, same_value
 from dialin.model.trial import TrialState
 from dialin.model.verdict import Verdict
-from dialin.text import visible, wrapped
+from dialin.text import listed, visible, wrapped
 from dialin.variables import optionfile
-from dialin.variables.rules import loses
+from dialin.variables.durability import loss_text
 from dialin.variables.size_units import in_units
 
 WIDTH = 100
@@ -90,9 +90,9 @@ def render(record: StudyRecord, comments: Comments) -> str:
 
 
 def warnings(verdict: Verdict) -> list[str]:
-    """Return a warning for each recommended variable that weakens durability."""
-    weaker = verdict.chosen.weaker_durability
-    return [f"CAREFUL: {variable} as below gives up durability: {loses(variable)}." for variable in weaker]
+    """Return a warning for each thing that a crash can take from the recommended setting, but not from the baseline."""
+    losses = verdict.chosen.weaker_durability
+    return [f"CAREFUL: weaker durability ({listed(loss.variables)}): {loss_text(loss)}." for loss in losses]
 
 
 def _lines_of(item: Change, gain: str) -> list[str]:

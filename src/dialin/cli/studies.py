@@ -38,6 +38,13 @@ Scale = Annotated[
         show_default=False,
     ),
 ]
+AcceptWeaker = Annotated[
+    bool,
+    typer.Option(
+        "--accept-weaker-durability",
+        help="Decide again on the trials that the study has, and allow a candidate with weaker durability to be recommended.",
+    ),
+]
 Confirm = Annotated[
     bool, typer.Option("--confirm", help="Measure the recommended candidate against the baseline again, in fresh trials.")
 ]
@@ -154,7 +161,7 @@ def tune(
     dialin tune --server mysql@9.7 --workload oltp_read_write --threads 16 --minutes 120
 
     A setting whose server crashes or does not start costs one trial, and similar ones are not tried. Stop with Ctrl-C; the
-    best setting so far is shown, and `dialin resume DIR` continues, also with more --minutes. Durability is not given up unless
+    best setting so far is shown, and `dialin resume DIR` continues, also with more --minutes. Durability is not weakened unless
     you pass --accept-weaker-durability.
     """
     named = [text.partition("=")[0].strip() for text in variables or ()]
@@ -242,6 +249,7 @@ def resume(
     directory: Directory,
     minutes: TotalMinutes = None,
     confirm: Confirm = False,
+    accept_weaker_durability: AcceptWeaker = False,
     json: given.Json = False,
     yes: given.Yes = False,
     watch: given.Watch = False,
@@ -255,11 +263,21 @@ def resume(
 
     permission = _permission(restart_command, live=live)
     how: dict[str, Any] = {"json": json, "yes": yes, "watch": watch, "fleet": fleet, "fleet_hosts": fleet_hosts}
+    if accept_weaker_durability:
+        _accept_weaker_durability(directory)
     raise typer.Exit(go_on(directory, permission, minutes=minutes, confirm=confirm, **how))
 
 
-def report(directory: Directory, json: given.Json = False) -> None:
+def report(directory: Directory, accept_weaker_durability: AcceptWeaker = False, json: given.Json = False) -> None:
     """Show the verdict of a study, and rewrite its reports where you may write."""
     from dialin.cli.conduct import show
 
+    if accept_weaker_durability:
+        _accept_weaker_durability(directory)
     raise typer.Exit(show(directory, json=json, must_write=False))
+
+
+def _accept_weaker_durability(directory: Path) -> None:
+    from dialin.race import lifecycle
+
+    lifecycle.accept_weaker_durability(directory)

@@ -138,7 +138,7 @@ VERDICT: Columns = {
     "lost_seconds": FrameColumn(pl.Int32, "seconds excluded because the host stalled"),
     "effective_seconds": FrameColumn(pl.Float64, "how many independent seconds the measured seconds are worth"),
     "pareto": FrameColumn(pl.Boolean, "no other candidate is both faster and steadier"),
-    "weaker_durability": FrameColumn(pl.List(pl.String), "variables that make its durability weaker than the baseline's"),
+    "weaker_durability": FrameColumn(pl.List(pl.String), "what it can lose in a crash that the baseline keeps"),
 }
 
 LOOKS: Columns = {

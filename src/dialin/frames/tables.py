@@ -121,7 +121,7 @@ def _candidate(one: CandidateVerdict, reached: Verdict) -> tuple[Any, ...]:
         *interval_cells(one.stall_seconds_per_1000),
         *interval_cells(one.latency_ms),
         *(one.worst_second_tps, one.errors_per_s, one.trials, one.failed, one.unsteady, one.lost_seconds),
-        *(one.effective_seconds, one.pareto, one.weaker_durability),
+        *(one.effective_seconds, one.pareto, [loss.loss.value for loss in one.weaker_durability]),
     )
 
 

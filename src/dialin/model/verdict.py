@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from pydantic import ConfigDict, Field
 
+from dialin.model.durability import DurabilityLoss
 from dialin.model.frozen import FrozenModel
 from dialin.model.setting import Value
 from dialin.model.study import Goal
@@ -164,8 +165,8 @@ class CandidateVerdict(FrozenModel):
     trials: int = Field(description="completed trials")
     failed: int = Field(description="trials that failed")
     state: CandidateState
-    weaker_durability: list[str] = Field(
-        default_factory=list, description="variables that make its durability weaker than the baseline's"
+    weaker_durability: list[DurabilityLoss] = Field(
+        default_factory=list, description="what it can lose in a crash that the baseline keeps, by its whole effective setting"
     )
 
 

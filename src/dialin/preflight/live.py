@@ -23,7 +23,8 @@ from dialin.servers.attached.server import Attached
 from dialin.text import percent
 from dialin.trials.live_site import LiveServer
 from dialin.trials.tools import Tools
-from dialin.variables import behaviour, check, live_safety, rules
+from dialin.variables import behaviour, check, live_safety
+from dialin.variables.durability import losses_text, weaker_durability
 from dialin.verdict import effective_settings
 from dialin.workloads.base import Workload
 from dialin.workloads.traffic.digests import Digest, stored_digests
@@ -161,7 +162,7 @@ def _check_candidates(spec: StudySpec, baseline: str | None) -> None:
 
 
 def _check_safe(spec: StudySpec, live: LiveOptions, values: Mapping[str, str], attached: Attached) -> None:
-    """Refuse variables that must not be changed on a live server, and values that give up durability."""
+    """Refuse variables that must not be changed on a live server, and values that weaken durability."""
     for name in spec.set_variables:
         if (why := live_safety.why_refused(name)) is not None:
             raise UserError(f"{name} is not changed on a live server: it {why}", "Study it on a sandbox with --server")
@@ -184,9 +185,9 @@ def _check_safe(spec: StudySpec, live: LiveOptions, values: Mapping[str, str], a
         return
     for candidate in spec.candidates:
         changed = {**values, **{name: str(value) for name, value in spec.setting_of(candidate.name).items()}}
-        if weaker := rules.weaker_durability(changed, values):
+        if losses := weaker_durability(changed, values):
             raise UserError(
-                f"{candidate.name} gives up durability ({weaker[0]}: {rules.loses(weaker[0])})",
+                f"{candidate.name} weakens durability: {losses_text(losses)}",
                 "Leave it out, or accept that with --accept-weaker-durability",
             )
 

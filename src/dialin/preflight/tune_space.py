@@ -12,6 +12,7 @@ from dataclasses import replace
 from dialin.errors import UserError
 from dialin.model.build import BuildReference
 from dialin.model.dimension import Dimension
+from dialin.model.durability import DurabilityLoss
 from dialin.model.setting import Setting, Value, as_number, same_value
 from dialin.model.tune import AtMost, MemoryFormula
 from dialin.search import variable_choice
@@ -22,6 +23,7 @@ from dialin.servers.capabilities import Capability, has
 from dialin.variables import check, reserved_variables, rules, set_global
 from dialin.variables.catalogue import NUMBERS, Catalogue, Variable
 from dialin.variables.check import Elsewhere
+from dialin.variables.durability import losses_text, weaker_durability
 from dialin.variables.size_units import BYTES, unit_of
 
 _LOGS_OF_DATA = ("innodb_log_file_size", "innodb_log_files_in_group")
@@ -140,7 +142,7 @@ def ends_of(variables: Sequence[Dimension]) -> list[dict[str, Value]]:
 
 def _facts(known: Variable, catalogue: Catalogue, situation: Situation, *, weaker: bool) -> VariableFacts:
     facts = variable_choice.variable_facts(known, situation, catalogue.variables, weaker=weaker)
-    words = [word for word in facts.choices if weaker or not _weakens(known.name, word, situation.in_force)]
+    words = [word for word in facts.choices if weaker or not _losses(known.name, word, situation.in_force)]
     distinct = [word for place, word in enumerate(words) if not any(same_value(word, before) for before in words[:place])]
     return replace(facts, choices=tuple(distinct) if len(distinct) > 1 else ())
 
@@ -150,15 +152,15 @@ def _check_durability(dimension: Dimension, in_force: Mapping[str, str], *, weak
         return
     ends = () if dimension.values else (dimension.value(0.0), dimension.value(0.5), dimension.value(1.0))
     for value in (*dimension.categories, *ends):
-        if _weakens(dimension.name, value, in_force):
+        if losses := _losses(dimension.name, value, in_force):
             raise UserError(
-                f"{dimension.name}={value} gives up durability: {rules.loses(dimension.name)}",
+                f"{dimension.name}={value} weakens durability: {losses_text(losses)}",
                 "Leave it out, or allow it with --accept-weaker-durability",
             )
 
 
-def _weakens(name: str, value: Value, in_force: Mapping[str, str]) -> bool:
-    return name in in_force and name in rules.weaker_durability({**in_force, name: str(value)}, in_force)
+def _losses(name: str, value: Value, in_force: Mapping[str, str]) -> list[DurabilityLoss]:
+    return weaker_durability({**in_force, name: str(value)}, in_force) if name in in_force else []
 
 
 def _variable(dimension: Dimension, known: Variable, reason: str) -> Dimension:

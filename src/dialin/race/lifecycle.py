@@ -15,14 +15,16 @@ from dialin.preflight import machine_noise
 from dialin.preflight.checked import CheckedStudy
 from dialin.race.progress_writer import ProgressWriter
 from dialin.race.runner import Runner
+from dialin.race.state import RaceState
 from dialin.race.tune_runner import TuneRunner
 from dialin.search.proposer import CONTENDERS, Proposer
 from dialin.servers.processes import identity
 from dialin.store import requests
-from dialin.store.lock import sole_runner
+from dialin.store.lock import CHECKS, sole_runner
 from dialin.store.store import Store
 from dialin.store.unfinished_files import remove_unfinished_files
 from dialin.trials.tools import Tools
+from dialin.verdict.reach_verdict import reach_verdict
 from dialin.workloads import load_identity
 
 
@@ -84,6 +86,31 @@ def resume(
         store.set_spec(ready.spec)
         store.add_to_host(load_identity.later_driver_facts(store.host, ready.workload.version()))
         return _run(ready, directory, store, tools, watcher, proposer, hosts)
+
+
+def accept_weaker_durability(directory: Path) -> None:
+    """Let a study recommend candidates that weaken durability, and decide again on its stored trials.
+
+    Raises:
+        UserError: there is no such study, dialin is running it, you may not write there, or it is a tune, whose search has left
+            out such values.
+    """
+    Store.open(directory).close()
+    try:
+        with sole_runner(directory, CHECKS), Store.open(directory) as store:
+            if store.spec.tune is not None:
+                raise UserError(
+                    "A tune leaves out values that weaken durability from the start",
+                    "Start a new tune with --accept-weaker-durability",
+                )
+            store.set_spec(store.spec.model_copy(update={"accept_weaker_durability": True}))
+            state = RaceState(store)
+            if state.verdict is not None:
+                verdict = reach_verdict(state.record, state.figures).verdict
+                state.save_verdict(verdict, decided=bool(state.looks[-1].decided))
+    except OSError as error:
+        what = f"The study in {directory} cannot be written: {error.strerror}"
+        raise UserError(what, "Copy it to a directory of yours") from error
 
 
 def _run(

@@ -121,7 +121,7 @@ def _headline(spec: StudySpec, verdict: Verdict) -> str:
             return f"Keep {name}, {role}: every other candidate is {_WORSE[verdict.goal]}."
         return f"Keep {name}, {role}: {_why_baseline(spec, verdict, chosen, near)}."
     figures = gain(spec, verdict, chosen) or "the best of those that could be measured"
-    price = "; but it gives up durability" if chosen.weaker_durability else ""
+    price = "; but it weakens durability" if chosen.weaker_durability else ""
     if verdict.verdict is Outcome.WINNER:
         return f"{name}: {figures}{_derived_clause(verdict)}{price}."
     return f"{name} is a safe choice: {figures}; {near} with {probability(chosen.probability)} probability{price}."

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dialin.model.durability import from_data
 from dialin.model.study import StudySpec
 from dialin.model.verdict import ReasonCode, Verdict
 from dialin.report.headline import gain, named_leader
 from dialin.report.names import baseline_in_sentence, name_in_sentence, names_in_sentence
 from dialin.text import exact_percent
-from dialin.variables.rules import loses
+from dialin.variables.durability import losses_text
 
 _ALONE = {
     ReasonCode.IDENTICAL_CANDIDATES: "Nothing is recommended: the candidates are identical.",
@@ -39,7 +40,7 @@ def reason(spec: StudySpec, verdict: Verdict) -> str:
         return verdict.reason
     chosen = verdict.chosen
     if chosen.weaker_durability and spec.accept_weaker_durability and chosen.name != verdict.baseline:
-        text += f" It gives up durability, which you accepted: {loses(chosen.weaker_durability[0])}."
+        text += f" It weakens durability, which you accepted: {losses_text(chosen.weaker_durability)}."
     return text
 
 
@@ -92,8 +93,9 @@ def _sentence(spec: StudySpec, verdict: Verdict, code: ReasonCode) -> str:
 
 def _refusal(spec: StudySpec, verdict: Verdict) -> str:
     data = verdict.reason_data
-    is_better, variables = "is better" if data["is_better"] else "may be better", data["variables"]
+    is_better = "is better" if data["is_better"] else "may be better"
     return (
-        f"{name_in_sentence(spec, data['candidate'])} {is_better} but gives up durability ({', '.join(variables)}: "
-        f"{loses(variables[0])}), so it is not recommended unless you give --accept-weaker-durability."
+        f"{name_in_sentence(spec, data['candidate'])} {is_better} but weakens durability: "
+        f"{losses_text(from_data(data['losses']))}. It is recommended only if you accept that: "
+        "dialin report DIR --accept-weaker-durability."
     )

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from dialin.model.durability import from_data
 from dialin.model.setting import Value, as_number
 from dialin.model.study import StudySpec
 from dialin.report.names import name_in_sentence, names_in_sentence
 from dialin.report.tune_words import value_text
 from dialin.text import counted, listed, shorten
 from dialin.variables import rules
+from dialin.variables.durability import losses_text
 from dialin.variables.size_units import with_letter
 
 _LONGEST = 80
@@ -105,7 +107,7 @@ def shown(value: str, name: str = "") -> str:
 
 def _weaker_durability(spec: StudySpec, data: Figures) -> str:
     name = name_in_sentence(spec, data["candidate"])
-    return f"{name} gives up durability that the baseline has: {rules.loses(data['variable'])}"
+    return f"{name} weakens durability: {losses_text(from_data(data['losses']))}"
 
 
 def _different_builds(_spec: StudySpec, _data: Figures) -> str:

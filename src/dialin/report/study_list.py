@@ -94,7 +94,7 @@ def _verdict(record: StudyRecord) -> str:
         return outcome
     if verdict.winners and name not in verdict.winners:
         best = listed([labels[winner] for winner in verdict.winners])
-        return f"{outcome}: {best}; the baseline is recommended, because it keeps durability"
+        return f"{outcome}: {best}, with weaker durability; recommended: the baseline"
     return f"{outcome}: {labels[name]}, the baseline"
 
 

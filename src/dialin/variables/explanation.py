@@ -9,7 +9,7 @@ from typing import Any
 
 from dialin.model.build import BuildReference, Flavour
 from dialin.model.setting import as_number
-from dialin.variables import behaviour, memory, reserved_variables, rules, set_global
+from dialin.variables import behaviour, durability, memory, reserved_variables, rules, set_global
 from dialin.variables.aliases import OPTION_OF, shared_name
 from dialin.variables.behaviour import Behaviour
 from dialin.variables.catalogue import NUMBERS, Catalogue, Kind, Variable
@@ -249,9 +249,7 @@ def _rules_of(name: str, having: Sequence[Catalogue]) -> list[ExplainLine]:
     if cost := memory.MEMORY.get(name):
         lines.append(ExplainLine("Memory", cost.text, cost.source))
     lines += [
-        ExplainLine("Durability", f"with a weaker value {rule.loses}", rule.source)
-        for rule in rules.DURABILITY_RULES
-        if rule.variable == name
+        ExplainLine("Durability", f"with a weaker value {loses}", source) for loses, source in durability.explanations(name)
     ]
     if inert := rules.inert_rule(name):
         lines.append(ExplainLine("Effect", f"none on throughput: {inert.reason}", inert.source))
@@ -274,9 +272,7 @@ def _rules_as_data(name: str, known: Iterable[str], having: Sequence[Catalogue])
         "moves": [{"variable": other, **rule.data()} for other, rule in _moves(name, having)],
         "traps": [rule.data() for rule in _traps(name, having)],
         "memory": {"allotted": cost.allotted.value, "text": cost.text, "source": cost.source} if cost else None,
-        "durability": next(
-            ({"loses": rule.loses, "source": rule.source} for rule in rules.DURABILITY_RULES if rule.variable == name), None
-        ),
+        "durability": [{"loses": loses, "source": source} for loses, source in durability.explanations(name)],
         "inert": rules.inert(name),
         "shapes_data": name in rules.SHAPES_DATA,
         "at_start_only": {"why": start.why, "source": start.source} if (start := set_global.rule_of(name)) else None,

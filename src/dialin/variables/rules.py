@@ -7,10 +7,10 @@ Variables"), `kb` the MariaDB documentation; `read on` means that it was observe
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from dialin.model.setting import Setting, Value, as_number
+from dialin.model.setting import Setting, Value
 from dialin.variables import reserved_variables
 
 CHOICES: Mapping[str, tuple[str, ...]] = {
@@ -75,113 +75,6 @@ def at_start(variable: str) -> bool:
     Source: the options that `--verbose --help` of 9.7.4 and 10.11.19 leaves out, and that both refuse.
     """
     return variable not in _NOT_AT_START and not _NOT_AT_START_PATTERN.fullmatch(variable)
-
-
-# Durability
-
-
-@dataclass(frozen=True, slots=True)
-class DurabilityRule:
-    """How a variable decides what survives a crash: a higher strength keeps more, a weaker value can lose what `loses` says."""
-
-    variable: str
-    strength: Callable[[Mapping[str, str]], float]
-    loses: str
-    source: str
-
-
-def _rank(variable: str, ranks: Mapping[str, float], *, otherwise: float) -> Callable[[Mapping[str, str]], float]:
-    def strength(values: Mapping[str, str]) -> float:
-        text = str(values[variable]).strip()
-        named = CHOICES.get(variable, ())
-        if named and text.isdecimal() and int(text) < len(named):
-            text = named[int(text)]
-        return ranks.get(text.lower(), otherwise)
-
-    return strength
-
-
-def _is_off(text: str) -> bool:
-    return text.strip().lower() in ("off", "0", "false")
-
-
-def _sync_binlog(values: Mapping[str, str]) -> float:
-    """Return how often the binary log is synced: 1/N for every N commits, 0 if the system decides, 1 without a binary log."""
-    commits = as_number(values["sync_binlog"])
-    if _is_off(str(values.get("log_bin", "ON"))) or commits is None:
-        return 1.0
-    return 1 / commits if commits > 0 else 0.0
-
-
-_ON_IS_SAFE = {"off": 0.0, "0": 0.0, "false": 0.0}
-
-DURABILITY_RULES: tuple[DurabilityRule, ...] = (
-    DurabilityRule(
-        "innodb_flush_log_at_trx_commit",
-        _rank("innodb_flush_log_at_trx_commit", {"0": 0, "2": 1, "1": 2, "3": 2}, otherwise=0),
-        "a crash can lose the last second or so of commits: a crash of the machine with 2, of the server alone with 0",
-        "manual; kb: 3 flushes at prepare and at commit, so it is as safe as 1",
-    ),
-    DurabilityRule(
-        "log_bin",
-        _rank("log_bin", _ON_IS_SAFE, otherwise=1),
-        "there is no binary log for point-in-time recovery or replication",
-        "manual, Point-in-Time Recovery",
-    ),
-    DurabilityRule(
-        "sync_binlog",
-        _sync_binlog,
-        "a crash of the machine can lose commits from the binary log, and InnoDB rolls back what is not in it",
-        "manual, sync_binlog",
-    ),
-    DurabilityRule(
-        "innodb_doublewrite",
-        _rank("innodb_doublewrite", {**_ON_IS_SAFE, "detect_only": 1, "fast": 1}, otherwise=2),
-        "a page half written in a crash cannot be restored, and its table may be lost",
-        "manual; DETECT_ONLY writes what was being written, not the pages",
-    ),
-    DurabilityRule(
-        "innodb_flush_method",
-        _rank("innodb_flush_method", {"nosync": 0, "littlesync": 1, "o_direct_no_fsync": 2, "all_o_direct": 2}, otherwise=3),
-        "the server does not wait for the disk everywhere, so a crash of the machine can lose commits or whole pages",
-        "manual: nosync and littlesync are for testing, O_DIRECT_NO_FSYNC skips fsync() after writing pages",
-    ),
-    DurabilityRule(
-        "innodb_checksum_algorithm",
-        _rank("innodb_checksum_algorithm", {"none": 0, "strict_none": 0}, otherwise=1),
-        "damaged pages from the disk are not detected",
-        "manual, innodb_checksum_algorithm",
-    ),
-    DurabilityRule(
-        "innodb_checksums",
-        _rank("innodb_checksums", _ON_IS_SAFE, otherwise=1),
-        "damaged pages from the disk are not detected",
-        "manual 5.6, innodb_checksums",
-    ),
-    DurabilityRule(
-        "innodb_log_checksums",
-        _rank("innodb_log_checksums", _ON_IS_SAFE, otherwise=1),
-        "damage in the redo log is not detected in crash recovery",
-        "manual, innodb_log_checksums",
-    ),
-)
-"""The variables that decide how much survives a crash, the most serious first."""
-
-
-def weaker_durability(candidate: Mapping[str, str], baseline: Mapping[str, str]) -> list[str]:
-    """Return the variables by which a candidate can lose commits or pages that the baseline keeps."""
-    return [
-        rule.variable
-        for rule in DURABILITY_RULES
-        if rule.variable in candidate and rule.variable in baseline and rule.strength(candidate) < rule.strength(baseline)
-    ]
-
-
-def loses(variable: str) -> str:
-    """Return what a weaker value of a variable in `DURABILITY_RULES` can lose, as a sentence without its full stop."""
-    return next(
-        (rule.loses for rule in DURABILITY_RULES if rule.variable == variable), "a crash can lose data that the baseline keeps"
-    )
 
 
 # What differs but is not under test

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
+from dialin.model.durability import DurabilityLoss, as_data
 from dialin.model.record import StudyRecord
 from dialin.model.study import StudySpec
 from dialin.model.trial import GUARD, Purpose, TrialState
@@ -13,14 +14,10 @@ from dialin.stats.decide import Decision
 from dialin.stats.safety import Failures
 
 
-def durability_notes(weaker: Mapping[str, Sequence[str]], winners: Sequence[str]) -> list[Note]:
-    """Return a warning for each variable by which a candidate gives up durability, those of winners first."""
+def durability_notes(weaker: Mapping[str, Sequence[DurabilityLoss]], winners: Sequence[str]) -> list[Note]:
+    """Return a warning for each candidate that weakens durability, winners first."""
     order = sorted((name for name in weaker if weaker[name]), key=lambda name: name not in winners)
-    return [
-        Note(code="weaker_durability", data={"candidate": name, "variable": variable})
-        for name in order
-        for variable in weaker[name]
-    ]
+    return [Note(code="weaker_durability", data={"candidate": name, "losses": as_data(weaker[name])}) for name in order]
 
 
 def build_notes(spec: StudySpec) -> list[Note]:

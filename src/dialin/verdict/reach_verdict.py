@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from dialin.evidence.client_limits import client_limits, other_load
+from dialin.model.durability import DurabilityLoss
 from dialin.model.evidence import load_gauge
 from dialin.model.load_driver import ALL_KINDS, TransactionTimes, describe_driver
 from dialin.model.progress import Standing
@@ -45,7 +46,7 @@ from dialin.stats.trial_figures import (
     trial_speeds,
     with_traffic,
 )
-from dialin.variables import rules
+from dialin.variables.durability import weaker_durability
 from dialin.verdict import caveats, changed_during_trial, comparison, effective_settings, outcome_notes, rates
 from dialin.verdict.effective_settings import EffectiveSettings
 from dialin.verdict.host_comparison import compare_hosts
@@ -73,7 +74,7 @@ class _Case:
         first: the effective settings of each candidate in its first trial, and `last` in its last.
         identical: groups of candidates with identical effective settings throughout.
         failures: of each candidate's server.
-        weaker: per candidate, the variables by which it gives up durability.
+        weaker: per candidate, what it can lose in a crash that the baseline keeps.
         live: the findings on live traffic; None for other studies.
         latencies: on live traffic, the inverse of each candidate's latency in the mix of statements that is compared.
     """
@@ -87,7 +88,7 @@ class _Case:
     last: Mapping[str, EffectiveSettings]
     identical: Sequence[frozenset[str]]
     failures: Mapping[str, Failures]
-    weaker: Mapping[str, Sequence[str]]
+    weaker: Mapping[str, Sequence[DurabilityLoss]]
     confounds: Sequence[Note]
     live: LiveFindings | None
     latencies: Mapping[str, Estimate | None]
@@ -274,14 +275,14 @@ def _table_read(record: StudyRecord) -> dict[str, float]:
     return {"bytes_a_query": statistics.median(sizes) / min(workload.levels or (workload.threads,))} if sizes else {}
 
 
-def _weaker(name: str, effective: Mapping[str, Mapping[str, str]], baseline: str) -> list[str]:
-    """Return the variables by which a candidate gives up durability that the baseline has.
+def _weaker(name: str, effective: Mapping[str, Mapping[str, str]], baseline: str) -> list[DurabilityLoss]:
+    """Return what a candidate can lose in a crash that the baseline keeps.
 
     Where the baseline has no completed trial, the candidate is compared with all others instead.
     """
     references = [baseline] if baseline in effective else [other for other in effective if other != name]
-    weaker = [variable for other in references for variable in rules.weaker_durability(effective[name], effective[other])]
-    return list(dict.fromkeys(weaker))
+    losses = [loss for other in references for loss in weaker_durability(effective[name], effective[other])]
+    return list({loss.loss: loss for loss in reversed(losses)}.values())[::-1]
 
 
 def _candidate(case: _Case, name: str, state: CandidateState, *, pareto: bool) -> CandidateVerdict:

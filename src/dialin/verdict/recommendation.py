@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from dialin.model.durability import DurabilityLoss, as_data
 from dialin.model.study import StudySpec
 from dialin.model.verdict import CandidateState, Note, Outcome, ReasonCode
 from dialin.stats.decide import Decision
@@ -24,13 +25,13 @@ def recommend(
     spec: StudySpec,
     outcome: Outcome,
     decision: Decision,
-    weaker: Mapping[str, Sequence[str]],
+    weaker: Mapping[str, Sequence[DurabilityLoss]],
     serious: Sequence[Note],
     *,
     hosts_disagree: bool = False,
     withheld: bool = False,
 ) -> Recommendation:
-    """Return the candidate to use. A candidate that gives up durability is chosen only where the user accepted that.
+    """Return the candidate to use. A candidate that weakens durability is chosen only where the user accepted that.
 
     `withheld`: all hosts together show a gain that not each kind of host shows.
     """
@@ -61,13 +62,13 @@ def recommend(
         codes = {Outcome.SAFE_CHOICE: ReasonCode.NEAR_THE_BEST, Outcome.WINNER: ReasonCode.OTHERS_WORSE}
         return Recommendation(name, codes.get(outcome, ReasonCode.AMONG_BEST))
     refused = (decision.winners or (decision.choice or base,))[0]
-    data = {"candidate": refused, "variables": list(weaker[refused]), "is_better": refused in decision.better}
+    data = {"candidate": refused, "losses": as_data(weaker[refused]), "is_better": refused in decision.better}
     durable = _by_level(decision, _shown_better(decision, base, weaker))
     return Recommendation(durable[0] if durable else base, ReasonCode.WEAKER_DURABILITY, data)
 
 
 def _while_inconclusive(
-    spec: StudySpec, decision: Decision, weaker: Mapping[str, Sequence[str]], serious: Sequence[Note]
+    spec: StudySpec, decision: Decision, weaker: Mapping[str, Sequence[DurabilityLoss]], serious: Sequence[Note]
 ) -> Recommendation:
     base = spec.baseline
     if serious:
@@ -86,7 +87,7 @@ def _while_inconclusive(
     return Recommendation(base, ReasonCode.NOTHING_SHOWN)
 
 
-def _shown_better(decision: Decision, base: str, weaker: Mapping[str, Sequence[str]]) -> list[str]:
+def _shown_better(decision: Decision, base: str, weaker: Mapping[str, Sequence[DurabilityLoss]]) -> list[str]:
     return [name for name in decision.better if name != base and not weaker.get(name)]
 
 

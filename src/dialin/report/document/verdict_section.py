@@ -31,7 +31,7 @@ from dialin.report.document.parts import (
 from dialin.report.note_sentences import note_text
 from dialin.report.too_noisy import is_too_noisy, too_noisy
 from dialin.text import change, counted, duration, exact_percent, listed, visible
-from dialin.variables.rules import loses
+from dialin.variables.durability import loss_text, losses_text
 
 
 def verdict_section(record: StudyRecord, why: Why) -> Section:
@@ -74,7 +74,7 @@ def _cautions(items: Sequence[sql_file.Statements], record: StudyRecord) -> list
     """Return what the user must know before setting the values, which comments in copied code might hide."""
     verdict = record.verdict
     weaker = verdict.chosen.weaker_durability if verdict else []
-    texts = [f"{visible(name)} gives up durability: {loses(name)}." for name in weaker]
+    texts = [f"weaker durability ({visible(listed(one.variables))}): {loss_text(one)}." for one in weaker]
     texts += [note for one in items if one.needs_start or not one.do for note in one.notes if note]
     return texts + [note for one in items if one.do and not one.needs_start for note in one.notes[1:] if note]
 
@@ -83,7 +83,7 @@ def _consequences(items: Sequence[sql_file.Statements], record: StudyRecord) -> 
     at_start = [one.name for one in items if one.needs_start or not one.do]
     restart = f"needed, for {listed(at_start)}" if at_start else "not needed"
     weaker = record.verdict.chosen.weaker_durability if record.verdict else []
-    durability = f"weaker than the baseline's: {listed([visible(name) for name in weaker])}" if weaker else "unchanged"
+    durability = f"weaker than the baseline's: {losses_text(weaker)}" if weaker else "not weaker than the baseline's"
     return [("restart", restart), ("durability", durability), ("files", sql_file.files_sentence(record))]
 
 
