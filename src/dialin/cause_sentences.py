@@ -106,6 +106,7 @@ _SENTENCES: Mapping[CauseCode, str | Callable[[Figures], str]] = {
     CauseCode.NO_ANSWER: "The server at {place} does not answer: {words}",
     CauseCode.ACCOUNT_REFUSED: "The server at {place} refuses {user}: {words}",
     CauseCode.STATEMENT_REFUSED: "The server refused {statement!r}: {words}",
+    CauseCode.BAD_ANSWER: "The answer of the server cannot be read: {words}",
     CauseCode.UNKNOWN_VARIABLE: "The server has no variable {variable}",
     CauseCode.STARTUP_ONLY: "{variable} can be set only at startup",
     CauseCode.SESSION_VARIABLE: "{variable} is a session variable",

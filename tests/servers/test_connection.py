@@ -1,65 +1,27 @@
 """What is taken for an answer of a server, and how long one is waited for."""
 
+from contextlib import suppress
+
 import pymysql
 import pytest
 
-from dialin.errors import ServerError
-from dialin.servers import connection
+from dialin.servers import bounded_client, connection
 from dialin.servers.account import Account
-from dialin.servers.connection import RefusedError, Stream, is_reachable, open_stream, quote_identifier
+from dialin.servers.connection import RefusedError, is_reachable, open_stream, quote_identifier
+from fixtures.hostile_server import hostile_server, raw, rows, sent
 
 TIMED_OUT = pymysql.err.OperationalError(2013, "Lost connection to MySQL server during query (timed out)")
 
 
-class FakeCursor:
-    """Notes how long the client would wait for an answer when a statement is sent."""
-
-    def __init__(self, client):
-        self._client = client
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *exception):
-        pass
-
-    def __iter__(self):
-        return iter([(1,), (2,)])
-
-    def execute(self, statement, arguments=None):
-        self._client.waits.append((statement, self._client._read_timeout))
-        if self._client.refusal:
-            raise self._client.refusal
-
-    def fetchall(self):
-        return [(1,)]
-
-
-class FakeClient:
-    open = False
-
-    def __init__(self, read_timeout=10.0, refusal=None):
-        self._read_timeout, self.refusal, self.waits = read_timeout, refusal, []
-
-    def cursor(self, kind=None):
-        return FakeCursor(self)
-
-
 @pytest.fixture
 def connecting(monkeypatch):
-    """Lets connecting come to what the test says; tells what it was asked for."""
+    """Lets connecting fail as the test says."""
 
-    def set_up(outcome):
-        asked = []
+    def set_up(failure):
+        def connect(timeout, **options):
+            raise failure
 
-        def connect(**options):
-            asked.append(options)
-            if isinstance(outcome, Exception):
-                raise outcome
-            return outcome
-
-        monkeypatch.setattr(connection.pymysql, "connect", connect)
-        return asked
+        monkeypatch.setattr(connection, "BoundedClient", connect)
 
     return set_up
 
@@ -84,38 +46,30 @@ def test_a_server_that_refuses_to_be_asked_does_answer(connecting, number, text)
     assert is_reachable(Account())
 
 
-def test_a_server_that_takes_connections_must_also_answer_a_statement(connecting):
-    connecting(FakeClient())
-    assert is_reachable(Account())
-    connecting(FakeClient(refusal=TIMED_OUT))
-    assert not is_reachable(Account())
+def test_a_server_that_takes_connections_must_also_answer_a_statement():
+    with hostile_server({"SELECT 1": rows([b"1"])}.get) as server:
+        assert is_reachable(server.account)
+    with hostile_server({"SELECT 1": raw(b"")}.get) as server:
+        assert not is_reachable(server.account)
 
 
-def test_only_rows_that_are_thrown_away_are_waited_for_long():
-    client = FakeClient(read_timeout=10)
-    stream = Stream(client)
-    stream.query("USE sbtest")
-    assert stream.exhaust("SELECT *", 3600) == 2
-    stream.query("SELECT 1")
-    assert client.waits == [("USE sbtest", 10), ("SELECT *", 3600), ("SELECT 1", 10)]
+@pytest.mark.parametrize("first", [rows([b"1"], [b"2"]), sent(b"\xff\x7a\x04#42S02no such table")])
+def test_only_rows_that_are_dropped_may_be_many_and_take_long(first, monkeypatch):
+    monkeypatch.setattr(bounded_client, "HELD", bounded_client.Limits(rows=5))
+    many = rows(*[[b"1"]] * 9)
+    with hostile_server({"FIRST": first, "MANY": many}.get) as server, open_stream(server.account) as stream:
+        with suppress(RefusedError):
+            assert stream.exhaust("FIRST", 3600) == 2
+        assert stream.exhaust("MANY", 3600) == 9
+        with pytest.raises(RefusedError, match="more than 5 rows"):
+            stream.query("MANY")
 
 
-def test_after_a_statement_that_failed_answers_are_waited_for_as_before():
-    client = FakeClient(read_timeout=10, refusal=pymysql.err.ProgrammingError(1146, "no such table"))
-    with pytest.raises(RefusedError):
-        Stream(client).exhaust("SELECT *", 3600)
-    assert client._read_timeout == 10
-
-
-def test_connecting_for_many_rows_is_not_waited_for_longer_than_for_few(connecting):
-    asked = connecting(TIMED_OUT)
-    with pytest.raises(ServerError, match="does not answer"), open_stream(Account()):
-        pass
-    assert (asked[0]["connect_timeout"], asked[0]["read_timeout"]) == (10, 10)
-
-
-def test_the_client_library_still_goes_by_what_is_set_after_connecting():
-    assert "_read_timeout" in vars(pymysql.Connection(defer_connect=True, read_timeout=5))
+def test_the_client_library_still_reads_by_what_is_replaced_here():
+    library, ours = vars(pymysql.Connection), vars(bounded_client.BoundedClient)
+    replaced = {name for name in ours if name in library and not name.startswith("__")}
+    assert replaced == {"connect", "_execute_command", "_read_packet", "_read_bytes", "_write_bytes"}
+    assert all(hasattr(pymysql.Connection(defer_connect=True), name) for name in ("_rfile", "_sock", "_result"))
 
 
 @pytest.mark.parametrize(("name", "text"), [("sbtest", "`sbtest`"), ("my-app", "`my-app`"), ("a`b", "`a``b`")])

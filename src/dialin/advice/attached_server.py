@@ -18,6 +18,7 @@ import psutil
 from dialin.advice import figures
 from dialin.advice.reading import make_reading, unread_of_probes
 from dialin.advice.server_reading import ServerReading
+from dialin.answers import number, whole
 from dialin.clock import Clock
 from dialin.errors import DialinError, ServerError
 from dialin.model.advice import Unread, UnreadCode, Watch
@@ -180,10 +181,10 @@ def _size_of_data(query: Query, unread: list[Unread]) -> tuple[float | None, int
     except ServerError:
         unread.append(Unread(code=UnreadCode.DATA))
         return None, None
-    bytes_of_tables, tables = rows[0]
+    bytes_of_tables, tables = rows[0] if rows else (None, None)
     if not _sees_all_tables(query):
         unread.append(Unread(code=UnreadCode.SOME_DATA))
-    return (float(bytes_of_tables), int(tables)) if bytes_of_tables else (None, None)
+    return (number(bytes_of_tables), whole(tables)) if bytes_of_tables else (None, None)
 
 
 def _sees_all_tables(query: Query) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from dialin.answers import whole
 from dialin.errors import ServerError
 from dialin.model.query import Query
 from dialin.servers.capabilities import Capability, Versioned, has
@@ -51,7 +52,7 @@ def count_armed(query: Query, build: Versioned, *, armed_since: int, not_ours: C
     clients = {session.id for session in sessions(query) if session.is_client and session.id not in not_ours}
     if has(build, Capability.VARIABLES_BY_THREAD):
         try:
-            old_values = {int(number) for (number,) in query(_BY_THREAD)}
+            old_values = {whole(number) for (number,) in query(_BY_THREAD)}
         except ServerError:  # without SELECT on performance_schema, or with it switched off
             pass
         else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dialin.answers import member, number, single, whole
 from dialin.errors import ServerError
 from dialin.model.capture import CaptureCounters, ServerDigest
 from dialin.model.query import Query
@@ -24,20 +25,20 @@ def read_counters(query: Query) -> CaptureCounters:
     if variables.get("performance_schema") == "ON":
         try:
             rows = query(_DIGESTS)
-            digests = [ServerDigest(schema_name=schema, digest_text=text, count=int(count)) for schema, text, count in rows]
+            digests = [ServerDigest(schema_name=schema, digest_text=text, count=whole(count)) for schema, text, count in rows]
         except ServerError:  # without SELECT on performance_schema
             digests = None
     work = read_work(query)
-    ((earlier,),) = query(_TIME)
+    earlier = number(single(query(_TIME)))
     status = dict(query(_STATUS))
-    ((later,),) = query(_TIME)
+    later = number(single(query(_TIME)))
     return CaptureCounters(
-        server=variables["version"],
-        time=(float(earlier) + float(later)) / 2,  # a busy server is sent several statements while it answers
-        questions=int(status["Questions"]),
-        uptime=int(status["Uptime"]),
-        sql_mode=variables["sql_mode"],
-        time_zone=variables["time_zone"],
+        server=member(variables, "version"),
+        time=(earlier + later) / 2,  # a busy server is sent several statements while it answers
+        questions=whole(member(status, "Questions")),
+        uptime=whole(member(status, "Uptime")),
+        sql_mode=member(variables, "sql_mode"),
+        time_zone=member(variables, "time_zone"),
         digests=digests,
         work=work,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from dialin.answers import whole
 from dialin.capture.log_settings import Source
 from dialin.clock import Clock
 from dialin.model.build import Flavour
@@ -91,4 +92,4 @@ def _per_statement(source: Source, build: Versioned) -> _PerStatement:
 
 
 def _status(query: Query) -> Mapping[str, int]:
-    return {str(name): int(value) for name, value in query(_STATUS)}
+    return {str(name): whole(value) for name, value in query(_STATUS)}

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from dialin.answers import member
 from dialin.errors import UserError
 from dialin.servers.assign import Wanted
 from dialin.servers.capabilities import Capability, Versioned, has
@@ -78,7 +79,7 @@ def leaves_sessions_logging(source: Source, variables: Mapping[str, str]) -> boo
 
     They keep `long_query_time = 0` until they end, and the server's slow log is on again by then.
     """
-    return source is Source.SLOW and is_on(source, variables) and not is_in_force(0, variables["long_query_time"])
+    return source is Source.SLOW and is_on(source, variables) and not is_in_force(0, member(variables, "long_query_time"))
 
 
 def log_settings(source: Source, path: str, variables: Mapping[str, str], build: Versioned) -> LogSettings:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol, TypeVar
 
+from dialin.answers import member, number, single, whole
 from dialin.capture import KEEP_DAYS, capture_files, log_place
 from dialin.capture.armed_sessions import ArmedSessions, count_armed
 from dialin.capture.counters import read_counters
@@ -189,8 +190,9 @@ def _source(request: CaptureRequest, variables: Mapping[str, str]) -> Source:
             "Logs of such servers cannot be captured",
         )
     if request.source is None and leaves_sessions_logging(Source.SLOW, variables):
+        slow = number(member(variables, "long_query_time"))
         raise UserError(
-            f"The server writes its own slow log (long_query_time {float(variables['long_query_time']):g}): sessions that "
+            f"The server writes its own slow log (long_query_time {slow:g}): sessions that "
             "begin during the capture keep long_query_time=0, and would fill that log until they end",
             "Use --source general, or accept it with --source slow",
         )
@@ -269,7 +271,7 @@ class _Capture:
         """Connect before anything is set, so that the session that reads the counters is in no log itself."""
         with self._attached.connect() as query:
             query(f"SET SESSION wait_timeout = {_LONGEST_IDLE}")
-            yield query, int(query("SELECT CONNECTION_ID()")[0][0])
+            yield query, whole(single(query("SELECT CONNECTION_ID()")))
 
     def _watch(self, entry: UndoEntry) -> None:
         request = self._request
@@ -297,7 +299,7 @@ class _Capture:
         if self._prepared.source is Source.GENERAL:
             return None
         with self._attached.connect() as query:
-            armed_since = int(query("SELECT CONNECTION_ID()")[0][0])
+            armed_since = whole(single(query("SELECT CONNECTION_ID()")))
             ours = {*ours, armed_since}
             limit = self._clock.monotonic() + self._request.arm
             while True:
@@ -394,9 +396,9 @@ class _CountersOfOthers:
 
     def read(self) -> CaptureCounters:
         reading = read_counters(self._query)
-        (row,) = self._query("SHOW SESSION STATUS LIKE 'Questions'")
+        rows = self._query("SHOW SESSION STATUS LIKE 'Questions'")
         # The last statement before the time is read is the one that reads Questions; two more follow it.
-        return reading.model_copy(update={"questions": reading.questions - (int(row[1]) - 2)})
+        return reading.model_copy(update={"questions": reading.questions - (whole(member(dict(rows), "Questions")) - 2)})
 
 
 def _or_none(read: Callable[[], Answer]) -> Answer | None:

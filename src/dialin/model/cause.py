@@ -26,6 +26,7 @@ class CauseCode(StrEnum):
     NO_ANSWER = "no_answer"
     ACCOUNT_REFUSED = "account_refused"
     STATEMENT_REFUSED = "statement_refused"
+    BAD_ANSWER = "bad_answer"
     UNKNOWN_VARIABLE = "unknown_variable"
     STARTUP_ONLY = "startup_only"
     SESSION_VARIABLE = "session_variable"

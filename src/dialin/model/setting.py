@@ -5,6 +5,7 @@ A value is stored as the user wrote it (`1G` stays `1G`); `same_value` compares 
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 
@@ -15,9 +16,9 @@ Setting = Mapping[str, Value]
 """Variables with values, e.g. `{"innodb_buffer_pool_instances": 8}`."""
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)?")
-_INTEGER = re.compile(r"[+-]?\d+")
+_INTEGER = re.compile(r"[+-]?\d{1,300}")
 _DECIMAL = re.compile(r"[+-]?\d*\.\d+([eE][+-]?\d+)?")
-_SIZE = re.compile(r"([+-]?\d+)([kmgtpe])", re.IGNORECASE)
+_SIZE = re.compile(r"([+-]?\d{1,250})([kmgtpe])", re.IGNORECASE)
 _FACTOR = {letter: 1024**power for power, letter in enumerate("kmgtpe", start=1)}
 _ON = {"on", "true", "yes", "1"}
 _OFF = {"off", "false", "no", "0"}
@@ -36,12 +37,15 @@ def canonical_name(text: str) -> str:
 
 
 def parse_value(text: str) -> Value:
-    """Return a value as it is written: an int or a float where the text is one, else the text itself (`1G`, `ON`)."""
+    """Return a value as it is written: an int or a float where the text is one, else the text itself (`1G`, `ON`).
+
+    A number that no float can hold is text: no server has a variable for it.
+    """
     text = text.strip()
     if _INTEGER.fullmatch(text):
         return int(text)
-    if _DECIMAL.fullmatch(text):
-        return float(text)
+    if _DECIMAL.fullmatch(text) and math.isfinite(number := float(text)):
+        return number
     return text
 
 

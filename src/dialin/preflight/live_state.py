@@ -8,6 +8,7 @@ import statistics
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from dialin.answers import number
 from dialin.errors import UserError
 from dialin.model.live import LatencySource, LiveOptions
 from dialin.model.query import Query
@@ -185,7 +186,7 @@ def check_state(
             "This server counts its statements, but does not time them",
             "Time the instruments statement/% in performance_schema.setup_instruments, or restart it with the default ones",
         )
-    limit = float(values.get("max_connections", 0) or 0)
+    limit = number(values.get("max_connections", 0) or 0)
     if limit and state.connected >= _FULL * limit:
         raise UserError(
             f"The server is at its limit: {state.connected:.0f} of max_connections = {limit:.0f} connections are open",

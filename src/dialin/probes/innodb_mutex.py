@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 
+from dialin.answers import whole
 from dialin.model.evidence import ProbeNote, ProbeNoteCode
 from dialin.model.query import Query
 from dialin.probes import innodb_status, innodb_text
@@ -42,7 +43,7 @@ class InnodbMutexProbe:
         self._status = ProbeSource(query, innodb_status.STATEMENT, "PROCESS", [innodb_status.STATEMENT])
 
     def read(self) -> Reading:
-        pool = sum(int(row[0]) for row in self._pool.rows())
+        pool = sum(whole(row[0]) for row in self._pool.rows())
         if pool > MOST_POOL:
             return Reading(notes=(ProbeNote(ProbeNoteCode.POOL_TOO_LARGE, {"limit": MOST_POOL}),))
         rows = self._mutexes.rows() if pool else []

@@ -6,6 +6,7 @@ does not have the table.
 
 from __future__ import annotations
 
+from dialin.answers import number
 from dialin.model.evidence import ProbeNote, ProbeNoteCode
 from dialin.model.query import Query
 from dialin.probes.probe import Reading
@@ -52,6 +53,6 @@ class MetricsProbe:
         rows = self._source.rows()
         for name, count, kind in rows:
             is_gauge = name in _GAUGES or (kind == "value" and name not in _COUNTERS)
-            (gauges if is_gauge else counters)[name] = float(count)
+            (gauges if is_gauge else counters)[str(name)] = number(count)
         note = self._source.note or (None if rows else _NO_ROWS)
         return Reading(counters, gauges, (note,) if note else ())

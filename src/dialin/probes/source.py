@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from dialin.answers import whole
 from dialin.errors import ServerError
 from dialin.model.evidence import ProbeNote, ProbeNoteCode
 from dialin.model.query import Query
@@ -66,7 +67,7 @@ class PerformanceSchema:
         if self._runs is None:
             source = ProbeSource(self._query, "performance schema", "", ["SELECT @@performance_schema"])
             rows = source.rows()
-            self._runs = bool(rows and int(rows[0][0]))
+            self._runs = bool(rows and whole(rows[0][0]))
             if not self._runs:
                 self.note = source.note or ProbeNote(ProbeNoteCode.SCHEMA_OFF)
         return self._runs

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from dialin.answers import number
 from dialin.model.evidence import ProbeNote, ProbeNoteCode
 from dialin.model.query import Query
 from dialin.probes.probe import Reading
@@ -67,14 +68,14 @@ class StatementProbe:
         for _, _, *sums in executions:
             _add(counters, _PREPARED, sums)
         for high, count in self._histogram.rows():
-            counters[f"histogram/{_microseconds(high)}"] = float(count)
+            counters[f"histogram/{_microseconds(number(high))}"] = number(count)
         notes = notes_of(self._digests, self._executions, self._histogram)
         return Reading(counters, notes=(*notes, _PREPARED_NOTE) if executions else notes)
 
 
-def _add(counters: dict[str, float], name: str, sums: Sequence[int]) -> None:
+def _add(counters: dict[str, float], name: str, sums: Sequence[object]) -> None:
     """Add the figures of a row; several rows can have the same name, which is the beginning of their text."""
-    count, time, examined, sent, locked, on_disk = sums
+    count, time, examined, sent, locked, on_disk = map(number, sums)
     figures = {
         "count": count,
         "seconds": time / _PICOSECONDS,
@@ -96,5 +97,5 @@ def _squeezed(text: str | None) -> str:
     return " ".join((text or "").split())
 
 
-def _microseconds(picoseconds: int) -> str:
+def _microseconds(picoseconds: float) -> str:
     return "inf" if picoseconds >= _NOT_BOUNDED else f"{picoseconds / 1e6:.6g}"

@@ -8,6 +8,7 @@ connections takes longer, because it adds up the counters of each. The statement
 from __future__ import annotations
 
 import functools
+import math
 import re
 
 from dialin.model.query import Query
@@ -89,12 +90,13 @@ class StatusProbe:
     def read(self) -> Reading:
         counters: dict[str, float] = {}
         gauges: dict[str, float] = {}
-        for name, value in self._query("SHOW GLOBAL STATUS"):
+        for name, value, *_ in self._query("SHOW GLOBAL STATUS"):
             # Most values that are not numbers begin with a letter, so the expensive exception is rare.
-            if value and value[0] in "-.0123456789":
+            if (text := str(value)) and text[0] in "-.0123456789":
                 try:
-                    number = float(value)
+                    number = float(text)
                 except ValueError:
                     continue
-                (gauges if is_gauge(name) else counters)[name] = number
+                if math.isfinite(number):
+                    (gauges if is_gauge(str(name)) else counters)[str(name)] = number
         return Reading(counters, gauges)

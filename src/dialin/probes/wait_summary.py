@@ -7,6 +7,7 @@ probe turns no instrument on: with a server's defaults, file and table I/O and t
 
 from __future__ import annotations
 
+from dialin.answers import number
 from dialin.model.evidence import ProbeNote, ProbeNoteCode
 from dialin.model.query import Query
 from dialin.probes.probe import Reading
@@ -59,15 +60,15 @@ class WaitSummaryProbe:
             return Reading(notes=(self._schema.note,) if self._schema.note else ())
         counters: dict[str, float] = {}
         for event, count, picoseconds in self._events.rows():
-            counters[f"{event}/count"] = float(count)
-            counters[f"{event}/seconds"] = picoseconds / _SECOND
+            counters[f"{event}/count"] = number(count)
+            counters[f"{event}/seconds"] = number(picoseconds) / _SECOND
         self._add_files(counters)
         for schema, table, fetches, fetched, writes, written in self._tables.rows():
             name = f"table/{schema}.{table}"
-            counters[f"{name}/fetches"] = float(fetches)
-            counters[f"{name}/fetch_seconds"] = fetched / _SECOND
-            counters[f"{name}/writes"] = float(writes)
-            counters[f"{name}/write_seconds"] = written / _SECOND
+            counters[f"{name}/fetches"] = number(fetches)
+            counters[f"{name}/fetch_seconds"] = number(fetched) / _SECOND
+            counters[f"{name}/writes"] = number(writes)
+            counters[f"{name}/write_seconds"] = number(written) / _SECOND
         return Reading(counters, notes=self._notes())
 
     def _add_files(self, counters: dict[str, float]) -> None:
@@ -75,7 +76,7 @@ class WaitSummaryProbe:
         for event, *values in self._files.rows():
             for part, value in zip(parts, values, strict=True):
                 if value is not None:
-                    counters[f"file/{event}/{part}"] = value / _SECOND if part.endswith("_seconds") else float(value)
+                    counters[f"file/{event}/{part}"] = number(value) / (_SECOND if part.endswith("_seconds") else 1)
 
     def _notes(self) -> tuple[ProbeNote, ...]:
         if self._locks_on is None:

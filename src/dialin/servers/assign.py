@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
 
+from dialin.answers import single
 from dialin.errors import DialinError, UserError
 from dialin.model.build import Flavour
 from dialin.model.cause import Cause, CauseCode
@@ -92,7 +93,7 @@ def exact_values(query: Query, names: Iterable[str]) -> dict[str, Value | None]:
     for name in (reported_name(name, shown) for name in names):
         if name not in shown:
             raise UserError(f"The server has no variable {name}", "`dialin variables` lists them")
-        value = query(f"SELECT @@GLOBAL.{_quoted(name)}")[0][0]
+        value = single(query(f"SELECT @@GLOBAL.{_quoted(name)}"))
         values[name] = None if value is None else str(value) if isinstance(value, str) and value else shown[name]
     return values
 

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 import pymysql
 import pymysql.cursors
 from pymysql.constants import CR, ER
 
+from dialin.answers import REMEDY, bad_answer
 from dialin.errors import ServerError
 from dialin.model.cause import Cause, CauseCode
 from dialin.model.query import Query
 from dialin.servers.account import Account, TlsMode
+from dialin.servers.asked_columns import has_asked_columns
+from dialin.servers.bounded_client import DROPPED, BoundedClient
 from dialin.text import shorten
 
 _TIMEOUT = 10.0
@@ -28,6 +32,9 @@ _CLIENT_ERRORS = range(2000, 3000)
 
 _SHOWN = 300
 """Characters of a refused statement that its error shows."""
+
+_LONGEST_TEXT = 500
+"""Characters of a server's error that are shown: its own errors are at most 512 bytes long."""
 
 HIDDEN = "<hidden>"
 """Replaces the value of a variable that may hold a secret, such as `report_password`."""
@@ -59,7 +66,7 @@ class RefusedError(ServerError):
 
 @contextmanager
 def connect(account: Account, *, timeout: float = _TIMEOUT, program: str = "dialin") -> Iterator[Query]:
-    """Connect to a server; the timeout, in seconds, is for connecting and for each answer.
+    """Connect to a server; the timeout, in seconds, is for connecting and for each answer as a whole.
 
     `program` is sent to the server as the connection attribute `program_name`.
 
@@ -68,8 +75,8 @@ def connect(account: Account, *, timeout: float = _TIMEOUT, program: str = "dial
         RefusedError: the server refuses a statement.
         UserError: a certificate cannot be read.
     """
-    with _connection(account, timeout, program) as connection:
-        yield _make_query(connection)
+    with _client(account, timeout, program) as client:
+        yield ServerQuery(client)
 
 
 def is_reachable(account: Account) -> bool:
@@ -101,69 +108,108 @@ def open_stream(account: Account) -> Iterator[Stream]:
         ServerError: the server does not answer, or lacks the TLS that is required.
         UserError: a certificate cannot be read.
     """
-    with _connection(account, _TIMEOUT) as connection:
-        yield Stream(connection)
+    with _client(account, _TIMEOUT) as client:
+        yield Stream(client)
 
 
 class Stream:
     """A connection for statements that may return many rows."""
 
-    def __init__(self, connection: pymysql.Connection[Any]) -> None:
-        self._connection = connection
-        self.query: Query = _make_query(connection)
+    def __init__(self, client: BoundedClient) -> None:
+        self._client = client
+        self.query = ServerQuery(client)
 
     def exhaust(self, statement: str, timeout: float) -> int:
-        """Receive and drop all rows of a statement, and return how many; the timeout, in seconds, is for each packet."""
-        self._set_read_timeout(timeout)
+        """Receive and drop all rows of a statement, and return how many; the timeout, in seconds, is for all of them."""
+        client = self._client
+        before = client.timeout, client.limits
+        client.timeout, client.limits = timeout, DROPPED
         try:
-            with self._connection.cursor(pymysql.cursors.SSCursor) as cursor:
+            with _as_refusals(client, statement), client.cursor(pymysql.cursors.SSCursor) as cursor:
                 cursor.execute(statement)
                 return sum(1 for _ in cursor)
-        except (pymysql.MySQLError, OSError) as error:
-            raise _make_refusal(statement, error) from error
         finally:
-            self._set_read_timeout(_TIMEOUT)
+            client.timeout, client.limits = before
 
-    def _set_read_timeout(self, timeout: float) -> None:
-        # PyMySQL takes a timeout only when it connects, and one of hours for all statements would hide a server that hangs.
-        self._connection._read_timeout = timeout  # type: ignore[attr-defined]
+
+class ServerQuery:
+    """Runs statements on one connection; see `Query`."""
+
+    def __init__(self, client: BoundedClient) -> None:
+        self._client = client
+
+    def __call__(self, statement: str, arguments: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+        with self._client.cursor() as cursor:
+            text = cursor.mogrify(statement, arguments or None)
+            with _as_refusals(self._client, statement):
+                cursor.execute(text)
+                rows = list(cursor.fetchall())
+        if not all(has_asked_columns(statement, columns) for columns in set(map(len, rows))):
+            raise bad_answer(f"it does not have the columns that {shorten(statement, _SHOWN)!r} asks for")
+        return rows
+
+    @contextmanager
+    def within(self, seconds: float) -> Iterator[None]:
+        """Limit how long all statements of the `with` block may take together."""
+        self._client.ends = time.monotonic() + seconds
+        try:
+            yield
+        finally:
+            self._client.ends = None
+
+
+def within(query: Query, seconds: float) -> AbstractContextManager[None]:
+    """Limit how long all statements that a connection runs in the `with` block may take together."""
+    return query.within(seconds) if isinstance(query, ServerQuery) else nullcontext()
 
 
 @contextmanager
-def _connection(account: Account, timeout: float, program: str = "dialin") -> Iterator[pymysql.Connection[Any]]:
-    connection = _open(account, timeout, program)
+def _client(account: Account, timeout: float, program: str = "dialin") -> Iterator[BoundedClient]:
+    client = _open(account, timeout, program)
     try:
-        yield connection
+        yield client
     finally:
-        if connection.open:
-            connection.close()
+        if client.open:
+            client.close()
 
 
-def _make_query(connection: pymysql.Connection[Any]) -> Query:
-    def query(statement: str, arguments: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-        try:
-            with connection.cursor() as cursor:
-                cursor.execute(statement, arguments or None)
-                return list(cursor.fetchall())
-        except (pymysql.MySQLError, OSError) as error:
-            raise _make_refusal(statement, error) from error
+@contextmanager
+def _as_refusals(client: BoundedClient, statement: str) -> Iterator[None]:
+    """Turn whatever the client raises about an answer into an error of the server.
 
-    return query
+    Raises:
+        RefusedError: the server refuses the statement or does not answer, or its answer cannot be read.
+    """
+    try:
+        yield
+    except (pymysql.MySQLError, OSError) as error:
+        cause = Cause(CauseCode.STATEMENT_REFUSED, {"statement": shorten(statement, _SHOWN), "words": _text(error)})
+        raise RefusedError(cause, "See the server's log", _number(error)) from error
+    except MemoryError:
+        raise
+    except Exception as error:
+        # PyMySQL reads packets by struct, asserts and decodes: bytes that are no answer raise all kinds of errors.
+        client.give_up()
+        words = f"{_bad(error)} (to {shorten(statement, _SHOWN)!r})"
+        raise RefusedError(Cause(CauseCode.BAD_ANSWER, {"words": words}), REMEDY, CR.CR_MALFORMED_PACKET) from error
 
 
-def _make_refusal(statement: str, error: BaseException) -> RefusedError:
-    return RefusedError(
-        Cause(CauseCode.STATEMENT_REFUSED, {"statement": shorten(statement, _SHOWN), "words": _text(error)}),
-        "See the server's log",
-        _number(error),
-    )
+def _bad(error: Exception) -> str:
+    """Return what is wrong with an answer, by what PyMySQL raised about it."""
+    match error:
+        case RuntimeError():  # of its own accord only for LOAD DATA LOCAL, which it then does not answer
+            return "it asks for a file of this machine, which dialin never sends"
+        case UnicodeError():
+            return "it is not valid UTF-8"
+        case _:
+            return "it does not follow the protocol of MySQL"
 
 
 def _number(error: BaseException | None) -> int:
     return error.args[0] if error and error.args and isinstance(error.args[0], int) else 0
 
 
-def _open(account: Account, timeout: float, program: str) -> pymysql.Connection[Any]:
+def _open(account: Account, timeout: float, program: str) -> BoundedClient:
     options: dict[str, Any] = {"unix_socket": str(account.socket)}
     if account.socket is None:
         options = {"host": account.host, "port": account.port}
@@ -174,13 +220,11 @@ def _open(account: Account, timeout: float, program: str) -> pymysql.Connection[
         options["ssl_disabled"] = True  # otherwise PyMySQL uses TLS whenever the server has it, even on a socket
     place = account.socket or f"{account.host}:{account.port}"
     try:
-        return pymysql.connect(
+        return BoundedClient(
+            timeout,
             **options,
             user=account.user,
             password=account.password.encode(),  # text would be sent as Latin-1
-            connect_timeout=max(1, round(timeout)),
-            read_timeout=timeout,
-            write_timeout=timeout,
             charset="utf8mb4",
             autocommit=True,
             program_name=program,
@@ -194,10 +238,15 @@ def _open(account: Account, timeout: float, program: str) -> pymysql.Connection[
         remedy = "See ssl-mode, ssl-ca, ssl-cert and ssl-key" if error.args and error.args[0] == _TLS_FAILED else "See its log"
         silent = Cause(CauseCode.NO_ANSWER, {"place": str(place), "words": _text(error)})
         raise ServerError(silent, remedy) from error
+    except (MemoryError, ImportError):
+        raise
+    except Exception as error:
+        words = f"what listens at {place} does not speak the protocol of MySQL"
+        raise ServerError(Cause(CauseCode.BAD_ANSWER, {"words": words}), REMEDY) from error
 
 
 def _text(error: BaseException) -> str:
-    return str(error.args[1]) if len(error.args) > 1 else str(error)
+    return shorten(str(error.args[1]) if len(error.args) > 1 else str(error), _LONGEST_TEXT)
 
 
 def global_variables(query: Query) -> dict[str, str]:

@@ -7,10 +7,11 @@ import re
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 
+from dialin.answers import number, single, whole
+from dialin.errors import ServerError
 from dialin.model.query import Query
 from dialin.model.setting import Value
 from dialin.servers.capabilities import Capability, Versioned, has
-from dialin.servers.connection import RefusedError
 
 MOST_ROWS = 1_048_576
 """The most rows that `events_waits_history_long` can hold, on every build from 5.5.9 to 9.7.4 and 10.1.13 to 11.4.5."""
@@ -67,13 +68,13 @@ def nearest(pattern: str, names: Sequence[str]) -> list[str]:
 def wait_timer(query: Query) -> tuple[str, float]:
     """Return the timer that measures waits and its ticks per second; 0 where the server does not report them."""
     name = "CYCLE"  # the timer of builds that offer no choice
-    with suppress(RefusedError, IndexError):
-        name = str(query("SELECT TIMER_NAME FROM performance_schema.setup_timers WHERE NAME = 'wait'")[0][0])
+    with suppress(ServerError):
+        name = str(single(query("SELECT TIMER_NAME FROM performance_schema.setup_timers WHERE NAME = 'wait'")))
     rows = query("SELECT TIMER_FREQUENCY FROM performance_schema.performance_timers WHERE TIMER_NAME = %s", (name,))
-    return name, float(rows[0][0] or 0) if rows else 0.0
+    return name, number(rows[0][0] or 0) if rows else 0.0
 
 
 def lost_instances(query: Query) -> dict[str, int]:
     """Return how many objects the server had no room to instrument, by status variable; empty if it had room for all."""
     shown = query("SHOW GLOBAL STATUS LIKE 'Performance_schema%instances_lost'")
-    return {str(name): int(value) for name, value in shown if int(value)}
+    return {str(name): lost for name, value in shown if (lost := whole(value))}

@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from dialin.answers import whole
 from dialin.model.query import Query
 from dialin.model.setting import Value
 from dialin.servers.capabilities import Capability, Versioned, has
@@ -87,7 +88,7 @@ def real_objects(query: Query, pid: int | None, build: Versioned, in_force: Mapp
 def _count(query: Query, statement: str, *arguments: str) -> int:
     with suppress(RefusedError):
         # MySQL 5.6 has been seen to answer with no row at all while it loads the buffer pool.
-        return int(rows[0][0]) if (rows := query(statement, arguments)) else 0
+        return whole(rows[0][0]) if (rows := query(statement, arguments)) else 0
     return 0
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from dialin.answers import whole
 from dialin.model.query import Query
 
 _INTERNAL_USERS = ("system user", "event_scheduler")
@@ -31,6 +32,6 @@ class ServerSession:
 
 def sessions(query: Query) -> list[ServerSession]:
     return [
-        ServerSession(int(number), str(user), str(host or "").rpartition(":")[0] or str(host or ""), str(command))
+        ServerSession(whole(number), str(user), str(host or "").rpartition(":")[0] or str(host or ""), str(command))
         for number, user, host, _, command, *_ in query("SHOW PROCESSLIST")
     ]

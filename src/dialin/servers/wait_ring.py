@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from dialin.answers import single, whole
 from dialin.errors import ServerError
 from dialin.model.cause import Cause, CauseCode
 from dialin.model.query import Query
@@ -55,11 +56,11 @@ class WaitRing:
         self._query = query
         self._instruments = tuple(instruments)
         self._files = 0
-        directory = query("SELECT @@secure_file_priv")[0][0]
+        directory = single(query("SELECT @@secure_file_priv"))
         if not directory:
             raise ServerError(Cause(CauseCode.NO_FILE_PRIVILEGE), "See secure_file_priv")
         self.directory = Path(str(directory))
-        self.size = int(query("SELECT @@performance_schema_events_waits_history_long_size")[0][0])
+        self.size = whole(single(query("SELECT @@performance_schema_events_waits_history_long_size")))
 
     def make_ready(self) -> None:
         """Empty the ring, and switch off all wait instruments, and the instrumentation of dialin's and background threads."""
@@ -75,16 +76,16 @@ class WaitRing:
 
     def background(self) -> list[int]:
         """Return the ids of background threads and of dialin's own thread, whose waits are not part of the load."""
-        return [int(number) for (number,) in self._query(_BACKGROUND)]
+        return [whole(number) for (number,) in self._query(_BACKGROUND)]
 
     def counted(self) -> int:
         """Return how many waits the server has counted so far, whether still in the ring or not."""
-        return int(self._query(_COUNTED, (self._instruments,))[0][0])
+        return whole(single(self._query(_COUNTED, (self._instruments,))))
 
     def newest(self) -> int | None:
         """Return when the newest wait in the ring ended, in picoseconds of the server's timer; None if the ring is empty."""
-        newest = self._query(_NEWEST)[0][0]
-        return None if newest is None else int(newest)
+        newest = single(self._query(_NEWEST))
+        return None if newest is None else whole(newest)
 
     def write_file(self, after: int, upto: int | None) -> Path:
         """Have the server write a file with the waits that ended after `after` and not after `upto`, and return its path.

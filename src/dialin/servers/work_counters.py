@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dialin.answers import whole
 from dialin.model.query import Query
+from dialin.servers.connection import status
 
 WORK = ("Innodb_rows_read", "Innodb_buffer_pool_reads", "Innodb_row_lock_waits", "Created_tmp_disk_tables")
 """Rows examined, pages that the buffer pool lacked, waits for row locks, and temporary tables on disk.
@@ -19,7 +21,7 @@ def read_work(query: Query) -> dict[str, int]:
     Raises:
         ServerError: the server does not answer.
     """
-    return {name: int(value) for name, value in query(_WORK)}
+    return {str(name): whole(value) for name, value in query(_WORK)}
 
 
 def count_running_threads(query: Query) -> int:
@@ -28,5 +30,4 @@ def count_running_threads(query: Query) -> int:
     Raises:
         ServerError: the server does not answer.
     """
-    ((_, value),) = query("SHOW GLOBAL STATUS LIKE 'Threads_running'")
-    return int(value) - 1
+    return whole(status(query, "Threads_running")) - 1

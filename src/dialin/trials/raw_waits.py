@@ -14,6 +14,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from dialin.answers import single, whole
 from dialin.clock import Clock
 from dialin.errors import DialinError, ServerError, UserError
 from dialin.model.build import Build
@@ -24,7 +25,6 @@ from dialin.model.trial import Purpose, Trial
 from dialin.probes import host
 from dialin.servers import instruments
 from dialin.servers.capabilities import Versioned
-from dialin.servers.connection import RefusedError
 from dialin.servers.instance import Instance
 from dialin.servers.wait_ring import WaitRing
 from dialin.store import series, waits_file
@@ -114,8 +114,8 @@ def raise_priority(query: Query, set_priority: Callable[[int, int, int], None] =
 
     It is the thread of `query`'s connection, on this machine.
     """
-    with suppress(RefusedError, IndexError, TypeError, OSError):  # older servers do not show which thread it is
-        set_priority(os.PRIO_PROCESS, int(query(_OWN_THREAD)[0][0]), _PRIORITY)
+    with suppress(ServerError, OSError):  # older servers do not show which thread it is
+        set_priority(os.PRIO_PROCESS, whole(single(query(_OWN_THREAD))), _PRIORITY)
 
 
 class Collector:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 
+from dialin.answers import single, whole
 from dialin.clock import Clock
 from dialin.errors import ServerError
 from dialin.model.cause import Cause, CauseCode
@@ -71,7 +72,7 @@ class SwitchedServer:
         """
         with self._server.connect(_PATIENCE) as query:
             limit = self._clock.monotonic() + _ALONE_WITHIN
-            connection = int(query("SELECT CONNECTION_ID()")[0][0])
+            connection = whole(single(query("SELECT CONNECTION_ID()")))
             while any(session.is_client and session.id != connection for session in sessions(query)):
                 if self._clock.monotonic() > limit:
                     raise ServerError(Cause(CauseCode.CONNECTIONS_OPEN, {"seconds": _ALONE_WITHIN}))

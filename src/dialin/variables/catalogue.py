@@ -16,6 +16,7 @@ from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from typing import Any
 
+from dialin.answers import whole
 from dialin.model.query import Query
 from dialin.model.setting import as_number
 from dialin.variables import rules
@@ -219,7 +220,7 @@ def _from_system_variables(query: Query) -> Iterable[Variable]:
             _bound(low, reported),
             _bound(high, reported),
             choices=tuple(words.split(",")) if words else (),
-            block=int(block) if block and int(block) > 1 else None,
+            block=size if block and (size := whole(block)) > 1 else None,
             dynamic=_text(read_only) == "NO",
             at_start=_text(scope) != "SESSION ONLY",
         )
@@ -250,7 +251,7 @@ def _kind(reported: str) -> Kind:
 def _bound(reported: object, kind: Kind) -> int | float | None:
     text = _text(reported)
     number = as_number(text) if kind in NUMBERS and text else None
-    if kind is Kind.NUMERIC and isinstance(number, int) and abs(number) >= 2**60:
+    if kind is Kind.NUMERIC and isinstance(number, int) and 2**60 <= abs(number) < 2**63:
         # MySQL gives some limits of decimals as the bits of a double: 4719230590769954816 is 31536000.0 (read on 9.7.4).
         return float(struct.unpack("<d", struct.pack("<q", number))[0])
     return number

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 import pytest
 
 from dialin.clock import SystemClock
-from dialin.errors import ServerError
+from dialin.errors import ServerError, UserError
 from dialin.model.live import LatencySource
 from dialin.model.traffic import TrafficSecond
 from dialin.workloads.traffic import latency_sources, meter
@@ -22,7 +22,7 @@ class Reader:
     def read(self):
         self.server.readings += 1
         if self.server.readings in self.server.fails:
-            raise ServerError("gone", "")
+            raise self.server.failure
         return self.server.readings
 
     def difference(self, before, now):
@@ -30,13 +30,13 @@ class Reader:
 
 
 class Server:
-    def __init__(self, fails=()):
-        self.readings, self.fails, self.connections = 0, fails, 0
+    def __init__(self, fails=(), failure=None):
+        self.readings, self.fails, self.failure, self.connections = 0, fails, failure, 0
 
     @contextmanager
     def connect(self, timeout):
         self.connections += 1
-        yield None
+        yield lambda statement: []
 
 
 @pytest.fixture(autouse=True)
@@ -63,9 +63,24 @@ def test_the_guard_hears_of_each_second_before_the_load_does():
     assert {second.statements for second in load} == {1}
 
 
-def test_a_second_that_could_not_be_read_is_none_to_the_guard_and_an_error_to_the_load_and_the_next_one_is_read_anew():
-    server = Server(fails=(3,))
+@pytest.mark.parametrize("failure", [ServerError("gone"), UserError("no privilege"), ValueError("a fault of dialin")])
+def test_a_second_that_could_not_be_read_is_none_to_the_guard_and_an_error_to_the_load_and_the_next_one_is_read_anew(failure):
+    server = Server(fails=(3,), failure=failure)
     guard, load = heard(server, 4)
-    assert [second is None for second in guard] == [isinstance(second, ServerError) for second in load]
+    assert [second is None for second in guard] == [second is failure for second in load]
     assert sum(second is None for second in guard) == 1
     assert server.connections == 2
+
+
+def test_all_statements_of_a_reading_together_have_an_end_in_time(monkeypatch):
+    limits = []
+
+    @contextmanager
+    def within(query, seconds):
+        limits.append(seconds)
+        yield
+
+    monkeypatch.setattr(meter, "within", within)
+    heard(Server(), 2)
+    assert set(limits) == {meter.ANSWER_WITHIN}
+    assert len(limits) >= 3

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from dialin.answers import single, whole
 from dialin.clock import Clock
 from dialin.errors import UserError
 from dialin.model.query import Query
@@ -33,7 +34,7 @@ def reasons(query: Query, variables: Mapping[str, str], clock: Clock, *, not_oth
         UserError: the account may not see other sessions.
     """
     check_sees_others(query)
-    ours = (int(query("SELECT CONNECTION_ID()")[0][0]), not_others)
+    ours = (whole(single(query("SELECT CONNECTION_ID()"))), not_others)
     before = {session.id: session for session in sessions(query) if session.id not in ours}
     statements = _questions(query)
     clock.sleep(WATCHED)
@@ -68,7 +69,7 @@ def check_writable(variables: Mapping[str, str]) -> None:
 
 
 def _questions(query: Query) -> int:
-    return int(status(query, "Questions") or 0)
+    return whole(status(query, "Questions") or 0)
 
 
 def _replication(connections: Sequence[ServerSession]) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from dialin.answers import whole
 from dialin.errors import ServerError, UserError
 from dialin.model.build import Flavour, Version
 from dialin.text import visible
@@ -38,10 +39,10 @@ class AttachedBuild:
         is_mariadb = "mariadb" in words or "aria_pagecache_buffer_size" in variables
         return cls(
             Flavour.MARIADB if is_mariadb else Flavour.MYSQL,
-            tuple(int(number) for number in numbers),
+            tuple(whole(number) for number in numbers),
             text,
             variables.get("hostname", ""),
-            int(variables.get("port", "0")),
+            whole(variables.get("port", "0")),
             variables.get("datadir", ""),
             variables.get("server_uuid", ""),
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack, suppress
 
+from dialin.answers import single, whole
 from dialin.errors import ServerError, UserError
 from dialin.model.query import Query
 from dialin.servers.attached.entry import study_text
@@ -42,7 +43,7 @@ _LONGEST_NAME = 400
 def take_lock(query: Query, name: str, seconds: int) -> bool | None:
     """Take a named lock for this connection, and wait for another holder; None if the server has no such locks."""
     try:
-        return bool(query("SELECT GET_LOCK(%s, %s)", (name, seconds))[0][0] == 1)
+        return bool(single(query("SELECT GET_LOCK(%s, %s)", (name, seconds))) == 1)
     except RefusedError as error:
         if error.number in _NOT_IN_A_CLUSTER:
             return None
@@ -75,13 +76,13 @@ class Claim:
             if taken is None:
                 return
             if not taken:
-                holder = query("SELECT IS_USED_LOCK(%s)", (LOCK,))[0][0]
+                holder = single(query("SELECT IS_USED_LOCK(%s)", (LOCK,)))
                 raise UserError(
                     f"The server is being studied by another dialin: {_study_of(query, holder)} holds the lock "
                     f"'{LOCK}' there by connection {holder}",
                     "Wait for it to end; if its process and its network are gone, KILL that connection",
                 )
-            self.connection = int(query("SELECT CONNECTION_ID()")[0][0])
+            self.connection = whole(single(query("SELECT CONNECTION_ID()")))
             self._query, self._open = query, opened.pop_all()
 
     def release(self) -> None:
@@ -90,7 +91,7 @@ class Claim:
 
     def _is_held(self, query: Query) -> bool:
         try:
-            return bool(query("SELECT IS_USED_LOCK(%s)", (LOCK,))[0][0] == self.connection)
+            return bool(single(query("SELECT IS_USED_LOCK(%s)", (LOCK,))) == self.connection)
         except ServerError:
             return False  # the server was restarted, or ended the connection
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from contextlib import ExitStack, suppress
 
+from dialin.answers import single, whole
 from dialin.clock import Clock
 from dialin.errors import DialinError, ServerError
 from dialin.model.query import Query
@@ -56,7 +57,7 @@ class QuickRestore:
         with ExitStack() as opened:
             query, _ = opened.enter_context(self._attached.connect_to_change(_ANSWER_WITHIN))
             query(f"SET SESSION wait_timeout = {_LONGEST_IDLE}")
-            self.connection = int(query("SELECT CONNECTION_ID()")[0][0])
+            self.connection = whole(single(query("SELECT CONNECTION_ID()")))
             self._query, self._open = query, opened.pop_all()
         return query
 

@@ -353,7 +353,8 @@ class Attached:
 
 
 def _persisted(query: Query) -> dict[str, str]:
-    return {str(name): str(value) for name, value in query("SELECT * FROM performance_schema.persisted_variables")}
+    rows = query("SELECT variable_name, variable_value FROM performance_schema.persisted_variables")
+    return {str(name): str(value) for name, value in rows}
 
 
 def _persist(query: Query, wanted: Wanted) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 
+from dialin.answers import single, whole
 from dialin.errors import ServerError, WorkloadError
 from dialin.model.cause import Cause, CauseCode
 from dialin.model.cpus import parse_cpus
@@ -65,7 +66,7 @@ class ScanLoad:
         self._done: queue.Queue[_Done] = queue.Queue()
         with ExitStack() as opened:
             self._streams = [opened.enter_context(open_stream(target.account)) for _ in range(threads)]
-            self._ids = [int(stream.query("SELECT CONNECTION_ID()")[0][0]) for stream in self._streams]
+            self._ids = [whole(single(stream.query("SELECT CONNECTION_ID()"))) for stream in self._streams]
             for stream in self._streams:
                 stream.query(f"USE {quote_identifier(target.database)}")
                 stream.query(f"SET SESSION wait_timeout = {_IDLE}")

@@ -7,6 +7,7 @@ import statistics
 from contextlib import suppress
 from typing import Any
 
+from dialin.answers import whole
 from dialin.errors import ServerError, UserError, WorkloadError
 from dialin.model.cause import Cause, CauseCode
 from dialin.model.query import Query
@@ -236,4 +237,4 @@ def _table_bytes(query: Query, database: str) -> int:
         "SELECT data_length FROM information_schema.tables WHERE table_schema = %s AND table_name = %s",
         (database, table.TABLE),
     )
-    return int(rows[0][0] or 0) if rows else 0
+    return whole(rows[0][0] or 0) if rows else 0

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from dialin.answers import number
 from dialin.clock import Clock
 from dialin.model.query import Query
 from dialin.servers.connection import RefusedError
@@ -85,7 +86,7 @@ def read_all(query: Query) -> dict[str, DigestTotals]:
     totals: dict[str, DigestTotals] = {}
     for digest, text, _, took in rows:
         before = totals.get(str(digest))
-        totals[str(digest)] = DigestTotals(str(text), float(took) + (before.took if before else 0.0))
+        totals[str(digest)] = DigestTotals(str(text), number(took) + (before.took if before else 0.0))
     return totals
 
 

@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from dialin.answers import number, single, whole
 from dialin.errors import UserError
 from dialin.model.live import LatencySource
 from dialin.model.query import Query
@@ -70,7 +71,7 @@ def choose(query: Query) -> LatencySource:
 def _remedy(query: Query, *, is_on: bool) -> str:
     if is_on:
         return "Grant the account SELECT on performance_schema.*"
-    if "mariadb" in str(query("SELECT VERSION()")[0][0]).lower():
+    if "mariadb" in str(single(query("SELECT VERSION()"))).lower():
         return (
             "Without a restart: INSTALL SONAME 'query_response_time', then SET GLOBAL query_response_time_stats = ON. "
             "Or start the server with performance_schema=ON"
@@ -99,17 +100,17 @@ def read(query: Query, source: LatencySource, chosen: Sequence[Digest] = ()) -> 
                 if str(name).startswith(_LEFT_OUT):
                     continue
                 kind = str(name).removeprefix("statement/")
-                counts[kind] = counts.get(kind, 0.0) + float(count)  # a digest has a row for each schema
-                times[kind] = times.get(kind, 0.0) + float(took) / _PICOSECONDS_PER_MS
-                errors += float(failed)
+                counts[kind] = counts.get(kind, 0.0) + number(count)  # a digest has a row for each schema
+                times[kind] = times.get(kind, 0.0) + number(took) / _PICOSECONDS_PER_MS
+                errors += number(failed)
             buckets = _histogram(query) if source is LatencySource.HISTOGRAM else {}
             return Statements(counts, times, errors, buckets)
         case LatencySource.RESPONSE_TIME:
-            counted = [(float(count), str(total).strip()) for count, total in query(_RESPONSE_TIME)]
-            total_seconds = sum(float(total) for _, total in counted if total.replace(".", "", 1).isdecimal())
+            counted = [(number(count), str(total).strip()) for count, total in query(_RESPONSE_TIME)]
+            total_seconds = sum(number(total) for _, total in counted if total.replace(".", "", 1).isdecimal())
             return Statements({ALL_STATEMENTS: sum(count for count, _ in counted)}, {ALL_STATEMENTS: 1000 * total_seconds})
 
 
 def _histogram(query: Query) -> dict[float, float]:
-    bounded = [(int(high), float(count)) for high, count in query(_HISTOGRAM)]
+    bounded = [(whole(high), number(count)) for high, count in query(_HISTOGRAM)]
     return {min(high, _NOT_BOUNDED) / _PICOSECONDS_PER_MS: count for high, count in bounded}

@@ -13,15 +13,15 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 
 from dialin.clock import Clock
-from dialin.errors import DialinError, ServerError
 from dialin.model.live import LatencySource
 from dialin.model.query import Query
 from dialin.model.traffic import TrafficSecond
+from dialin.servers.connection import within
 from dialin.workloads.traffic import latency_sources
 from dialin.workloads.traffic.reader import Reader, Reading
 
 ANSWER_WITHIN = 2.0
-"""Seconds after which a server that does not answer a reading is in trouble."""
+"""Seconds after which a server is in trouble that has not answered all statements of a reading."""
 
 _PERIOD = 1.0
 
@@ -53,13 +53,14 @@ class Meter:
         self._clock = clock
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name="dialin traffic", daemon=True)
-        self._listeners: list[queue.SimpleQueue[TrafficSecond | ServerError]] = []
+        self._listeners: list[queue.SimpleQueue[TrafficSecond | Exception]] = []
         self.source: LatencySource | None = None
         self.guard: Guard = lambda _second: None
         self.check: Callable[[], None] = lambda: None
         self.cpu = 0.0
         self._stack = ExitStack()
         self._reader: Reader | None = None
+        self._query: Query | None = None
         self._last: Reading | None = None
 
     def __enter__(self) -> Meter:
@@ -73,9 +74,9 @@ class Meter:
         self._stack.close()
 
     @contextmanager
-    def listening(self) -> Iterator[queue.SimpleQueue[TrafficSecond | ServerError]]:
+    def listening(self) -> Iterator[queue.SimpleQueue[TrafficSecond | Exception]]:
         """Yield a queue of the seconds from now on; in place of a second that could not be read, it gets the error."""
-        seconds: queue.SimpleQueue[TrafficSecond | ServerError] = queue.SimpleQueue()
+        seconds: queue.SimpleQueue[TrafficSecond | Exception] = queue.SimpleQueue()
         self._listeners.append(seconds)
         try:
             yield seconds
@@ -86,10 +87,11 @@ class Meter:
         self._stack.close()
         with ExitStack() as opened:
             query = opened.enter_context(self._connect(ANSWER_WITHIN))
-            self.source = latency_sources.choose(query)
-            reader = self._make_reader(query, self.source)
-            self._last = reader.read()
-            self._reader, self._stack = reader, opened.pop_all()
+            with within(query, ANSWER_WITHIN):
+                self.source = latency_sources.choose(query)
+                reader = self._make_reader(query, self.source)
+                self._last = reader.read()
+            self._reader, self._query, self._stack = reader, query, opened.pop_all()
 
     def _run(self) -> None:
         due = self._clock.monotonic()
@@ -98,14 +100,11 @@ class Meter:
             if self._ended.wait(max(due - self._clock.monotonic(), 0.0)):
                 return
             used = time.thread_time()
-            result: TrafficSecond | ServerError
+            result: TrafficSecond | Exception
             try:
                 result = self._second()
-            except ServerError as error:
+            except Exception as error:  # whatever it is, the guard must hear that nothing is known of the server
                 result = error
-                self._reader = None
-            except DialinError as error:
-                result = ServerError(error.cause, error.remedy)
                 self._reader = None
             self.cpu += time.thread_time() - used
             self.guard(result if isinstance(result, TrafficSecond) else None)
@@ -116,8 +115,10 @@ class Meter:
         if self._reader is None or self._last is None:
             self._open()  # again: the connection was lost, and maybe the server's counters with it
             self._clock.sleep(_PERIOD)
-        if self._reader is None or self._last is None:
+        if self._reader is None or self._last is None or self._query is None:
             raise RuntimeError("a connection was opened without a reading")
-        before, now = self._last, self._reader.read()
+        before = self._last
+        with within(self._query, ANSWER_WITHIN):
+            now = self._reader.read()
         self._last = now
         return self._reader.difference(before, now)

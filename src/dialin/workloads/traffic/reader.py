@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 import psutil
 
+from dialin.answers import number
 from dialin.clock import Clock
 from dialin.model.live import LatencySource
 from dialin.model.query import Query
@@ -64,7 +65,7 @@ def replication_of(rows: Sequence[Sequence[Any]]) -> Replication | None:
         return None
     runs = all(row[column] == "Yes" for row in rows for column in _RUNNING_COLUMNS)
     lags = [row[_LAG_COLUMN] for row in rows]
-    return Replication(max(float(str(lag)) for lag in lags) if runs and None not in lags else None)
+    return Replication(max(number(lag) for lag in lags) if runs and None not in lags else None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,11 +126,12 @@ class Reader:
         """
         self._own = {}
         statements = latency_sources.read(self._timed("sql/select"), self._source, self._chosen)
-        status = {str(name): float(value) for name, value in self._timed("sql/show_status")(_STATUS)}
+        status = {str(name): number(value) for name, value in self._timed("sql/show_status")(_STATUS)}
         figures = {name: sum(status.get(each, 0.0) for each in names) for name, names in _SUMS.items()}
         figures["errors"] = statements.errors
         if self._pid is not None:
-            figures["cpu"] = host.cpu_seconds(self._pid)
+            with suppress(psutil.Error, OSError):  # the server may end at any time
+                figures["cpu"] = host.cpu_seconds(self._pid)
         return Reading(
             at=self._clock.monotonic(),
             statements=statements,

@@ -9,7 +9,6 @@ from contextlib import ExitStack
 from typing import Any
 
 from dialin.clock import Clock, SystemClock
-from dialin.errors import ServerError
 from dialin.model.traffic import TrafficSecond
 from dialin.model.workload import LoadTraits, WorkloadSpec
 from dialin.servers import connection
@@ -71,7 +70,7 @@ class Traffic(Workload):
 class TrafficLoad:
     """The traffic of a server, second by second, as a meter reads it."""
 
-    def __init__(self, meter: Meter, seconds: queue.SimpleQueue[TrafficSecond | ServerError], opened: ExitStack) -> None:
+    def __init__(self, meter: Meter, seconds: queue.SimpleQueue[TrafficSecond | Exception], opened: ExitStack) -> None:
         self._meter = meter
         self._seconds = seconds
         self._opened = opened
@@ -84,7 +83,7 @@ class TrafficLoad:
         except queue.Empty:
             return None
         self._meter.check()
-        if isinstance(traffic, ServerError):
+        if isinstance(traffic, Exception):
             raise traffic
         self._number += 1
         per_second = {name: value / traffic.seconds for name, value in traffic.figures.items()}
