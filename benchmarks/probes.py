@@ -40,7 +40,7 @@ from dialin.probes.heartbeat import Heartbeat
 from dialin.probes.probe_watch import Watch
 from dialin.servers import builds
 from dialin.servers.sandbox import Sandbox
-from dialin.trials.probing import ProbeConnection, data_directory, probes_of
+from dialin.trials.probing import ProbeConnection, probes_of
 from dialin.trials.tools import Tools
 from dialin.workloads.base import Load, Target
 from dialin.workloads.kinds import make_workload
@@ -208,7 +208,7 @@ def measure(
     paused = Pausable(clock)
     slices = []
     with ProbeConnection(sandbox) as session:
-        probes = probes_of(session, sandbox.pid, load.cpu_seconds, data_directory(session))
+        probes = probes_of(session, sandbox.pid, load.cpu_seconds, sandbox.data_directory)
         paused.go(True)
         if only:
             probes = [probe for probe in probes if probe.name in only]

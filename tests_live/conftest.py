@@ -58,6 +58,7 @@ FIRST = (
     "builds",
     "recommended_sql",
     "probes",
+    "server_files",
 )
 """Files in the order in which their tests begin: first those whose tests of one process take longest, so that none of them runs
 alone at the end; all others come after them."""

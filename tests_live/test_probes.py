@@ -17,7 +17,7 @@ from dialin.servers.account import Account
 from dialin.servers.capabilities import Capability, has
 from dialin.servers.connection import connect
 from dialin.testing.probe_conformance import ProbeConformance
-from dialin.trials.probing import ProbeConnection, data_directory, probes_of
+from dialin.trials.probing import ProbeConnection, probes_of
 from dialin.trials.tools import Tools
 from dialin.workloads.base import Target
 from dialin.workloads.sysbench import Sysbench
@@ -45,7 +45,7 @@ def watched(sandbox):
     try:
         load.read(30)
         with ProbeConnection(sandbox) as session:
-            probes = probes_of(session, sandbox.pid, load.cpu_seconds, data_directory(session))
+            probes = probes_of(session, sandbox.pid, load.cpu_seconds, sandbox.data_directory)
             with Watch(probes, clock) as watch:
                 with watch.window():
                     time.sleep(SECONDS)
@@ -77,7 +77,7 @@ class TestEachProbe(ProbeConformance):
     @pytest.fixture(autouse=True, params=PROBES)
     def _connected(self, request, sandbox, watched):  # `watched`: on a server that had load something has waited
         with ProbeConnection(sandbox) as session:
-            self.probes = lambda: probes_of(session, sandbox.pid, lambda: 0.0, data_directory(session))
+            self.probes = lambda: probes_of(session, sandbox.pid, lambda: 0.0, sandbox.data_directory)
             self.named = request.param
             yield
 

@@ -3,13 +3,16 @@
 import os
 import socket
 import stat
+from pathlib import Path
 
 import pytest
 
-from dialin.capture.log_place import check_free, check_is_written, find_place, make_private
+from dialin.capture.log_place import check_free, check_same, find_place, make_private, open_log
 from dialin.capture.log_settings import Source
 from dialin.errors import UserError
 from dialin.servers.account import Account
+from dialin.servers.attached.server_files import ServerFiles
+from dialin.servers.attached.server_process import ServerProcess
 
 GIB = 1024**3
 
@@ -32,24 +35,47 @@ def local(tmp_path):
     return Account(socket=tmp_path / "sock")
 
 
-def test_it_is_the_directory_asked_for_else_that_of_the_servers_own_log_else_the_data_directory(variables, local, tmp_path):
-    assert find_place(Source.SLOW, variables, local, None).directory == tmp_path / "data"
-    assert find_place(Source.GENERAL, variables, local, None).directory == tmp_path / "logs"
-    assert find_place(Source.SLOW, variables, local, tmp_path).directory == tmp_path
+@pytest.fixture
+def files(tmp_path, variables):
+    """What is proved to be the server's; it runs in this process."""
+    process = ServerProcess(os.getpid(), "", os.geteuid(), Path("/proc/self"))
+    with (tmp_path / "logs" / "db1.err").open("w"):
+        yield ServerFiles(process, tmp_path / "data", None)
+
+
+def test_it_is_the_directory_asked_for_else_that_of_the_servers_own_log_else_the_data_directory(
+    variables, local, files, tmp_path
+):
+    assert find_place(Source.SLOW, variables, local, files, None).directory == tmp_path / "data"
+    assert find_place(Source.GENERAL, variables, local, files, None).directory == tmp_path / "logs"
+    assert find_place(Source.SLOW, variables, local, files, tmp_path).directory == tmp_path
 
 
 @pytest.mark.parametrize("output", ["TABLE", "NONE", "FILE,TABLE"])
-def test_a_server_that_logs_to_tables_or_not_at_all_is_refused(variables, local, output):
+def test_a_server_that_logs_to_tables_or_not_at_all_is_refused(variables, local, files, output):
     with pytest.raises(UserError, match="log_output"):
-        find_place(Source.SLOW, {**variables, "log_output": output}, local, None)
+        find_place(Source.SLOW, {**variables, "log_output": output}, local, files, None)
 
 
-def test_a_server_elsewhere_is_refused_with_the_way_that_works_there(variables):
+def test_a_server_elsewhere_is_refused_with_the_way_that_works_there(variables, files):
     tcp = Account(host="127.0.0.1")
-    assert find_place(Source.SLOW, variables, tcp, None)
-    for account, changes in ((Account(host="db7"), {}), (tcp, {"hostname": "a-container"}), (tcp, {"datadir": "/nowhere/"})):
+    assert find_place(Source.SLOW, variables, tcp, files, None)
+    for account, proved in ((Account(host="db7"), files), (tcp, None), (tcp, ServerFiles(files.process, None, None))):
         with pytest.raises(UserError, match="dialin capture from"):
-            find_place(Source.SLOW, {**variables, **changes}, account, None)
+            find_place(Source.SLOW, variables, account, proved, None)
+
+
+@pytest.mark.parametrize("named", ["/no/such/slow.log", "/dev/null", "/proc/slow.log"])
+def test_a_directory_that_only_the_server_names_is_not_used(variables, local, files, named):
+    with pytest.raises(UserError, match="--log-dir"):
+        find_place(Source.SLOW, {**variables, "slow_query_log_file": named}, local, files, None)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give directories away")
+def test_a_directory_of_another_user_is_not_used(variables, local, files, tmp_path):
+    os.chown(tmp_path / "logs", 12345, 12345)
+    with pytest.raises(UserError, match="--log-dir"):
+        find_place(Source.GENERAL, variables, local, files, None)
 
 
 @pytest.mark.parametrize(("free", "needed", "says"), [(19, 1, "19.0 % free"), (30, 11, "less than 20 %"), (30, 9, None)])
@@ -66,11 +92,18 @@ def test_a_log_must_leave_a_fifth_of_the_disk_free(tmp_path, free, needed, says)
 
 def test_the_file_is_private_and_nobody_elses(tmp_path):
     log = tmp_path / "capture.log"
-    make_private(log, str(tmp_path))
+    make_private(log, os.geteuid())
     assert stat.S_IMODE(log.stat().st_mode) == 0o600
-    assert log.stat().st_uid == tmp_path.stat().st_uid
+    assert log.stat().st_uid == os.geteuid()
     with pytest.raises(UserError, match="cannot be made"):
-        make_private(log, str(tmp_path))
+        make_private(log, os.geteuid())
+
+
+def test_a_link_is_not_followed_to_make_the_file(tmp_path):
+    (tmp_path / "capture.log").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(UserError, match="cannot be made"):
+        make_private(tmp_path / "capture.log", os.geteuid())
+    assert not (tmp_path / "elsewhere").exists()
 
 
 def test_a_log_that_stays_empty_is_written_elsewhere(tmp_path):
@@ -78,9 +111,36 @@ def test_a_log_that_stays_empty_is_written_elsewhere(tmp_path):
     for make in (lambda: None, log.touch):
         make()
         with pytest.raises(UserError, match="dialin capture from"):
-            check_is_written(log)
+            open_log(log, os.geteuid())
     log.write_text("x")
-    check_is_written(log)
+    with open_log(log, os.geteuid()) as opened:
+        assert opened.read() == b"x"
+
+
+def test_only_a_file_of_the_server_is_read_as_its_log(tmp_path):
+    log = tmp_path / "capture.log"
+    (tmp_path / "secret").write_text("x")
+    log.symlink_to(tmp_path / "secret")
+    with pytest.raises(UserError, match="cannot be read"):
+        open_log(log, os.geteuid())
+    log.unlink()
+    os.mkfifo(log)
+    with pytest.raises(UserError, match="cannot be read: it is not a regular file"):
+        open_log(log, os.geteuid())
+    with pytest.raises(UserError, match="cannot be read: it is not a regular file of the server's user"):
+        open_log(tmp_path / "secret", os.geteuid() + 1)
+
+
+def test_a_log_that_was_replaced_is_not_captured(tmp_path):
+    log = tmp_path / "capture.log"
+    log.write_text("x")
+    with open_log(log, os.geteuid()) as opened:
+        check_same(log, opened)
+        log.rename(tmp_path / "other")
+        for make in (lambda: None, lambda: log.symlink_to(tmp_path / "other")):
+            make()
+            with pytest.raises(UserError, match="was replaced"):
+                check_same(log, opened)
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
@@ -89,4 +149,4 @@ def test_a_log_that_may_not_be_read_is_refused(tmp_path):
     log.write_text("x")
     log.chmod(0)
     with pytest.raises(UserError, match="cannot be read"):
-        check_is_written(log)
+        open_log(log, os.geteuid())

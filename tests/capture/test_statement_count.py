@@ -18,7 +18,7 @@ def test_each_statement_is_counted_once(tmp_path, monkeypatch, source, text, eac
     monkeypatch.setattr(statement_count, "_CHUNK", piece)
     log = tmp_path / "a.log"
     log.write_bytes(b"mysqld, Version: 9.7.4. started with:\n")
-    with StatementCount(log, source) as statements, log.open("ab", buffering=0) as file:
+    with StatementCount(log.open("rb"), source) as statements, log.open("ab", buffering=0) as file:
         assert statements.count() == 0
         for times in (1, 2):
             file.write(text[:40])

@@ -5,7 +5,7 @@ import pytest
 from dialin.errors import ServerError
 from dialin.servers.connection import RefusedError
 from dialin.trials import probing
-from dialin.trials.probing import ProbeConnection, by_probes, data_directory, probes_of
+from dialin.trials.probing import ProbeConnection, by_probes, probes_of
 
 
 class Server:
@@ -13,7 +13,7 @@ class Server:
 
     def __init__(self, *answers):
         self.answers, self.made, self.open = list(answers), 0, 0
-        self.pid = None
+        self.pid = self.data_directory = None
 
     @contextmanager
     def connect(self, timeout=10.0):
@@ -78,12 +78,6 @@ def test_a_server_that_cannot_be_reached_is_tried_again():
         with pytest.raises(ServerError):
             session("SELECT 1")
         assert session("SELECT 1") == [(1,)]
-
-
-def test_the_data_directory_is_reported_where_it_is_here(tmp_path):
-    assert data_directory(Server([(str(tmp_path),)]).query) == tmp_path
-    assert data_directory(Server([("/no/such/directory",)]).query) is None
-    assert data_directory(Server(1045).query) is None
 
 
 def test_the_process_is_watched_only_where_it_is_here(tmp_path):

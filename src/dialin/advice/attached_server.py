@@ -44,7 +44,7 @@ from dialin.servers.attached.server import Attached
 from dialin.servers.capabilities import Capability, has
 from dialin.servers.connection import RefusedError
 from dialin.trials.build_catalogue import stored_catalogues
-from dialin.trials.probing import ProbeConnection, data_directory
+from dialin.trials.probing import ProbeConnection
 from dialin.variables import catalogue
 from dialin.variables.catalogue import Catalogue, Kind, Variable
 
@@ -89,9 +89,8 @@ def read_attached(
         defaults = _changed_defaults(query, build, in_force, stored, unread)
         data, tables = _size_of_data(query, unread)
         at_start = _only_at_start(query, variables, unread)
-    directory: Path | None = None
+    directory = attached.data_directory
     with ProbeConnection(attached) as session:
-        directory = data_directory(session) if pid is not None else None
         of_machine: list[Probe] = [MachineProbe(directory)] if pid is not None else []
         probes = [*of_machine, StatusProbe(session), InnodbStatusProbe(session), MetricsProbe(session)]
         say(f"Watching {build.id} for {seconds:.0f} s; nothing is changed")

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import os
 import shutil
-import socket
 import stat
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 from dialin.capture.log_settings import Source, file_variable_of
 from dialin.errors import UserError
 from dialin.servers.account import Account
-from dialin.text import exact_percent, percent, size
+from dialin.servers.attached.server_files import ServerFiles, open_own
+from dialin.text import exact_percent, percent, size, visible
 
 LEAST_FREE = 0.2
 """The share of the disk that must stay free; below it a capture ends."""
@@ -29,10 +30,12 @@ class LogPlace:
     """A directory for the log.
 
     Attributes:
+        user: the ID of the user that the server runs as.
         is_removable: dialin may remove the file at the end.
     """
 
     directory: Path
+    user: int
     is_removable: bool
 
 
@@ -48,8 +51,12 @@ def free_share(directory: Path) -> float:
     return free / usable if usable else 0.0
 
 
-def find_place(source: Source, variables: Mapping[str, str], account: Account, asked_for: Path | None) -> LogPlace:
+def find_place(
+    source: Source, variables: Mapping[str, str], account: Account, files: ServerFiles | None, asked_for: Path | None
+) -> LogPlace:
     """Return where a server is to write a log: the directory asked for, else that of its own log, else its data directory.
+
+    `files` are what is proved to be the server's on this machine.
 
     Raises:
         UserError: the server is on another machine, logs to tables or not at all, or dialin may not read the directory.
@@ -60,21 +67,30 @@ def find_place(source: Source, variables: Mapping[str, str], account: Account, a
             f"The server does not write its logs to files only: log_output is {output}",
             "SET GLOBAL log_output = 'FILE' first; a capture reads files, and would fill the tables of logs",
         )
-    hostname = variables.get("hostname", "")
-    if not account.is_local or (account.socket is None and hostname != socket.gethostname()):
+    if not account.is_local:
+        hostname = variables.get("hostname") or account.host
+        raise UserError(f"The server runs on another machine ({hostname}), where dialin reads no log", _ELSEWHERE)
+    if files is None or files.data is None:
         raise UserError(
-            f"The server runs on another machine ({hostname or account.host}), where dialin reads no log", _ELSEWHERE
+            f"No server of this machine listens at {account}: its process or its data directory is not seen here, as behind a "
+            "tunnel or a proxy, in a container, or without permission",
+            f"Run dialin as root or as the server's user on the server's machine. {_ELSEWHERE}",
         )
-    current = Path(variables.get(file_variable_of(source), ""))
-    directory = asked_for.absolute() if asked_for else current.parent if current.is_absolute() else Path(variables["datadir"])
+    named = variables.get(file_variable_of(source), "")
+    directory = asked_for.absolute() if asked_for else files.directory_of(named)
+    if directory is None:
+        raise UserError(
+            f"The directory of the server's log, {visible(named)}, does not belong to the server on this machine",
+            "Name a directory that the server may write to with --log-dir",
+        )
     if not directory.is_dir():
-        raise UserError(f"The directory of the server's log, {directory}, is not on this machine", _ELSEWHERE)
+        raise UserError(f"{directory} is not a directory", "Name another one with --log-dir")
     if not os.access(directory, os.X_OK):
         raise UserError(
             f"You may not read {directory}, where the server would write the log",
             "Run dialin as root or as the server's user, or name with --log-dir a directory that both may use",
         )
-    return LogPlace(directory, is_removable=os.access(directory, os.W_OK))
+    return LogPlace(directory, files.process.user, is_removable=os.access(directory, os.W_OK))
 
 
 def check_free(free: float, usable: float, needed: float, directory: Path) -> None:
@@ -105,46 +121,59 @@ def check_disk(directory: Path, needed: float) -> None:
     check_free(*_space(directory), needed, directory)
 
 
-def make_private(path: Path, datadir: str) -> None:
+def make_private(path: Path, user: int) -> None:
     """Make the empty file of a log, readable by the server's user only, where dialin may; otherwise the server makes it.
 
     Raises:
         UserError: the file exists already, or cannot be made.
     """
-    try:
-        owner = Path(datadir).stat()
-    except OSError:
-        return
-    if os.geteuid() not in (0, owner.st_uid):
+    if os.geteuid() not in (0, user):
         return
     try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, stat.S_IRUSR | stat.S_IWUSR)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        descriptor = os.open(path, flags, stat.S_IRUSR | stat.S_IWUSR)
     except OSError as error:
         raise UserError(f"{path} cannot be made: {error.strerror}", "Name another directory with --log-dir") from error
     try:
         if os.geteuid() == 0:
-            os.fchown(descriptor, owner.st_uid, owner.st_gid)
+            os.fchown(descriptor, user, -1)
     finally:
         os.close(descriptor)
 
 
-def check_is_written(path: Path) -> None:
-    """Make sure that the server writes the log where dialin reads it.
+def open_log(path: Path, user: int) -> BinaryIO:
+    """Open the log, once the server has written to it.
 
     Raises:
-        UserError: it does not.
+        UserError: the server does not write it where dialin reads it, or it may not be read.
     """
+    elsewhere = f"The server does not write {path} on this machine: it runs elsewhere, or in a container"
     try:
-        with path.open("rb") as file:
-            if file.read(1):
-                return
-    except PermissionError as error:
+        descriptor = open_own(path, user)
+    except FileNotFoundError:
+        raise UserError(elsewhere, _ELSEWHERE) from None
+    except OSError as error:
         raise UserError(
             f"{path} cannot be read: {error.strerror}", "Run dialin as root, as the server's user, or as a member of its group"
         ) from error
-    except FileNotFoundError:
-        pass
-    raise UserError(f"The server does not write {path} on this machine: it runs elsewhere, or in a container", _ELSEWHERE)
+    if os.fstat(descriptor).st_size == 0:
+        os.close(descriptor)
+        raise UserError(elsewhere, _ELSEWHERE)
+    return os.fdopen(descriptor, "rb")
+
+
+def check_same(path: Path, opened: BinaryIO) -> None:
+    """Make sure that a path still leads to the log that was opened.
+
+    Raises:
+        UserError: the server, or somebody else, has replaced it.
+    """
+    try:
+        is_same = os.path.samestat(path.lstat(), os.fstat(opened.fileno()))
+    except OSError:
+        is_same = False
+    if not is_same:
+        raise UserError(f"{path} was replaced while the server wrote it", "Nothing was captured; capture again")
 
 
 def log_size(path: Path) -> int:

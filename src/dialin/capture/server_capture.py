@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import BinaryIO, Protocol, TypeVar
 
 from dialin.answers import member, number, single, whole
 from dialin.capture import KEEP_DAYS, capture_files, log_place
@@ -170,7 +170,7 @@ def prepare_capture(request: CaptureRequest, clock: Clock, environment: Mapping[
     attached = Attached(account, clock)
     variables = attached.variables()
     source = _source(request, variables)
-    place = log_place.find_place(source, variables, account, request.log_directory)
+    place = log_place.find_place(source, variables, account, attached.files, request.log_directory)
     log = place.directory / f"dialin-capture-{uuid.uuid4().hex[:8]}.log"
     settings = log_settings(source, str(log), variables, attached.build)
     attached.needs_restart(settings.names)  # it raises UserError where a privilege is missing
@@ -235,15 +235,15 @@ class _Capture:
     def run(self, opened: ExitStack) -> Captured:
         entry = self._begin()
         opened.enter_context(undo_at_exit(self._undo, entry, self._attached, self._watcher.message))
-        log_place.make_private(self._prepared.log, self._prepared.variables.get("datadir", ""))
+        log_place.make_private(self._prepared.log, self._prepared.place.user)
         quick = opened.enter_context(QuickRestore(self._attached, self._clock))
         query, number = opened.enter_context(self._connection())
         self._watch(entry)
         sessions = self._arm({number, quick.connection or 0, self._dog.connection or 0, self._attached.claim.connection or 0})
-        self._fire()
+        log = self._fire()
+        statements = opened.enter_context(StatementCount(log, self._prepared.source))
         counters = _CountersOfOthers(query)
         before = counters.read()
-        statements = opened.enter_context(StatementCount(self._prepared.log, self._prepared.source))
         reason = self._log_until(statements)
         summary = None
         try:
@@ -253,6 +253,7 @@ class _Capture:
                 self._dog.close_times()
                 if not statements.count():
                     raise UserError("No client sent a statement while the log was on", "Nothing was captured")
+                log_place.check_same(self._prepared.log, log)
                 summary = self._make(before, after, variables)
         except KeyboardInterrupt:
             if summary is None:
@@ -317,8 +318,8 @@ class _Capture:
             )
         return sessions
 
-    def _fire(self) -> None:
-        """Switch the log on, and make sure that it grows.
+    def _fire(self) -> BinaryIO:
+        """Switch the log on, make sure that it grows, and open it.
 
         Raises:
             UserError: it does not, on this machine.
@@ -328,7 +329,7 @@ class _Capture:
         limit = self._clock.monotonic() + _WRITTEN_WITHIN
         while not log_place.log_size(self._prepared.log) and self._clock.monotonic() < limit:
             self._clock.sleep(0.02)
-        log_place.check_is_written(self._prepared.log)
+        return log_place.open_log(self._prepared.log, self._prepared.place.user)
 
     def _log_until(self, statements: StatementCount) -> StopReason:
         """Wait while the log is on; return why it has to end."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import BinaryIO, Self
 
 from dialin.capture.log_settings import Source
@@ -13,29 +12,24 @@ _MARKS = {Source.SLOW: (b"\n# User@Host: ",), Source.GENERAL: (b" Query\t", b" E
 
 
 class StatementCount:
-    """Counts the statements of a log that grows, reading each byte once."""
+    """Counts the statements of a log that grows, reading each byte once; it closes the log's file at its end."""
 
-    def __init__(self, log: Path, source: Source) -> None:
-        self._log = log
+    def __init__(self, file: BinaryIO, source: Source) -> None:
+        self.file = file
         self._marks = _MARKS[source]
-        self._file: BinaryIO | None = None
         self._tail = b""
         self._count = 0
 
     def __enter__(self) -> Self:
-        self._file = self._log.open("rb")
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._file is not None:
-            self._file.close()
+        self.file.close()
 
     def count(self) -> int:
         """Return how many statements the log has by now."""
-        if self._file is None:
-            raise RuntimeError("the log is not open")
         longest = max(map(len, self._marks)) - 1
-        while chunk := self._file.read(_CHUNK):
+        while chunk := self.file.read(_CHUNK):
             text = self._tail + chunk
             tail = text[-longest:]
             self._count += sum(text.count(mark) - self._tail.count(mark) for mark in self._marks)

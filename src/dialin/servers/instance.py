@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import Any, Protocol
 
 from dialin.model.query import Query
@@ -20,6 +21,10 @@ class Instance(Protocol):
     @property
     def pid(self) -> int | None:
         """The PID of the server; None if it has ended, or runs on another machine."""
+
+    @property
+    def data_directory(self) -> Path | None:
+        """The server's data directory on this machine; None where it is not certain to be the server's."""
 
     def connect(self, timeout: float = 10.0) -> AbstractContextManager[Query]:
         """Connect as the account that dialin uses."""

@@ -83,6 +83,10 @@ class Sandbox:
         live = processes(self.directory) if self._process is None else []
         return live[0].pid if live else None
 
+    @property
+    def data_directory(self) -> Path:
+        return self.data
+
     def write_options(self, settings: Mapping[str, Value]) -> None:
         """Write the option file: the given settings, and the options that keep the sandbox private, which take precedence.
 

@@ -103,9 +103,7 @@ class LiveServer:
                     meter.guard = lambda _second: None
 
     def _meter(self) -> Meter:
-        pid = self.attached.pid
-        data = Path(self.attached.variables().get("datadir", "")) if pid is not None else None
-
+        pid, data = self.attached.pid, self.attached.data_directory
         return Meter(
             self.attached.connect,
             lambda query, source: Reader(

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, Protocol, Self
 
 from dialin.clock import Clock
-from dialin.errors import ServerError
 from dialin.model.query import Query
 from dialin.model.trial import Trial
 from dialin.probes.innodb_mutex import InnodbMutexProbe
@@ -76,10 +75,11 @@ def by_probes(clock: Clock) -> TrialWatcher:
     @contextmanager
     def watcher(_trial: Trial, instance: Instance, _build: Versioned, client_cpu: ClientCpu) -> Iterator[Watching]:
         pid = instance.pid
-        with ProbeConnection(instance) as session:
-            directory = data_directory(session) if pid is not None else None
-            with Probed(probes_of(session, pid, client_cpu, directory), clock) as watch:
-                yield watch
+        with (
+            ProbeConnection(instance) as session,
+            Probed(probes_of(session, pid, client_cpu, instance.data_directory), clock) as watch,
+        ):
+            yield watch
 
     return watcher
 
@@ -114,15 +114,6 @@ class ProbeConnection:
         if self._connection is not None:
             self._connection.__exit__(None, None, None)
         self._connection = self._query = None
-
-
-def data_directory(query: Query) -> Path | None:
-    """Return the server's data directory if it is on this machine; None where it is elsewhere or unknown."""
-    try:
-        directory = Path(str(query("SELECT @@datadir")[0][0]))
-        return directory if directory.exists() else None
-    except (ServerError, OSError):
-        return None
 
 
 def probes_of(query: Query, pid: int | None, client_cpu: ClientCpu, directory: Path | None) -> Sequence[Probe]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from dialin.clock import Clock
@@ -20,10 +21,11 @@ from dialin.servers.assign import Scope, Wanted, assign, exact_values, is_dynami
 from dialin.servers.attached import activity, restart, server_process
 from dialin.servers.attached.attached_build import AttachedBuild, Facts, check_same
 from dialin.servers.attached.claim import CHANGE, Claim, study_program, take_lock
+from dialin.servers.attached.server_files import ServerFiles
+from dialin.servers.attached.server_process import ServerProcess
 from dialin.servers.attached.undo_journal import WrittenJournal
 from dialin.servers.capabilities import Capability, has
 from dialin.servers.connection import connect, global_variables, status
-from dialin.servers.processes import identity
 from dialin.servers.setter import Setter
 from dialin.variables.aliases import reported_name
 
@@ -55,7 +57,8 @@ class Attached:
         self.account = account
         self._clock = clock
         self._timeout = timeout
-        self._process: tuple[int, str] | None = None
+        self._process: ServerProcess | None = None
+        self._files: ServerFiles | None = None
         self._last_start: float | None = None
         self._persisted_here: dict[str, None] = {}
         self._noticed: dict[str, str] = {}
@@ -76,6 +79,8 @@ class Attached:
     def bind(self, facts: Facts) -> None:
         """Allow changes from now on, but only to the server with these facts, whichever server answers."""
         self._bound = facts
+        with suppress(DialinError):
+            _ = self.pid  # what its log is, which may have to be read when the server is gone, is proved while it runs
 
     @contextmanager
     def connect_to_change(self, timeout: float | None = None) -> Iterator[tuple[Query, dict[str, str]]]:
@@ -104,15 +109,23 @@ class Attached:
     @property
     def pid(self) -> int | None:
         if self._process is None:
-            number = self._find_process()
-            self._process = (number, identity(number)) if number else None
-        if self._process is None or identity(self._process[0]) != self._process[1]:
-            return None
-        return self._process[0]
+            self._process = self._find_process()
+            if self._process is not None:
+                self._files = ServerFiles.prove(self._process, self._initial_variables)
+        return self._process.pid if self._process is not None and self._process.is_alive else None
 
-    def _find_process(self) -> int | None:
-        variables = {} if self.account.socket is not None else self._initial_variables
-        return server_process.find(self.account, variables, self._started)
+    def _find_process(self) -> ServerProcess | None:
+        hostname = "" if self.account.socket is not None else self._initial_variables.get("hostname", "")
+        return server_process.find(self.account, hostname)
+
+    @property
+    def files(self) -> ServerFiles | None:
+        """The server's files on this machine; None where the server, or its process, is not known to be here."""
+        return self._files if self.pid is not None else None
+
+    @property
+    def data_directory(self) -> Path | None:
+        return self.files.data if self.files is not None else None
 
     def _started(self, timeout: float | None = None) -> float:
         with self.connect(timeout) as query:
@@ -145,6 +158,7 @@ class Attached:
             return False
         if self._process is not None and self.pid is None:
             self._process = None
+            _ = self.pid
         if (now.facts, now.version_text) != (self.build.facts, self.build.version_text):
             raise ServerAwayError(
                 f"Another server answers at {self.account} than the one of the study: {now.id}, host name {now.hostname}",
@@ -160,8 +174,8 @@ class Attached:
         return exit_by(None, errors[-1].split("[ERROR]")[-1].strip()[:400] if errors else "")
 
     def log_tail(self) -> str:
-        """Return the last lines of the server's log; empty if it is not a readable file on this machine."""
-        return server_process.log_tail(self.account, self.__dict__.get("_initial_variables", {}))
+        """Return the last lines of the server's log, escaped; empty if it is not known to be on this machine."""
+        return self._files.log_tail() if self._files is not None else ""
 
     # Inspection
 
@@ -343,8 +357,8 @@ class Attached:
             return False
         if now > started + _SAME_START:
             return True
-        number = self._find_process() if pid_before is not None else None
-        return number is not None and number != pid_before
+        process = self._find_process() if pid_before is not None else None
+        return process is not None and process.pid != pid_before
 
     def _must_have_journal(self) -> WrittenJournal:
         if self.journal is None:
