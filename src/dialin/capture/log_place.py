@@ -84,7 +84,7 @@ def find_place(
             "Name a directory that the server may write to with --log-dir",
         )
     if not directory.is_dir():
-        raise UserError(f"{directory} is not a directory", "Name another one with --log-dir")
+        raise UserError(f"The directory of the server's log, {directory}, is not on this machine", _ELSEWHERE)
     if not os.access(directory, os.X_OK):
         raise UserError(
             f"You may not read {directory}, where the server would write the log",
