@@ -14,7 +14,7 @@ from dialin.report.load_sentences import SENTENCES
 from dialin.report.note_sentences import note_text
 from dialin.report.render import markdown
 from dialin.report.render.terminal import print_verdict, print_why
-from dialin.report.replay_sentences import COUNTS, RATIOS, SHARES
+from dialin.report.replay_sentences import AMOUNTS, COUNTS, RATIOS, SHARES
 from dialin.text import number
 from dialin.verdict.caveats import load_notes
 from dialin.workloads.replay.replay_limits import LIMITS
@@ -75,11 +75,43 @@ def test_a_ratio_is_judged_by_the_candidate_that_is_nearest_to_the_capture(recor
     parts = study_document(record).section(SectionKey.REPLAY).parts
     bad = [row.cells[0].text for row in find(parts, "replay").rows if row.role is RowRole.BAD]
     assert bad == ([RATIOS["replay_page_misses"]] if exceeded else [])
-    assert ("not the captured load" in parts[0].text) is exceeded
+    assert ("the work of the server differ" in parts[0].text) is exceeded
+    assert "not the captured load" not in parts[0].text, "the load did what it did in the capture"
     assert parts[-1] == find(parts, "replay"), "no statement explains a ratio"
     if exceeded:
         assert f"{number(ratios['a'])} times the capture's" in note_text(record.spec, notes[0])
         assert f"{RATIOS['replay_page_misses']} (× {number(ratios['a'])})" in parts[0].text
+
+
+@pytest.mark.parametrize(("least", "exceeded"), [(5.48, False), (4.0, True)])
+def test_trials_that_changed_different_numbers_of_rows_are_not_the_same_load(record, least, exceeded):
+    for place, trial in enumerate(record.trials):
+        gauges = {**FIGURES, "replay_other_rows": 0.0, "replay_rows_changed": least if place == 0 else 5.5}
+        record.watched[trial.id]["load"] = Watched("load", 60.0, gauges={name: gauge(one) for name, one in gauges.items()})
+    notes = load_notes(LIMITS, record.trials, record.watched)
+    assert [note.code for note in notes] == (["replay_rows_changed"] if exceeded else [])
+    parts = study_document(record).section(SectionKey.REPLAY).parts
+    (row,) = [row for row in find(parts, "replay").rows if row.cells[0].text == AMOUNTS["replay_rows_changed"]]
+    assert (row.role is RowRole.BAD) is exceeded
+    assert ("not the captured load" in parts[0].text) is exceeded
+    if exceeded:
+        assert "rows changed per transaction differ by up to 27.3 %" in note_text(record.spec, notes[0])
+
+
+def test_the_time_of_each_statement_is_shown_by_candidate(record):
+    for trial in record.trials:
+        ms = 1.4 if trial.candidate == record.trials[0].candidate else 24.2
+        figures = {
+            "commit/replay_digest_ms": ms,
+            "commit/replay_digest_statements": 90.0,
+            "commit/replay_digest_captured_ms": 20.0,
+        }
+        record.watched[trial.id]["load"] = Watched("load", 60.0, gauges={name: gauge(one) for name, one in figures.items()})
+        record.watched[trial.id]["load"].gauges.update({name: gauge(one) for name, one in FIGURES.items()})
+    rows = find(study_document(record).section(SectionKey.REPLAY).parts, "replay-digests").rows
+    times = {row.cells[1].text: [cell.text for cell in row.cells[2:]] for row in rows if row.cells[0].text == "commit"}
+    assert times[record.trials[0].candidate] == ["90.0", "20.0", "1.40"]
+    assert all(figures[2] == "24.2" for name, figures in times.items() if name != record.trials[0].candidate)
 
 
 def test_it_is_shown_before_the_verdict_and_in_explain(record):

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from dialin.errors import UserError
-from dialin.model.replay import DigestDifference
+from dialin.model.replay import ReplayedDigest
 from dialin.model.study import Goal
 from dialin.question import study_file
 from dialin.servers.account import Account
@@ -21,6 +21,7 @@ from dialin.workloads.kinds import find_kind, make_workload
 from dialin.workloads.replay.replay_facts import replay_facts
 from dialin.workloads.replay.replay_options import ReplayOptions
 from dialin.workloads.replay.replay_work import CapturedWork, WorkReading, captured_work, work_ratios
+from fixtures.histograms import encoded
 from fixtures.stream_lines import second
 
 SCRIPT = """#!/bin/sh
@@ -173,6 +174,8 @@ def test_work_is_compared_per_transaction_by_the_variables_that_capture_and_serv
 
 COUNTS = {"begun": 100, "begun_late": 5, "waited": 8, "waited_seconds": 0.5, "repaired": 1, "outcomes": 4000, "new_errors": 8}
 COUNTS |= {"missing_errors": 2, "harmless_errors": 0, "row_counts": 2800, "other_row_counts": 28, "clocks": 0, "marks": []}
+COUNTS |= {"changes": 1000, "idle_changes": 6, "change_counts": 400, "other_change_counts": 2, "out_of_order": 4}
+COUNTS |= {"rows_returned": 9000, "rows_changed": 1100, "from_due_histogram": encoded([250_000] * 90 + [1_000_000] * 10)}
 
 
 def test_it_says_whether_it_is_the_captured_load(place):
@@ -184,23 +187,59 @@ def test_it_says_whether_it_is_the_captured_load(place):
     assert facts["replay_left_out"] == 0.02
     assert (facts["replay_new_errors"], facts["replay_missing_errors"]) == (0.002, 0.0005)
     assert (facts["replay_other_rows"], facts["replay_late"]) == (0.01, 0.05)
+    assert (facts["replay_other_changes"], facts["replay_out_of_order"]) == (0.005, 0.02)
     assert (facts["replay_waited"], facts["replay_waited_s"], facts["replay_again"]) == (16, 1.0, 6)
     assert facts["replay_waiting"] == pytest.approx(1 / (2 * FACTS["connections"]))
     assert (facts["replay_prepared"], facts["replay_prepared_as_text"]) == (9_000, 12)
     assert facts["replay_begins_added"] == 3
-    limits = {limit.gauge: limit.most for limit in replay(place).traits.limits if not limit.is_ratio}
+    limits = {limit.gauge: limit.most for limit in replay(place).traits.limits if not (limit.is_ratio or limit.is_equal)}
     assert {name for name, most in limits.items() if facts.get(name, 0) > most} == {"replay_left_out", "replay_new_errors"}
 
 
-def test_the_latest_differences_by_digest_are_those_of_the_replay(place):
+def test_the_latest_figures_by_digest_are_those_of_the_replay(place):
     figures = {"statements": 9, "missing_errors": 0, "other_row_counts": 4, "captured_time": 0.5, "replayed_time": 0.25}
-    named = [{"digest": "select ?", "new_errors": each, "last_error": 1452, **figures} for each in (1, 2)]
-    load = run(place, [second(replay={**COUNTS, "differences": each}) for each in (named[:1], named[1:], [])])
+    figures |= {"other_change_counts": 3, "captured_ms": 24.25, "replayed_ms": 1.5}
+    named = [{"digest": "select a/b", "new_errors": each, "last_error": 1452, **figures} for each in (1, 2)]
+    load = run(place, [second(replay={**COUNTS, "digests": each}) for each in (named[:1], named[1:], [])])
     for _ in range(3):
         load.read(5)
-    differences = load.differences()
+    digests, facts = load.digests(), load.facts()
     load.stop()
-    assert differences == [DigestDifference("select ?", 9, 2, 1452, 0, 4, 0.5, 0.25)]
+    assert digests == [ReplayedDigest("select a/b", 9, 2, 1452, 0, 4, 3, 24.25, 1.5, 0.5, 0.25)]
+    assert (facts["select a/b/replay_digest_ms"], facts["select a/b/replay_digest_statements"]) == (1.5, 9)
+
+
+def test_the_time_from_when_a_transaction_was_due_stands_beside_its_latency(place):
+    load = run(place, [second(replay=COUNTS)] * 2)
+    load.read(5)
+    load.read(5)
+    facts = load.facts()
+    load.stop()
+    assert facts["replay_from_due_p50"] == pytest.approx(25, rel=0.01)
+    assert facts["replay_from_due_p95"] == pytest.approx(100, rel=0.01)
+
+
+def test_changes_of_which_the_capture_knows_nothing_are_counted_and_not_compared(place):
+    load = run(place, [second(replay={**COUNTS, "change_counts": 0, "other_change_counts": 0})])
+    load.read(5)
+    facts = load.facts()
+    load.stop()
+    assert "replay_other_changes" not in facts
+    assert (facts["replay_unknown_changes"], facts["replay_idle_changes"]) == (1000, 6)
+    assert facts["replay_rows_changed"] == 1100 / 200, "per transaction, to compare replays"
+
+
+def test_the_times_of_each_second_count_in_one_part(place):
+    marks = [[], [{"transactions": 100, "at": 1.25}, {"transactions": 200, "at": 1.75}], [{"transactions": 300, "at": 2.75}]]
+    times = [encoded([10_000 * number] * 100) for number in (1, 2, 3)]
+    lines = [
+        second(second=number, latency_histogram=one, replay={**COUNTS, "marks": each})
+        for number, (each, one) in enumerate(zip(marks, times, strict=True), start=1)
+    ]
+    load = run(place, lines, pace="full")
+    counts = [load.read(5).times() for _ in range(3)]
+    load.stop()
+    assert [sum(one.get("", {}).values()) for one in counts] == [200, 0, 100]
 
 
 def test_parts_take_as_long_as_their_transactions(place):

@@ -191,7 +191,7 @@ fn replay(options: &RunOptions, request: &Request, output: &mut Output<io::Stdou
     let facts = Facts::of(request, AutoIncrements::read(&Connector::new(&account))?)?;
     options::raise_limit(facts.connections)?;
     let run = options.replay_run(account, &facts);
-    let start = StartLine::of_replay(&options.workload.workload, &run, ReplayFact::of(request, &facts));
+    let start = StartLine::of_replay(&options.workload.workload, &run, ReplayFact::of(request, &facts), &facts.kinds);
     let mut report = Report::begin(output, &start);
     let played = engine::replay(request, &facts, &run, stop, &mut |second| report_second(&mut report, &second, stop))?;
     report.end(played, stop.load(Ordering::Relaxed))

@@ -248,7 +248,7 @@ def check(
         print_check(check_capture(read_capture(directory)), console)
     outcome = replay_once(tools, build, spec, workload)
     parts = replay_parts(outcome.facts, workload.traits.limits)
-    print_replay(parts, outcome.facts, outcome.differences, console)
+    print_replay(parts, outcome.facts, outcome.digests, console)
     raise typer.Exit(1 if any(part.is_exceeded for part in parts) else 0)
 
 

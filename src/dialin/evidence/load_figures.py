@@ -20,7 +20,7 @@ class LoadFigure:
         gauges: the figure's gauge in each trial that reports it, by trial id.
         judged: the value that is compared with the limit. For a share it is the largest of all trials. For a ratio it is the
             mean of the candidate whose mean is nearest to 1, because a candidate may change the ratio: with a smaller buffer
-            pool the same load misses more pages.
+            pool the same load misses more pages. For an amount it is the share by which the smallest is below the largest.
         beyond: the ids of the trials whose figure exceeds the limit.
     """
 
@@ -43,10 +43,16 @@ def load_figures(
         for trial in done:
             if trial.id in gauges:
                 by_candidate[trial.candidate].append(gauges[trial.id].mean)
+        most = max(gauge.most for gauge in gauges.values())
         if limit.is_ratio:
             judged = min(map(statistics.fmean, by_candidate.values()), key=limit.distance)
+        elif limit.is_equal:
+            judged = 1 - min(gauge.least for gauge in gauges.values()) / most if most > 0 else 0.0
         else:
-            judged = max(gauge.most for gauge in gauges.values())
-        beyond = [trial for trial, gauge in gauges.items() if any(map(limit.is_exceeded, (gauge.least, gauge.most)))]
+            judged = most
+        if limit.is_equal:
+            beyond = list(gauges) if limit.is_exceeded(judged) else []
+        else:
+            beyond = [trial for trial, gauge in gauges.items() if any(map(limit.is_exceeded, (gauge.least, gauge.most)))]
         figures.append(LoadFigure(limit, gauges, judged, beyond))
     return figures

@@ -50,6 +50,8 @@ class LoadLimit(FrozenModel):
             the limit and `{share}` for the highest share.
         is_ratio: the figure is a ratio that should be 1, and its `distance` from it has the limit. A candidate may change it:
             the one whose trials are nearest to 1 is judged.
+        is_equal: the figure is an amount that should be the same in all trials. What has the limit is by how much the smallest
+            is below the largest, as a share of the largest.
     """
 
     gauge: str
@@ -57,9 +59,14 @@ class LoadLimit(FrozenModel):
     code: str
     text: str = ""
     is_ratio: bool = False
+    is_equal: bool = False
 
     def distance(self, figure: float) -> float:
-        """Return the number that the limit applies to: a share itself; for a ratio, 0 where it is 1, and 0.5 for 1/2 or 2."""
+        """Return the number that the limit applies to.
+
+        A share is that number itself, and so is the difference of amounts. Of a ratio it is 0 where that is 1, and 0.5 for 1/2
+        or 2.
+        """
         if not self.is_ratio:
             return figure
         return 1 - min(figure, 1 / figure) if figure > 0 else 1.0

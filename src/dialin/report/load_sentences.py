@@ -7,7 +7,7 @@ from typing import Any
 
 from dialin.model.study import StudySpec
 from dialin.report.names import names_in_sentence
-from dialin.report.replay_sentences import CAUSES, RATIOS, SHARES
+from dialin.report.replay_sentences import AMOUNTS, CAUSES, RATIOS, SHARES, WORK
 from dialin.text import counted, listed, number, percent
 
 Figures = Mapping[str, Any]
@@ -130,12 +130,10 @@ def _not_cold(_spec: StudySpec, data: Figures) -> str:
 
 def _not_the_capture(name: str) -> Callable[[StudySpec, Figures], str]:
     cause = f": {CAUSES[name]}" if name in CAUSES else ""
+    differs = "The replay was not the captured load" if name in WORK else "The replay did not take its time as the capture did"
 
     def sentence(_spec: StudySpec, data: Figures) -> str:
-        return (
-            f"The replay was not the captured load, in {counted(len(data['trials']), 'trial')} "
-            f"({SHARES[name]}: up to {percent(data['share'])}){cause}"
-        )
+        return f"{differs}, in {counted(len(data['trials']), 'trial')} ({SHARES[name]}: up to {percent(data['share'])}){cause}"
 
     return sentence
 
@@ -143,9 +141,16 @@ def _not_the_capture(name: str) -> Callable[[StudySpec, Figures], str]:
 def _other_work(name: str) -> Callable[[StudySpec, Figures], str]:
     def sentence(_spec: StudySpec, data: Figures) -> str:
         return (
-            f"The replay was not the captured load: {RATIOS[name]} were {number(data['ratio'])} times the capture's with the "
-            f"candidate nearest to it: {CAUSES[name]}"
+            f"The server did not do the captured work: {RATIOS[name]} were {number(data['ratio'])} times the capture's with "
+            f"the candidate nearest to it: {CAUSES[name]}"
         )
+
+    return sentence
+
+
+def _unequal_work(name: str) -> Callable[[StudySpec, Figures], str]:
+    def sentence(_spec: StudySpec, data: Figures) -> str:
+        return f"The replays of the trials are not the same load: {AMOUNTS[name]} differ by up to {percent(data['share'])}"
 
     return sentence
 
@@ -166,5 +171,6 @@ SENTENCES: Mapping[str, Callable[[StudySpec, Figures], str]] = {
     "not_cold": _not_cold,
     **{name: _not_the_capture(name) for name in SHARES},
     **{name: _other_work(name) for name in RATIOS},
+    **{name: _unequal_work(name) for name in AMOUNTS},
 }
 """By the code of the note."""

@@ -9,7 +9,7 @@ from dialin.datasets.cache import copy
 from dialin.errors import WorkloadError
 from dialin.model.build import Build
 from dialin.model.cause import Cause, CauseCode
-from dialin.model.replay import DigestDifference
+from dialin.model.replay import ReplayedDigest
 from dialin.model.workload import WorkloadSpec
 from dialin.servers.copied_data import ISOLATION
 from dialin.servers.sandbox import Sandbox
@@ -21,10 +21,10 @@ from dialin.workloads.replay.replay_run import ReplayRun
 
 @dataclass(frozen=True, slots=True)
 class ReplayOutcome:
-    """How a replay went: the driver's figures, and the digests whose statements differ most from the capture."""
+    """How a replay went: the driver's figures, and the digests that took most time or differ most from the capture."""
 
     facts: Mapping[str, float]
-    differences: Sequence[DigestDifference]
+    digests: Sequence[ReplayedDigest]
 
 
 def replay_once(tools: Tools, build: Build, spec: WorkloadSpec, workload: Workload) -> ReplayOutcome:
@@ -49,7 +49,7 @@ def replay_once(tools: Tools, build: Build, spec: WorkloadSpec, workload: Worklo
                 for _ in range(runs.warm_up + runs.measured):
                     if load.read(workload.patience) is None:
                         raise WorkloadError(Cause(CauseCode.DRIVER_SILENT, {"seconds": workload.patience}))
-                return ReplayOutcome(load.facts(), load.differences() if isinstance(load, ReplayRun) else ())
+                return ReplayOutcome(load.facts(), load.digests() if isinstance(load, ReplayRun) else ())
             finally:
                 load.stop()
         finally:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,7 @@ from dialin.model.load_driver import ALL_KINDS, DriverChoice
 from dialin.workloads.base import Second
 from dialin.workloads.dialin_load_histogram import counts_by_value, quantile
 
-STREAM = "dialin/load/1"
+STREAM = "dialin/load/2"
 """The format of the lines, as `dialin-load --version` names it."""
 
 _NS_PER_MS = 1e6
@@ -44,6 +44,8 @@ class Report:
         busiest_thread: the share of a CPU that the busiest load thread used, from 0 to 1.
         retries: transactions that were played again.
         replay: what only a replay counts; None for other loads.
+        from_due: returns how many transactions of a replay at a pace took how long (ms) from when they were due; None for other
+            loads.
     """
 
     second: Second
@@ -57,6 +59,7 @@ class Report:
     busiest_thread: float
     retries: int = 0
     replay: Mapping[str, Any] | None = None
+    from_due: Callable[[], Mapping[float, int]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +131,8 @@ def _report(fields: Mapping[str, Any], percentile: int) -> Report:
         float(fields["failed"]["max"] or 0.0),
         float(fields["busiest_thread_cpu"]) / seconds,
         int(fields.get("retries", 0)),
-        fields.get("replay"),
+        replay := fields.get("replay"),
+        functools.partial(_times_from_due, replay["from_due_histogram"], _unit_ms(fields)) if replay else None,
     )
 
 
@@ -157,6 +161,10 @@ def _times(histograms: Mapping[str, str], unit: float) -> dict[str, dict[float, 
     except ValueError:
         raise WorkloadError(Cause(CauseCode.OTHER_STREAM, {"format": STREAM}), OTHER_STREAM.remedy) from None
     return {name: {value * unit: count for value, count in by_value.items()} for name, by_value in counts.items()}
+
+
+def _times_from_due(histogram: str, unit: float) -> dict[float, int]:
+    return _times({ALL_KINDS: histogram}, unit)[ALL_KINDS]
 
 
 def _unit_ms(fields: Mapping[str, Any]) -> float:

@@ -84,6 +84,8 @@ pub struct Figures {
     pub rows_sent: Option<u64>,
     /// Rows examined.
     pub rows_examined: Option<u64>,
+    /// Rows changed, inserted or deleted. Whether rows that an UPDATE matched and left as they were count depends on the client.
+    pub rows_affected: Option<u64>,
     /// The error number; 0 if there was no error.
     pub error: Option<u64>,
 }

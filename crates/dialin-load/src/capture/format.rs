@@ -71,6 +71,8 @@ pub struct Line<'a> {
     pub rows_sent: Option<u64>,
     /// Rows examined.
     pub rows_examined: Option<u64>,
+    /// Rows changed, inserted or deleted.
+    pub rows_affected: Option<u64>,
     /// The default schema.
     pub schema: Option<&'a [u8]>,
     /// The text.
@@ -95,6 +97,7 @@ impl Record<'_> {
                 number(out, b" e=", line.error);
                 number(out, b" r=", line.rows_sent);
                 number(out, b" x=", line.rows_examined);
+                number(out, b" a=", line.rows_affected);
                 name(out, line.schema);
                 number(out, b" l=", Some(line.sql.len() as u64));
                 out.push(b'\n');
@@ -178,6 +181,7 @@ impl<R: BufRead> Reader<R> {
             error: None,
             rows_sent: None,
             rows_examined: None,
+            rows_affected: None,
             schema: None,
             sql: b"",
         };
@@ -189,6 +193,7 @@ impl<R: BufRead> Reader<R> {
                 Some((b"e=", value)) => parsed.error = Some(whole(value)?),
                 Some((b"r=", value)) => parsed.rows_sent = Some(whole(value)?),
                 Some((b"x=", value)) => parsed.rows_examined = Some(whole(value)?),
+                Some((b"a=", value)) => parsed.rows_affected = Some(whole(value)?),
                 Some((b"l=", value)) => length = whole(value)?,
                 Some((b"db", [b'=', value @ ..])) => {
                     has_schema = true;
@@ -261,6 +266,7 @@ mod tests {
             error: Some(0),
             rows_sent: Some(1),
             rows_examined: Some(1),
+            rows_affected: Some(0),
             schema: Some(b"t"),
             sql: b"select id,a from p where id=1",
         }
@@ -289,7 +295,7 @@ mod tests {
         Record::Statement(line()).write(&mut out);
         Record::Quit { thread: 24, at: 1_795_413_685_906_000 }.write(&mut out);
         let expected = "C 24 1795413685.834228 db=t\n\
-            S 24 1795413685.834397 d=560 p=t e=0 r=1 x=1 db=t l=29\n\
+            S 24 1795413685.834397 d=560 p=t e=0 r=1 x=1 a=0 db=t l=29\n\
             select id,a from p where id=1\n\
             Q 24 1795413685.906000\n";
         assert_eq!(String::from_utf8_lossy(&out), expected);
@@ -310,11 +316,11 @@ mod tests {
         #[test]
         fn what_is_written_is_read(
             sql in prop::collection::vec(any::<u8>(), 0..200), schema in prop::collection::vec(any::<u8>(), 0..20),
-            figures in any::<[Option<u32>; 4]>(), is_prepared in any::<Option<bool>>(), thread in any::<u64>(), at in 0..i64::MAX / 1000,
+            figures in any::<[Option<u32>; 5]>(), is_prepared in any::<Option<bool>>(), thread in any::<u64>(), at in 0..i64::MAX / 1000,
         ) {
-            let [duration, error, rows_sent, rows_examined] = figures.map(|figure| figure.map(u64::from));
+            let [duration, error, rows_sent, rows_examined, rows_affected] = figures.map(|figure| figure.map(u64::from));
             let duration = duration.map(|figure| figure as i64);
-            let line = Line { thread, at, duration, is_prepared, error, rows_sent, rows_examined, schema: Some(&schema), sql: &sql };
+            let line = Line { duration, is_prepared, error, rows_sent, rows_examined, rows_affected, schema: Some(&schema), sql: &sql, thread, at };
             let mut out = header();
             let records = [Record::Connect { thread, at, schema: None }, Record::Statement(line), Record::Quit { thread, at }];
             records.iter().for_each(|record| record.write(&mut out));

@@ -121,6 +121,7 @@ impl Recorder {
                 error: figures.error,
                 rows_sent: figures.rows_sent,
                 rows_examined: figures.rows_examined,
+                rows_affected: figures.rows_affected,
                 schema,
                 sql,
             };

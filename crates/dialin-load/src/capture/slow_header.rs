@@ -107,6 +107,7 @@ impl Header {
             let to = match name {
                 b"Rows_sent:" => &mut self.figures.rows_sent,
                 b"Rows_examined:" => &mut self.figures.rows_examined,
+                b"Rows_affected:" => &mut self.figures.rows_affected,
                 b"Errno:" => &mut self.figures.error,
                 b"Thread_id:" => &mut self.thread,
                 b"Bytes_received:" => &mut self.bytes_received,

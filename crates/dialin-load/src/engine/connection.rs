@@ -1,6 +1,6 @@
 //! One connection: its socket, its prepared statements, and its buffers, which all statements reuse.
 
-use super::script::{Query, Script};
+use super::script::{Query, RowCounts, Script};
 use super::statements::{Prepared, Statements};
 use crate::net::remaining;
 use crate::net::stream::Stream;
@@ -50,7 +50,7 @@ pub struct Connection {
     sent: usize,
     is_sent: bool,
     status: u16,
-    rows: u64,
+    rows: RowCounts,
     /// The index, among the open statements, of the current statement if values of its result are kept.
     keeping: Option<usize>,
     /// The rows that are collected for the next multi-row statement, and the statement that was sent last.
@@ -73,7 +73,7 @@ impl Connection {
             sent: 0,
             is_sent: true,
             status,
-            rows: 0,
+            rows: RowCounts::default(),
             keeping: None,
             batch: Vec::new(),
             written: Vec::new(),
@@ -132,7 +132,7 @@ impl Connection {
     fn clear(&mut self) {
         self.out.clear();
         self.sent = 0;
-        self.rows = 0;
+        self.rows = RowCounts::default();
         self.keeping = None;
         self.preparing = None;
         if let Some(id) = self.closing.take() {
@@ -251,8 +251,14 @@ impl Connection {
             return Err(Malformed("more data than was requested"));
         }
         match &fed.done {
-            Some(Outcome::Ok { status, .. }) => self.status = *status,
-            Some(Outcome::Rows { status, count }) => (self.status, self.rows) = (*status, *count),
+            Some(Outcome::Ok { status, affected, matched, .. }) => {
+                self.status = *status;
+                self.rows = RowCounts { returned: 0, affected: Some(*affected), matched: *matched };
+            }
+            Some(Outcome::Rows { status, count }) => {
+                self.status = *status;
+                self.rows = RowCounts { returned: *count, ..RowCounts::default() };
+            }
             _ => {}
         }
         Ok(fed.done.map_or(Received::Part(bytes.len()), Received::Answer))
@@ -264,9 +270,9 @@ impl Connection {
         self.keeping.is_some()
     }
 
-    /// How many rows the last statement returned.
+    /// The rows of the last statement.
     #[must_use]
-    pub fn rows(&self) -> u64 {
+    pub fn rows(&self) -> RowCounts {
         self.rows
     }
 

@@ -2,7 +2,7 @@
 //! waits or sends.
 
 use super::error_policy::{Verdict, judge};
-use super::script::{Action, Digest, Query, Script, Setup};
+use super::script::{Action, Digest, Query, RowCounts, Script, Setup};
 use crate::plan::{
     CONNECTION, Execute, FIRST_FREE, Keep, NoRow, Op, Parameter, Plan, Register, SEQUENCE, Statement, TURN, Value, Which,
 };
@@ -143,9 +143,9 @@ impl<'a> Script<'a> for Player<'a> {
         (self.execute().map_or(&[][..], |execute| &execute.keep), &mut self.slots)
     }
 
-    fn succeed(&mut self, rows: u64) -> bool {
+    fn succeed(&mut self, rows: RowCounts) -> bool {
         if let Some(Execute { keep, no_row, .. }) = self.execute()
-            && rows == 0
+            && rows.returned == 0
             && !keep.is_empty()
         {
             keep.iter().for_each(|keep| self.slots[keep.slot] = Value::Null);

@@ -6,10 +6,11 @@ mod digests;
 mod queues;
 mod source;
 mod standstill;
+mod transaction;
 
 use super::clock::SECOND;
 use super::error_policy::{Verdict, ends_connection, refused};
-use super::script::{Action, Script, Turn};
+use super::script::{Action, RowCounts, Script, Turn};
 use crate::errors::Result;
 use crate::plan::{Keep, Kind, Value};
 use crate::protocol::parameters::Parameters;
@@ -21,6 +22,7 @@ use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hasher as _};
 use std::sync::Arc;
 use std::time::Duration;
+use transaction::{Current, Timed, Transaction};
 
 /// A transaction with more bytes of SQL than this is not kept in memory, so it cannot be retried.
 const LONGEST_AGAIN: usize = 16 << 20;
@@ -35,38 +37,6 @@ const DENIED: [u16; 5] = [1044, 1045, 1142, 1143, 1370];
 const LONGEST_HOLD: u64 = 10 * SECOND;
 /// A transaction counts as late if it begins more than this after it was due, in nanoseconds.
 const LATE: u64 = SECOND / 200;
-
-/// What a connection is doing.
-#[derive(Debug)]
-enum Current {
-    Nothing,
-    Connect { is_done: bool },
-    Quit { is_done: bool },
-    Transaction(Transaction),
-}
-
-/// A transaction, or statements outside of transactions.
-#[derive(Debug)]
-struct Transaction {
-    /// The number of the transaction; None for statements outside of transactions.
-    number: Option<u64>,
-    /// The statements that were taken from the schedule so far.
-    #[expect(clippy::vec_box, reason = "they are boxed already, and moving them out of their boxes would copy them")]
-    steps: Vec<Box<Step>>,
-    bytes: usize,
-    /// The index of the next statement in `steps`.
-    at: usize,
-    /// The statement that has waited until it was due, and the one for which the session's clock and next id were set; both counted from 1.
-    waited: usize,
-    clocked: usize,
-    /// The time since which the next statement has waited for other transactions.
-    held: Option<u64>,
-    has_waited: bool,
-    /// A statement has waited too long for other transactions; the remaining statements do not wait.
-    is_released: bool,
-    executed: usize,
-    is_whole: bool,
-}
 
 /// What the last command to the server was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,11 +62,11 @@ pub struct Replayer<'s> {
     given_up: Option<Option<u64>>,
     /// The time since which the next transaction has been due but has waited for other transactions.
     waits_since: Option<u64>,
-    /// Whether the transaction that begins next has waited for other transactions.
+    /// Whether the transaction that begins next has waited for other transactions, and when it is due.
     has_waited: bool,
-    /// The digest of the statement that was just answered, its captured duration, and when it was sent; both in nanoseconds.
-    answered: Option<(usize, u64, u64)>,
-    now: u64,
+    due: Option<u64>,
+    /// The last statement of the capture that was sent, until its time is counted.
+    timed: Option<Timed>,
 }
 
 impl<'s> Script<'s> for Replayer<'s> {
@@ -115,8 +85,8 @@ impl<'s> Script<'s> for Replayer<'s> {
             given_up: None,
             waits_since: None,
             has_waited: false,
-            answered: None,
-            now: 0,
+            due: None,
+            timed: None,
         }
     }
 
@@ -150,7 +120,8 @@ impl<'s> Script<'s> for Replayer<'s> {
             state.tally.waited_ns += now - since;
             self.has_waited = true;
         }
-        if let (Some(due), true) = (due, is_transaction) {
+        self.due = due.filter(|_| is_transaction);
+        if let Some(due) = self.due {
             state.tally.late.record(now - due);
             state.tally.counts.begun += 1;
             state.tally.counts.begun_late += u64::from(now - due > LATE);
@@ -161,19 +132,10 @@ impl<'s> Script<'s> for Replayer<'s> {
     fn begin(&mut self, _sequence: u64) {
         let mut state = self.source.state();
         self.current = match state.queues.begin(self.seat) {
-            Some(Piece::Begin { transaction: number, .. }) => Current::Transaction(Transaction {
-                number,
-                steps: Vec::new(),
-                bytes: 0,
-                at: 0,
-                waited: 0,
-                clocked: 0,
-                held: None,
-                has_waited: std::mem::take(&mut self.has_waited),
-                is_released: false,
-                executed: 0,
-                is_whole: false,
-            }),
+            Some(Piece::Begin { transaction: number, .. }) => {
+                let has_waited = std::mem::take(&mut self.has_waited);
+                Current::Transaction(Transaction { number, has_waited, due: self.due, ..Transaction::default() })
+            }
             Some(Piece::Connect(_)) => Current::Connect { is_done: false },
             Some(Piece::Quit(_)) => Current::Quit { is_done: false },
             _ => Current::Nothing,
@@ -186,8 +148,7 @@ impl<'s> Script<'s> for Replayer<'s> {
 
     fn rewind(&mut self) {
         if let Current::Transaction(transaction) = &mut self.current {
-            (transaction.at, transaction.clocked, transaction.held) = (0, 0, None);
-            (transaction.executed, transaction.is_released) = (0, false);
+            transaction.rewind();
             if let Some(number) = transaction.number {
                 self.source.state().execute(number, 0);
             }
@@ -195,7 +156,18 @@ impl<'s> Script<'s> for Replayer<'s> {
     }
 
     fn kind(&self) -> usize {
-        0
+        match &self.current {
+            Current::Transaction(transaction) => self.source.kinds.number(transaction.shape),
+            _ => 0,
+        }
+    }
+
+    /// The time that its statements took on the server. The time from when it was due is counted as well, but at a pace most of it is
+    /// the time that the captured session let pass between statements.
+    fn latency(&self, now: u64) -> Option<u64> {
+        let Current::Transaction(transaction) = &self.current else { return None };
+        let last = self.timed.map_or(0, |timed| now.saturating_sub(timed.sent));
+        Some(transaction.server_ns + last)
     }
 
     fn counts(&self) -> bool {
@@ -212,10 +184,7 @@ impl<'s> Script<'s> for Replayer<'s> {
     }
 
     fn next(&mut self, now: u64) -> Action<'s> {
-        if let Some((digest, captured, sent)) = self.answered.take() {
-            self.source.state().digests.time(digest, captured, now - sent);
-        }
-        self.now = now;
+        self.count_time(now);
         let transaction = match &mut self.current {
             Current::Transaction(transaction) => transaction,
             Current::Connect { is_done: false } => return Action::Connect,
@@ -243,6 +212,12 @@ impl<'s> Script<'s> for Replayer<'s> {
         let Some(step) = transaction.steps.get(transaction.at) else {
             let mut state = self.source.state();
             state.under_way -= 1;
+            let (returned, changed) = std::mem::take(&mut transaction.rows);
+            state.tally.counts.rows_returned += returned;
+            state.tally.counts.rows_changed += changed;
+            if let Some(due) = transaction.due {
+                state.tally.from_due.record(now.saturating_sub(due));
+            }
             if let Some(number) = transaction.number {
                 state.end(number, self.source.transactions, now);
             }
@@ -274,6 +249,7 @@ impl<'s> Script<'s> for Replayer<'s> {
                     return Action::HoldUntil(until);
                 }
                 transaction.is_released = true;
+                state.tally.counts.out_of_order += 1;
                 state.standstill.end_wait();
             }
             if let Some(since) = transaction.held.take() {
@@ -292,6 +268,7 @@ impl<'s> Script<'s> for Replayer<'s> {
             return Action::Send(Kind::Other);
         }
         self.sent = Sent::Step;
+        self.timed = Some(Timed::sent(now));
         match &step.execution {
             Some(execution) if !self.refused.contains(&execution.template) => {
                 Action::Execute { query: self.source.query(execution.template, step.kind, self.mark), keeps: false }
@@ -319,7 +296,7 @@ impl<'s> Script<'s> for Replayer<'s> {
         (&[], &mut [])
     }
 
-    fn succeed(&mut self, rows: u64) -> bool {
+    fn succeed(&mut self, rows: RowCounts) -> bool {
         match &mut self.current {
             Current::Connect { is_done } | Current::Quit { is_done } => *is_done = true,
             Current::Nothing => {}
@@ -335,9 +312,9 @@ impl<'s> Script<'s> for Replayer<'s> {
                         self.source.state().tally.counts.clocks += u64::from(step.clock.is_some());
                     }
                     Sent::Step => {
-                        let captured = step.duration.and_then(|micros| u64::try_from(micros).ok());
-                        self.answered = step.digest.zip(captured).map(|(digest, micros)| (digest, micros * 1_000, self.now));
+                        self.timed.iter_mut().for_each(|timed| timed.succeed(step));
                         self.source.state().compare(step, rows);
+                        transaction.add_rows(rows);
                         self.advance();
                     }
                 }
@@ -367,6 +344,7 @@ impl<'s> Script<'s> for Replayer<'s> {
             }
             Sent::Step => {}
         }
+        self.timed.iter_mut().for_each(|timed| timed.is_answered = true);
         if step.error == Some(u64::from(code)) {
             self.source.state().count_same_error(step);
             self.advance();
@@ -396,7 +374,7 @@ impl<'s> Script<'s> for Replayer<'s> {
 
     fn lose(&mut self, now: u64) {
         self.enter(None);
-        self.now = now;
+        self.timed = None;
         let lost = std::mem::replace(&mut self.current, Current::Nothing);
         if let Current::Transaction(transaction) = lost
             && self.given_up.is_none()
@@ -423,12 +401,6 @@ impl<'s> Script<'s> for Replayer<'s> {
     }
 }
 
-impl Transaction {
-    fn is_over(&self) -> bool {
-        self.is_whole && self.at == self.steps.len()
-    }
-}
-
 impl Replayer<'_> {
     /// Records the default schema of the session.
     fn enter(&mut self, schema: Option<Arc<[u8]>>) {
@@ -444,18 +416,28 @@ impl Replayer<'_> {
         }
     }
 
+    /// Counts the time of the last statement, once it is answered: it is now.
+    fn count_time(&mut self, now: u64) {
+        let Some(Timed { sent, digest, captured, .. }) = self.timed.take_if(|timed| timed.is_answered) else { return };
+        let took = now.saturating_sub(sent);
+        if let Current::Transaction(transaction) = &mut self.current {
+            transaction.server_ns += took;
+        }
+        if let Some(digest) = digest {
+            self.source.state().digests.time(digest, captured, took);
+        }
+    }
+
     /// Proceeds to the next statement.
     fn advance(&mut self) {
         if let Current::Transaction(transaction) = &mut self.current {
-            transaction.at += 1;
-            transaction.executed += 1;
+            transaction.advance(&self.source.kinds);
             if let Some(number) = transaction.number {
                 self.source.state().execute(number, transaction.executed);
             }
             if transaction.bytes > LONGEST_AGAIN {
-                // It will not be retried, so its executed statements are no longer needed.
-                transaction.steps.drain(..transaction.at);
-                (transaction.at, transaction.waited, transaction.clocked, transaction.held) = (0, 0, 0, None);
+                // It will not be retried.
+                transaction.forget_executed();
             }
         }
     }

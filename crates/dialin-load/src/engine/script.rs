@@ -87,6 +87,17 @@ pub enum Action<'s> {
     End,
 }
 
+/// How many rows a statement returned or changed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RowCounts {
+    /// Rows that it returned.
+    pub returned: u64,
+    /// Rows that it changed, inserted or deleted; None if it returned rows.
+    pub affected: Option<u64>,
+    /// Rows that an UPDATE matched, with those that it left as they were; None for most other statements.
+    pub matched: Option<u64>,
+}
+
 /// When an idle connection begins its next transaction in a closed loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn {
@@ -141,6 +152,11 @@ pub trait Script<'s>: Sized + Send + 's {
         true
     }
 
+    /// The latency of the current transaction if it ended now, in nanoseconds; None if it is the time since it was due.
+    fn latency(&self, _now: u64) -> Option<u64> {
+        None
+    }
+
     /// The SQL text for [`Action::Send`].
     fn text(&self) -> &[u8] {
         b""
@@ -176,8 +192,8 @@ pub trait Script<'s>: Sized + Send + 's {
     /// The values to keep of the first row of the next statement's result, and the slots that they go to.
     fn kept(&mut self) -> (&[Keep], &mut [Value]);
 
-    /// Reports that the next action was done, and how many rows it returned. Returns false if the transaction needs a row and there was none.
-    fn succeed(&mut self, rows: u64) -> bool;
+    /// Reports that the next action was done, and its rows. Returns false if the transaction needs a row and there was none.
+    fn succeed(&mut self, rows: RowCounts) -> bool;
 
     /// Reports that the server refused the next action with this error. `retries` is how often the transaction has been retried so far.
     fn refuse(&mut self, code: u16, message: &str, retries: u32) -> Verdict;

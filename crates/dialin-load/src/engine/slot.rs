@@ -97,6 +97,12 @@ impl<'s, S: Script<'s>> Slot<S> {
         Self { state: State::Vacant, ..Self::new(0, S::new(source, 0)) }
     }
 
+    /// The latency of the current transaction if it ended now, in nanoseconds.
+    #[must_use]
+    pub fn latency(&self, now: u64) -> u64 {
+        self.script.latency(now).unwrap_or(now.saturating_sub(self.due))
+    }
+
     /// Whether the connection has an open transaction.
     #[must_use]
     pub fn is_busy(&self) -> bool {

@@ -1,7 +1,7 @@
 //! Sessions that scripts begin and end.
 
 use super::error_policy::Verdict;
-use super::script::{Action, Digest, Query};
+use super::script::{Action, Digest, Query, RowCounts};
 use super::*;
 use crate::mock_server::{Answer, Command, MockServer};
 use crate::plan::{Keep, Kind, Value};
@@ -70,7 +70,7 @@ impl<'s> Script<'s> for Visitor<'s> {
         (&[], &mut [])
     }
 
-    fn succeed(&mut self, _rows: u64) -> bool {
+    fn succeed(&mut self, _rows: RowCounts) -> bool {
         self.next += 1;
         true
     }

@@ -14,7 +14,7 @@ use super::dealing::Handover;
 use super::poller::Poller;
 use super::schedule::ArrivalQueue;
 use super::scheduling::Scheduling;
-use super::script::{Action, Script};
+use super::script::{Action, RowCounts, Script};
 use super::shared::Shared;
 use super::slot::{Awaited, Slot, State, What};
 use super::statements::Prepared;
@@ -361,7 +361,7 @@ impl<'r, 's, S: Script<'s>> Worker<'r, 's, S> {
                 }
                 (Action::Collect { batch, connection: number, turn }, Some(connection)) => {
                     let is_full = connection.collect(batch, number, turn);
-                    slot.script.succeed(0);
+                    slot.script.succeed(RowCounts::default());
                     if is_full {
                         return self.send(place, Awaited::Batch, now);
                     }
@@ -382,7 +382,7 @@ impl<'r, 's, S: Script<'s>> Worker<'r, 's, S> {
                     return Ok(());
                 }
                 (Action::Connect, Some(_)) => {
-                    slot.script.succeed(0);
+                    slot.script.succeed(RowCounts::default());
                 }
                 (Action::Disconnect, connection) => {
                     if connection.as_mut().is_some_and(Connection::write_batch) {
@@ -391,7 +391,7 @@ impl<'r, 's, S: Script<'s>> Worker<'r, 's, S> {
                     if let Some(mut connection) = connection.take() {
                         connection.quit();
                     }
-                    slot.script.succeed(0);
+                    slot.script.succeed(RowCounts::default());
                 }
                 (Action::End, _) => {
                     self.finish(place, now, true);
@@ -420,7 +420,7 @@ impl<'r, 's, S: Script<'s>> Worker<'r, 's, S> {
     fn finish(&mut self, place: usize, now: u64, success: bool) {
         let slot = &self.slots[place];
         if slot.began >= self.counted_from && slot.script.counts() {
-            let (latency, service) = (now.saturating_sub(slot.due), now.saturating_sub(slot.began));
+            let (latency, service) = (slot.latency(now), now.saturating_sub(slot.began));
             if success {
                 self.tally.transaction(slot.script.kind(), latency, service);
             } else {

@@ -27,6 +27,9 @@ pub enum Outcome {
     Ok {
         /// The number of rows that were changed.
         affected: u64,
+        /// The first number in the server's message: for an UPDATE, the rows that matched; for an INSERT of several rows, the rows
+        /// that it has. None without a message.
+        matched: Option<u64>,
         /// The first AUTO_INCREMENT value that was generated.
         insert_id: u64,
         /// The server's status flags.

@@ -349,7 +349,8 @@ impl Response {
         fields.byte()?;
         let (affected, insert_id) = (fields.number()?, fields.number()?);
         let (status, warnings) = (fields.u16()?, fields.u16()?);
-        self.end_of_result(status, Outcome::Ok { affected, insert_id, status, warnings });
+        let matched = fields.bytes().ok().flatten().and_then(first_number);
+        self.end_of_result(status, Outcome::Ok { affected, matched, insert_id, status, warnings });
         Ok(())
     }
 
@@ -416,6 +417,14 @@ impl Response {
         self.outcome = Some(Outcome::Prepared { id: self.prepared, parameters: self.parameters, columns: self.columns });
         State::Done
     }
+}
+
+/// The first number in a message, whatever its language.
+fn first_number(message: &[u8]) -> Option<u64> {
+    let digits = |byte: &u8| byte.is_ascii_digit();
+    let begin = message.iter().position(digits)?;
+    let length = message[begin..].iter().take_while(|byte| digits(byte)).count();
+    std::str::from_utf8(&message[begin..begin + length]).ok()?.parse().ok()
 }
 
 /// Parses an error packet; returns its code, SQL state and message.

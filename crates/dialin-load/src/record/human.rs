@@ -1,6 +1,7 @@
 //! The output for people: one line per second, and a table at the end.
 
 use super::lines::{CeilingLine, SecondLine, SelfTestLine};
+use super::replay::ReplayLine;
 use super::start::{PhaseFact, StartLine};
 use super::summary::{StepLine, SummaryLine};
 use std::collections::BTreeMap;
@@ -111,6 +112,7 @@ const COLUMNS: [Column; 15] = [
 
 fn sentences(line: &SummaryLine) -> Vec<String> {
     let total = &line.total;
+    let replay = total.replay.as_ref().map(of_replay).unwrap_or_default();
     let until = if line.stopped { ", until it was stopped" } else { "" };
     let (transactions, statements, seconds) = (total.transactions, total.statements.all(), rounded(total.seconds));
     let mut sentences =
@@ -143,7 +145,42 @@ fn sentences(line: &SummaryLine) -> Vec<String> {
         let asked = rounded(step.rate.unwrap_or_default());
         say_if(step.rate_reached == Some(false), format!("Step {number} reached {reached} of {asked} transactions per second"));
     }
+    sentences.extend(replay);
     sentences
+}
+
+/// What a replay did, compared with the capture, and the digests that took most time or differ most.
+fn of_replay(replay: &ReplayLine) -> Vec<String> {
+    let counts = &replay.counts;
+    let mut lines =
+        vec!["Latency is the time of a transaction's statements on the server, without the pauses between them".to_owned()];
+    if replay.from_due.max.is_some() {
+        let [p50, p95, max] = [replay.from_due.p50, replay.from_due.p95, replay.from_due.max].map(milliseconds);
+        lines.push(format!("From when a transaction was due to its end: p50 {p50}, p95 {p95}, max {max} ms"));
+        lines.push(format!("Transactions that began more than 5 ms late: {} of {}", counts.begun_late, counts.begun));
+    }
+    lines.push(format!(
+        "Compared with the capture: new errors {}, missing errors {}; other row counts {} of {} queries and {} of {} changes",
+        counts.new_errors,
+        counts.missing_errors,
+        counts.other_row_counts,
+        counts.row_counts,
+        counts.other_change_counts,
+        counts.change_counts,
+    ));
+    for one in &replay.digests {
+        let [captured, replayed] = [one.captured_ms, one.replayed_ms].map(milliseconds);
+        let means = format!("{:>9} × {replayed:>7} ms (captured {captured:>7})", one.statements);
+        let differences = [
+            ("new errors", one.new_errors),
+            ("missing errors", one.missing_errors),
+            ("other row counts", one.other_row_counts),
+            ("other changes", one.other_change_counts),
+        ];
+        let differences = differences.iter().filter(|(_, count)| *count > 0).map(|(name, count)| format!("; {name} {count}"));
+        lines.push(format!("{means}  {}{}", one.digest, differences.collect::<String>()));
+    }
+    lines
 }
 
 /// The share of a CPU that the busiest load thread used, from 0 to 1.

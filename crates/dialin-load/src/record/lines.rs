@@ -76,7 +76,8 @@ pub struct SecondLine {
     pub unfinished: u64,
     /// The age of the oldest of these: the time since it was due; in a closed loop, since it began. Null if there is none.
     pub oldest_ms: Option<f64>,
-    /// The latency of transactions: the time since they were due; in a closed loop, since they began.
+    /// The latency of transactions: the time since they were due; in a closed loop, since they began. In a replay, the time that their
+    /// statements took on the server, without the pauses between them.
     pub latency: Percentiles,
     /// The latency by transaction name; empty if there is only one transaction.
     pub latency_by_transaction: BTreeMap<String, LatencyLine>,

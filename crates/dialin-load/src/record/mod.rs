@@ -16,7 +16,7 @@ mod times;
 pub use cpu::{Meter, process_cpu, thread_cpu};
 pub use line::Line;
 pub use lines::{CeilingLine, ErrorLine, GatheringLine, LatencyLine, SecondLine, SelfTestLine, Statements, TimersLine, When};
-pub use replay::{BackupLine, DigestDifference, MarkLine, ReplayCounts, ReplayFact, ReplayLine, ReplayTally};
+pub use replay::{BackupLine, DigestLine, MarkLine, ReplayCounts, ReplayFact, ReplayLine, ReplayTally};
 pub use start::{PhaseFact, SCHEMA, StartLine, TransactionFact};
 pub use summary::{End, StepLine, Steps, SummaryLine, reached};
 pub use tally::{Merged, Tally};

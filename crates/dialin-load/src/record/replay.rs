@@ -30,6 +30,20 @@ pub struct ReplayCounts {
     pub row_counts: u64,
     /// Of these, those that returned a different number of rows.
     pub other_row_counts: u64,
+    /// Statements that changed rows: INSERT, UPDATE, DELETE and REPLACE.
+    pub changes: u64,
+    /// Of these, those that changed no row.
+    pub idle_changes: u64,
+    /// Of these, those for which the capture shows how many rows they changed.
+    pub change_counts: u64,
+    /// Of these, those that changed another number of rows.
+    pub other_change_counts: u64,
+    /// Rows that statements returned.
+    pub rows_returned: u64,
+    /// Rows that statements changed, inserted or deleted.
+    pub rows_changed: u64,
+    /// Transactions of which a statement no longer waited for the captured order, because nothing went on.
+    pub out_of_order: u64,
     /// Statements before which the session's clock was set to the captured time.
     pub clocks: u64,
 }
@@ -46,6 +60,13 @@ impl AddAssign for ReplayCounts {
         self.harmless_errors += other.harmless_errors;
         self.row_counts += other.row_counts;
         self.other_row_counts += other.other_row_counts;
+        self.changes += other.changes;
+        self.idle_changes += other.idle_changes;
+        self.change_counts += other.change_counts;
+        self.other_change_counts += other.other_change_counts;
+        self.rows_returned += other.rows_returned;
+        self.rows_changed += other.rows_changed;
+        self.out_of_order += other.out_of_order;
         self.clocks += other.clocks;
     }
 }
@@ -55,6 +76,8 @@ impl AddAssign for ReplayCounts {
 pub struct ReplayTally {
     /// How late transactions began, because of their session, the order of transactions, or the driver; empty at full pace.
     pub late: Times,
+    /// The time from when transactions were due to their end; empty at full pace.
+    pub from_due: Times,
     /// The counters.
     pub counts: ReplayCounts,
     /// The total time that transactions waited for others, in nanoseconds.
@@ -62,8 +85,8 @@ pub struct ReplayTally {
     /// The distance between the distributions of time over digests in the capture and in the replay so far, from 0 (equal) to 1; None if the
     /// capture has no durations.
     pub time_distance: Option<f64>,
-    /// The digests whose statements differ most from the capture so far.
-    pub differences: Vec<DigestDifference>,
+    /// The digests that took most time or whose statements differ most from the capture, so far.
+    pub digests: Vec<DigestLine>,
     /// A mark each time another 1/40 of the transactions had ended: how many had ended, and when, in nanoseconds since the load began.
     pub marks: Vec<(u64, u64)>,
 }
@@ -72,19 +95,20 @@ impl ReplayTally {
     /// Adds the results of a later second.
     pub(super) fn follow(&mut self, other: &Self) {
         self.late.add(&other.late);
+        self.from_due.add(&other.from_due);
         self.counts += other.counts;
         self.waited_ns = self.waited_ns.saturating_add(other.waited_ns);
         self.time_distance = other.time_distance.or(self.time_distance);
-        if !other.differences.is_empty() {
-            self.differences.clone_from(&other.differences);
+        if !other.digests.is_empty() {
+            self.digests.clone_from(&other.digests);
         }
         self.marks.extend_from_slice(&other.marks);
     }
 }
 
-/// How the statements of a digest differ from the capture so far.
+/// The statements of a digest so far, and how they differ from the capture.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct DigestDifference {
+pub struct DigestLine {
     /// The digest, cut off after 240 bytes.
     pub digest: String,
     /// Executed statements.
@@ -97,6 +121,12 @@ pub struct DigestDifference {
     pub missing_errors: u64,
     /// Statements that returned a different number of rows.
     pub other_row_counts: u64,
+    /// Statements that changed a different number of rows.
+    pub other_change_counts: u64,
+    /// The mean time of a statement in the capture, in milliseconds; None if the capture has no durations.
+    pub captured_ms: Option<f64>,
+    /// The mean time of a statement in the replay: from sending it to its answer.
+    pub replayed_ms: Option<f64>,
     /// The share of the time of all statements in the capture; None if the capture has no durations.
     pub captured_time: Option<f64>,
     /// The share of the time of all statements in the replay; None if the capture has no durations.
@@ -108,6 +138,10 @@ pub struct DigestDifference {
 pub struct ReplayLine {
     /// How late transactions began, in milliseconds, because of their session, the order of transactions, or the driver.
     pub late: Percentiles,
+    /// The time from when transactions were due to their end; empty at full pace.
+    pub from_due: Percentiles,
+    /// Histogram of `from_due`.
+    pub from_due_histogram: String,
     /// The counters.
     #[serde(flatten)]
     pub counts: ReplayCounts,
@@ -116,8 +150,8 @@ pub struct ReplayLine {
     /// The distance between the distributions of time over digests in the capture and in the replay so far, from 0 (equal) to 1; null if the
     /// capture has no durations.
     pub time_distance: Option<f64>,
-    /// The digests whose statements differ most from the capture so far.
-    pub differences: Vec<DigestDifference>,
+    /// The digests that took most time or whose statements differ most from the capture, so far.
+    pub digests: Vec<DigestLine>,
     /// A mark each time another 1/40 of the transactions had ended.
     pub marks: Vec<MarkLine>,
 }
@@ -135,10 +169,12 @@ impl ReplayLine {
     pub(super) fn of(tally: &ReplayTally) -> Self {
         Self {
             late: tally.late.percentiles(),
+            from_due: tally.from_due.percentiles(),
+            from_due_histogram: tally.from_due.encoded(),
             counts: tally.counts,
             waited_seconds: seconds(tally.waited_ns),
             time_distance: tally.time_distance,
-            differences: tally.differences.clone(),
+            digests: tally.digests.clone(),
             marks: tally
                 .marks
                 .iter()

@@ -3,11 +3,12 @@
 use super::replay::ReplayFact;
 use super::times::UNIT_NS;
 use crate::plan::{Plan, Retry, Transaction};
+use crate::replay::Kinds;
 use crate::run::{Arrivals, Gather, Phase, Rate, Run};
 use serde::Serialize;
 
 /// The name and version of the schema of the output stream.
-pub const SCHEMA: &str = "dialin/load/1";
+pub const SCHEMA: &str = "dialin/load/2";
 
 /// The settings of the run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -105,10 +106,13 @@ impl StartLine {
 impl StartLine {
     /// The line of a replay.
     #[must_use]
-    pub fn of_replay(name: &str, run: &Run, replay: ReplayFact) -> Self {
-        let transaction =
-            Transaction { name: "transaction".into(), weight: 1.0, ops: vec![], retry: Retry::default(), expected: vec![] };
-        let plan = Plan { name: name.into(), statements: vec![], transactions: vec![transaction], slots: 0, session: vec![] };
+    pub fn of_replay(name: &str, run: &Run, replay: ReplayFact, kinds: &Kinds) -> Self {
+        let transaction = |(name, transactions): &(String, u64)| {
+            let weight = *transactions as f64;
+            Transaction { name: name.clone(), weight, ops: vec![], retry: Retry::default(), expected: vec![] }
+        };
+        let transactions = kinds.all.iter().map(transaction).collect();
+        let plan = Plan { name: name.into(), statements: vec![], transactions, slots: 0, session: vec![] };
         Self { replay: Some(replay), ..Self::of(&plan, run, &[1; 2], &[]) }
     }
 }

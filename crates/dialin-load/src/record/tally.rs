@@ -30,7 +30,7 @@ pub struct Tally {
     /// The age of the oldest unfinished transaction at the end of the second, in nanoseconds since it was due; in a closed loop, since it
     /// began. 0 if there is none.
     pub oldest_ns: u64,
-    /// The latency of transactions: the time since they were due; in a closed loop, since they began.
+    /// The latency of transactions: the time since they were due; in a closed loop, since they began; in a replay, that of their statements.
     pub latency: Times,
     /// The same for each of the plan's transactions, by index; the histogram is empty if there is only one.
     pub latency_by: Vec<Times>,

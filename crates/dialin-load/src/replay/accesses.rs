@@ -8,7 +8,7 @@
 mod inserted;
 mod tables;
 
-pub use tables::{TouchedTables, name_hash};
+pub use tables::{TouchedTables, is_lookup, name_hash, verb_and_table};
 
 use super::literals::Literals;
 use inserted::inserted_values;

@@ -387,6 +387,7 @@ mod tests {
                     error: Some(*error),
                     rows: None,
                     examined: None,
+                    affected: None,
                     clock: 0,
                 };
                 sequences.take(*session, &TouchedTables::of(digest), &statement, *start, &mut literals)

@@ -1,5 +1,6 @@
 //! Properties of statements that follow from their digest.
 
+use super::accesses::is_lookup;
 use super::backups::Moment;
 use crate::capture::class::Class;
 use crate::plan::Kind;
@@ -30,6 +31,10 @@ pub struct DigestProperties {
     pub uses_session: bool,
     /// Whether they may insert rows into any table, or change the next `AUTO_INCREMENT` value of a table.
     pub hides_ids: bool,
+    /// Whether they insert rows, or change those that are there already.
+    pub is_upsert: bool,
+    /// Whether they change the rows of one table in which one column has a value, and no others.
+    pub is_lookup: bool,
     /// Which moment of a backup they show, if any.
     pub backup: Option<Moment>,
 }
@@ -104,6 +109,8 @@ impl DigestProperties {
             sets: first == b"set",
             uses_session: !plain.contains(&first) || has_user_variable || any(&of_session),
             hides_ids: hiding.contains(&first) && !digest.starts_with(b"drop temporary"),
+            is_upsert: has(b" on duplicate key update "),
+            is_lookup: is_lookup(digest),
             backup: Moment::of(digest),
             ends_xa: digest.starts_with(b"xa commit") || digest.starts_with(b"xa rollback"),
         }

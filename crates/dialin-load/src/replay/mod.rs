@@ -12,6 +12,7 @@ mod conflicts;
 mod digest_properties;
 mod feed;
 mod footprint;
+mod kinds;
 mod literals;
 mod missing_begins;
 mod planner;
@@ -23,7 +24,8 @@ pub use auto_increment::AutoIncrements;
 pub use backups::{Backup, Moment};
 pub use conflicts::Dependency;
 pub use feed::{Batch, Feed};
-pub use planner::{DEADLOCK, Omissions, Piece, Step};
+pub use kinds::{Kinds, Shape};
+pub use planner::{ChangedRows, DEADLOCK, Omissions, Piece, Step};
 pub use templates::{Execution, Template, Templates};
 
 use crate::capture::STATEMENTS;
@@ -85,6 +87,8 @@ pub struct Facts {
     pub backups: Vec<Backup>,
     /// The `AUTO_INCREMENT` values of inserted rows.
     ids: Arc<Ids>,
+    /// The kinds of its transactions.
+    pub kinds: Arc<Kinds>,
     /// The prepared statements.
     pub templates: Arc<Templates>,
     /// The numbers of the digests that begin a transaction if none is open; None if the log has every BEGIN.
@@ -107,8 +111,10 @@ impl Facts {
             Schedule::open(request, Prepared::Learned(Learner::default()), begins.clone()).map_err(unreadable)?;
         schedule.planner.sequences = Sequences::learn(Arc::new(columns), request.from, schedule.uncertainty);
         let mut facts = Self { begin: i64::MAX, end: i64::MIN, begins, ..Self::default() };
+        let mut kinds = kinds::Learner::default();
         while let Some(pieces) = schedule.next_pieces().map_err(unreadable)? {
-            for (_, piece) in &pieces {
+            for (session, piece) in &pieces {
+                kinds.take(*session, piece);
                 match piece {
                     Piece::Begin { transaction, .. } => facts.transactions += u64::from(transaction.is_some()),
                     Piece::Step(step) if !step.is_added => {
@@ -121,6 +127,7 @@ impl Facts {
             }
             spans.take(&pieces);
         }
+        facts.kinds = Arc::new(kinds.finish());
         facts.omissions = std::mem::take(&mut schedule.planner.omissions);
         facts.backups = std::mem::take(&mut schedule.planner.backups);
         facts.bound = Arc::new(std::mem::take(&mut schedule.planner.uses_session));
@@ -220,6 +227,7 @@ pub(crate) mod tests {
             error: None,
             rows_sent: None,
             rows_examined: None,
+            rows_affected: None,
             schema: None,
             sql: sql.as_bytes(),
         })

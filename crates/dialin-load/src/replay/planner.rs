@@ -1,16 +1,15 @@
 //! Turns the events of a capture into an ordered schedule: transactions, what each has to wait for, and statements
 //! that are added.
 //!
-//! The planner neither waits nor sends; docs/capture.md has the rules. A transaction begins when all transactions
-//! have ended that ended before it began in the capture. Of the last few of these, it waits only for those
-//! that it may not overtake, because one writes what the other reads or writes. To compare them, the planner holds a
-//! transaction back until it has all of its statements. If the capture shows a rollback by the server, a ROLLBACK is
-//! added. If the server commits the open transaction before another statement, a COMMIT is added, so that nothing
-//! waits for its turn while it holds locks.
+//! The planner neither waits nor sends; docs/capture.md has the rules. A transaction begins when all transactions have ended that ended
+//! before it began in the capture. Of the last few of these, it waits only for those that it may not overtake, because one writes what
+//! the other reads or writes. To compare them, the planner holds a transaction back until it has all of its statements. If the capture
+//! shows a rollback by the server, a ROLLBACK is added. If the server commits the open transaction before another statement, a COMMIT
+//! is added, so that nothing waits for its turn while it holds locks.
 
 mod pieces;
 
-pub use pieces::{Begins, Omissions, Out, Piece, Prepared, Step};
+pub use pieces::{Begins, ChangedRows, Omissions, Out, Piece, Prepared, Step};
 
 use super::accesses::{Access, TouchedTables};
 use super::auto_increment::{Ids, Sequences};
@@ -243,6 +242,7 @@ impl Planner {
             start,
             error: statement.error,
             rows: statement.rows.filter(|_| digest.kind == Kind::Read),
+            changed: ChangedRows::of(&digest, statement.affected, examined),
             kind: digest.kind,
             clock: digest.asks_for_time.then_some(statement.clock),
             insert_id,

@@ -31,6 +31,8 @@ pub struct Statement {
     pub rows: Option<u64>,
     /// Rows examined.
     pub examined: Option<u64>,
+    /// Rows changed, inserted or deleted.
+    pub affected: Option<u64>,
     /// The server's current time for this statement, in microseconds since 1970.
     pub clock: i64,
 }
@@ -164,6 +166,7 @@ impl<R: BufRead> Timeline<R> {
                     error: line.error,
                     rows: line.rows_sent,
                     examined: line.rows_examined,
+                    affected: line.rows_affected,
                     clock: line.at,
                 };
                 let end = line.at.saturating_add(line.duration.unwrap_or(0));

@@ -6,10 +6,10 @@ use dialin_load::capture::class::Obstacle;
 use dialin_load::errors::Error;
 use dialin_load::plan::{Kind, Plan, Retry, Transaction};
 use dialin_load::record::{
-    BackupLine, CeilingLine, DigestDifference, End, ErrorLine, Line, Merged, ReplayCounts, ReplayFact, ReplayTally, SCHEMA,
+    BackupLine, CeilingLine, DigestLine, End, ErrorLine, Line, Merged, ReplayCounts, ReplayFact, ReplayTally, SCHEMA,
     SelfTestLine, StartLine, Steps, Tally, Times, When,
 };
-use dialin_load::replay::Moment;
+use dialin_load::replay::{Kinds, Moment};
 use dialin_load::run::{Arrivals, Gather, Phase, Purpose, Rate, Run};
 use serde_json::Value;
 use std::path::PathBuf;
@@ -230,7 +230,13 @@ fn a_start_of_a_replay() {
         timeout: Duration::from_secs(120),
         reconnect_for: Duration::from_secs(60),
     };
-    is_the_sample(&Line::Start(&StartLine::of_replay("capture:shop.capture", &run, replay_fact())), "load-start-of-a-replay");
+    let all = vec![("select basket, insert line".to_owned(), 900), ("select product".to_owned(), 300)];
+    let mut kinds = Kinds::default();
+    kinds.all = all;
+    is_the_sample(
+        &Line::Start(&StartLine::of_replay("capture:shop.capture", &run, replay_fact(), &kinds)),
+        "load-start-of-a-replay",
+    );
 }
 
 #[test]
@@ -251,18 +257,29 @@ fn a_second_of_a_replay() {
             harmless_errors: 1,
             row_counts: 280,
             other_row_counts: 3,
+            changes: 90,
+            idle_changes: 6,
+            change_counts: 80,
+            other_change_counts: 4,
+            rows_returned: 2_800,
+            rows_changed: 84,
+            out_of_order: 1,
             clocks: 5,
         },
+        from_due: late.clone(),
         late,
         waited_ns: 3_500_000,
         time_distance: Some(0.125),
-        differences: vec![DigestDifference {
+        digests: vec![DigestLine {
             digest: "insert into orders values (...)".to_owned(),
             statements: 20,
             new_errors: 2,
             last_error: Some(1452),
             missing_errors: 0,
             other_row_counts: 0,
+            other_change_counts: 1,
+            captured_ms: Some(24.25),
+            replayed_ms: Some(1.4375),
             captured_time: Some(0.25),
             replayed_time: Some(0.125),
         }],

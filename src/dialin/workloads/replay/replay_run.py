@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections import deque
-from collections.abc import Mapping, Sequence
+from collections import Counter, defaultdict, deque
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
-from dialin.model.replay import DigestDifference
+from dialin.model.replay import DIGEST_CAPTURED_MS, DIGEST_MS, DIGEST_STATEMENTS, ReplayedDigest, digest_figure
+from dialin.stats.counted_times import known_percentile
 from dialin.workloads.base import Second
 from dialin.workloads.dialin_load import DialinLoadRun
 from dialin.workloads.dialin_load_lines import Report
@@ -30,6 +32,13 @@ _COUNTS = (
     "harmless_errors",
     "row_counts",
     "other_row_counts",
+    "changes",
+    "idle_changes",
+    "change_counts",
+    "other_change_counts",
+    "rows_returned",
+    "rows_changed",
+    "out_of_order",
     "clocks",
 )
 
@@ -59,7 +68,8 @@ class ReplayRun(DialinLoadRun):
         self._transactions = 0.0
         self._seconds = 0.0
         self._time_distance: float | None = None
-        self._differences: Sequence[Mapping[str, Any]] = ()
+        self._digests: Sequence[Mapping[str, Any]] = ()
+        self._from_due: list[Callable[[], Mapping[float, int]]] = []
         self._sums: dict[str, float] = dict.fromkeys(_COUNTS, 0.0)
         self._statements = 0.0
         self._retries = 0.0
@@ -91,24 +101,29 @@ class ReplayRun(DialinLoadRun):
         replay = report.replay or {}
         if (distance := replay.get("time_distance")) is not None:
             self._time_distance = float(distance)
-        self._differences = replay.get("differences") or self._differences
+        self._digests = replay.get("digests") or self._digests
+        if report.from_due is not None:
+            self._from_due.append(report.from_due)  # which is read after the measurement
         for name in _COUNTS:
             self._sums[name] += float(replay.get(name, 0))
 
-    def differences(self) -> list[DigestDifference]:
-        """Return the digests whose statements differ most from the capture so far."""
+    def digests(self) -> list[ReplayedDigest]:
+        """Return the digests that took most time, and those whose statements differ most from the capture, so far."""
         return [
-            DigestDifference(
+            ReplayedDigest(
                 digest=str(one["digest"]),
                 statements=int(one["statements"]),
                 new_errors=int(one["new_errors"]),
                 last_error=one["last_error"],
                 missing_errors=int(one["missing_errors"]),
                 other_rows=int(one["other_row_counts"]),
+                other_changes=int(one["other_change_counts"]),
+                captured_ms=one["captured_ms"],
+                replayed_ms=one["replayed_ms"],
                 captured_time=one["captured_time"],
                 replayed_time=one["replayed_time"],
             )
-            for one in self._differences
+            for one in self._digests
         ]
 
     def facts(self) -> Mapping[str, float]:
@@ -116,37 +131,68 @@ class ReplayRun(DialinLoadRun):
 
         Shares: `replay_not_captured` of what the server counted is not in the capture; `replay_left_out` of the captured
         statements are not replayed; `replay_new_errors` of the statements failed and did not in the capture,
-        `replay_missing_errors` the other way round; `replay_other_rows` of the queries returned another number of rows;
-        `replay_time_elsewhere` of the time of statements is spent on other digests than in the capture; `replay_waiting` of the
-        connections' time was spent waiting for the captured order; `replay_late` of the transactions began more than 5 ms late
-        (at a pace).
+        `replay_missing_errors` the other way round; `replay_other_rows` of the queries returned another number of rows, and
+        `replay_other_changes` of the changes changed another number, as far as the capture shows it; in `replay_out_of_order`
+        of the transactions a statement no longer waited for the captured order; `replay_time_elsewhere` of the time of
+        statements is spent on other digests than in the capture; `replay_waiting` of the connections' time was spent waiting
+        for the captured order; `replay_late` of the transactions began more than 5 ms late (at a pace).
+
+        Amounts, which two replays of one capture have in common: `replay_rows_returned` and `replay_rows_changed` per
+        transaction.
 
         Ratios to the capture, since the warm-up, where the capture has such figures: `replay_rows_examined`,
         `replay_page_misses`, `replay_lock_waits` and `replay_disk_tables` per transaction, and `replay_threads_running` (at the
         captured pace).
 
-        Counts: `replay_waited` transactions waited for their turn, for `replay_waited_s` seconds in total; `replay_repaired`
-        were rolled back as in the capture, `replay_again` were played again; `replay_prepared` statements are prepared as in
+        Times, at a pace: `replay_from_due_p50` and `replay_from_due_p95` in milliseconds, from when transactions were due.
+
+        Counts: of `replay_unknown_changes` the capture does not show how many rows they changed, and `replay_idle_changes`
+        changed none; `replay_waited` transactions waited for their turn, for `replay_waited_s` seconds in total;
+        `replay_repaired` were rolled back as in the capture, `replay_again` were played again; `replay_prepared` statements are
+        prepared as in
         the capture, `replay_prepared_as_text` were prepared there and are sent as text; `replay_begins_added` transactions
-        begin with a BEGIN that the log lacks.
+        begin with a BEGIN that the log lacks. The figures of digests are named by `model.replay.digest_figure`.
         """
         sums = self._sums
         outcomes = max(sums["outcomes"], self._statements)
+        unknown_changes = sums["changes"] - sums["change_counts"]
         return {
             **super().facts(),
             **self._figures.of_capture,
             "replay_new_errors": _share(sums["new_errors"], outcomes),
             "replay_missing_errors": _share(sums["missing_errors"], sums["outcomes"]),
             "replay_other_rows": _share(sums["other_row_counts"], sums["row_counts"]),
+            **({"replay_other_changes": sums["other_change_counts"] / known} if (known := sums["change_counts"]) else {}),
+            "replay_out_of_order": _share(sums["out_of_order"], self._transactions),
+            "replay_rows_returned": _share(sums["rows_returned"], self._transactions),
+            "replay_rows_changed": _share(sums["rows_changed"], self._transactions),
             **({} if self._time_distance is None else {"replay_time_elsewhere": self._time_distance}),
             **({"replay_late": sums["begun_late"] / sums["begun"]} if sums["begun"] else {}),
             "replay_waiting": _share(sums["waited_seconds"], self._figures.connections * self._seconds),
             **self._meter.ratios(),
+            **self._times_from_due(),
+            **({"replay_unknown_changes": unknown_changes} if unknown_changes else {}),
+            **({"replay_idle_changes": sums["idle_changes"]} if sums["changes"] else {}),
             "replay_waited": sums["waited"],
             "replay_waited_s": sums["waited_seconds"],
             "replay_repaired": sums["repaired"],
             "replay_again": self._retries,
+            **self._figures_of_digests(),
         }
+
+    def _times_from_due(self) -> dict[str, float]:
+        counts: Counter[float] = Counter()
+        for times in self._from_due:
+            counts.update(times())
+        percentiles = {share: known_percentile(counts, share / 100) for share in (50, 95)}
+        return {f"replay_from_due_p{share}": ms for share, ms in percentiles.items() if ms is not None}
+
+    def _figures_of_digests(self) -> dict[str, float]:
+        figures: dict[str, float] = {}
+        for one in self.digests():
+            named = {DIGEST_STATEMENTS: one.statements, DIGEST_MS: one.replayed_ms, DIGEST_CAPTURED_MS: one.captured_ms}
+            figures |= {digest_figure(one.digest, name): float(value) for name, value in named.items() if value is not None}
+        return figures
 
 
 class PartsRun(ReplayRun):
@@ -156,6 +202,7 @@ class PartsRun(ReplayRun):
         super().__init__(driver, percentile, figures, meter, warm_up)
         self._ready: deque[Second] = deque()
         self._pending: list[Second] = []
+        self._untimed: list[Second] = []
         self._reached = (0, 0.0)
         self._number = 0
 
@@ -167,6 +214,7 @@ class PartsRun(ReplayRun):
                 return None
             self._count(report)
             self._pending.append(report.second)
+            self._untimed.append(report.second)
             for mark in (report.replay or {}).get("marks", ()):
                 self._ready.append(self._part(mark))
         part = self._ready.popleft()
@@ -174,7 +222,10 @@ class PartsRun(ReplayRun):
         return part
 
     def _part(self, mark: Mapping[str, Any]) -> Second:
-        """Return the part that ended at a mark; its rates are those of the seconds since the last mark, weighted by time."""
+        """Return the part that ended at a mark; its rates are those of the seconds since the last mark, weighted by time.
+
+        The times of a second's transactions count in the first part that ends after it.
+        """
         transactions, at = int(mark["transactions"]), float(mark["at"])
         done, began = self._reached
         self._reached = (transactions, at)
@@ -184,6 +235,7 @@ class PartsRun(ReplayRun):
         total = sum(second.seconds for second in self._pending)
         weights = [(second, second.seconds / total) for second in self._pending]
         self._pending = [last]
+        timed, self._untimed = self._untimed, []
         return replace(
             last,
             number=self._number,
@@ -195,7 +247,16 @@ class PartsRun(ReplayRun):
             errors=sum(second.errors * weight for second, weight in weights),
             reconnects=sum(second.reconnects * weight for second, weight in weights),
             seconds=seconds,
+            times=partial(_times_of, timed),
         )
+
+
+def _times_of(seconds: Sequence[Second]) -> dict[str, Counter[float]]:
+    counts: defaultdict[str, Counter[float]] = defaultdict(Counter)
+    for second in seconds:
+        for kind, times in second.times().items():
+            counts[kind].update(times)
+    return dict(counts)
 
 
 def _share(part: float, whole: float) -> float:

@@ -4,11 +4,11 @@ use super::GLANCE;
 use super::digests::Digests;
 use super::queues::Queues;
 use super::standstill::Standstill;
-use crate::engine::script::{Digest, Query, Setup};
+use crate::engine::script::{Digest, Query, RowCounts, Setup};
 use crate::errors::Result;
 use crate::plan::Kind;
 use crate::record::ReplayTally;
-use crate::replay::{Batch, DEADLOCK, Dependency, Facts, Feed, Pace, Piece, Request, Step, Templates};
+use crate::replay::{Batch, ChangedRows, DEADLOCK, Dependency, Facts, Feed, Kinds, Pace, Piece, Request, Step, Templates};
 use foldhash::{HashMap, HashSet};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -31,6 +31,7 @@ pub struct Source {
     /// When the capture began, in microseconds since 1970.
     begin: i64,
     pub(super) transactions: u64,
+    pub(super) kinds: Arc<Kinds>,
     templates: Arc<Templates>,
     /// The digest of each template, by template number.
     digests: Vec<Digest>,
@@ -132,15 +133,20 @@ impl Source {
             begin: facts.begin,
             transactions: facts.transactions,
             digests: facts.templates.all.iter().map(|template| Digest::of(&template.sql)).collect(),
+            kinds: Arc::clone(&facts.kinds),
             templates: Arc::clone(&facts.templates),
             state: Mutex::new(state),
         })
     }
 
-    /// What the scripts require of each connection: one kind of transaction, and no statements at the beginning of a session.
+    /// What the scripts require of each connection: no statements at the beginning of a session.
     #[must_use]
     pub fn setup(facts: &Facts) -> Setup<'static> {
-        Setup { kinds: 1, session: &[], open_statements: (OPEN_STATEMENTS / facts.connections.max(1)).max(1) }
+        Setup {
+            kinds: facts.kinds.all.len().max(1),
+            session: &[],
+            open_statements: (OPEN_STATEMENTS / facts.connections.max(1)).max(1),
+        }
     }
 
     /// The statement of a template. `mark` is a hash of the default schema: the same text refers to other tables in another schema.
@@ -232,7 +238,7 @@ impl State {
     /// Returns what was counted since the last call.
     pub(super) fn take_tally(&mut self) -> ReplayTally {
         self.tally.time_distance = self.digests.distance();
-        self.tally.differences = self.digests.most_different();
+        self.tally.digests = self.digests.lines();
         std::mem::take(&mut self.tally)
     }
 
@@ -337,7 +343,7 @@ impl State {
     }
 
     /// Compares the result of a statement that succeeded with its result in the capture.
-    pub(super) fn compare(&mut self, step: &Step, rows: u64) {
+    pub(super) fn compare(&mut self, step: &Step, rows: RowCounts) {
         if step.is_added {
             return;
         }
@@ -355,11 +361,21 @@ impl State {
         }
         if let Some(captured) = step.rows {
             counts.row_counts += 1;
-            if captured != rows {
+            if captured != rows.returned {
                 counts.other_row_counts += 1;
-                if let Some(digest) = digest {
+                if let Some(digest) = &mut digest {
                     digest.other_row_counts += 1;
                 }
+            }
+        }
+        let Some(affected) = rows.affected.filter(|_| step.kind == Kind::Write) else { return };
+        counts.changes += 1;
+        counts.idle_changes += u64::from(rows.matched.unwrap_or(affected) == 0);
+        counts.change_counts += u64::from(step.changed != ChangedRows::Unknown);
+        if !step.changed.are_same(affected, rows.matched) {
+            counts.other_change_counts += 1;
+            if let Some(digest) = digest {
+                digest.other_change_counts += 1;
             }
         }
     }

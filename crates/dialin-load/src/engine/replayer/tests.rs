@@ -25,6 +25,7 @@ impl Said {
             error: Some(error),
             rows_sent: Some(rows),
             rows_examined: None,
+            rows_affected: None,
             schema: Some(b"shop"),
             sql: sql.as_bytes(),
         })
@@ -48,12 +49,23 @@ fn replayed_with(
     pace: Pace,
     said: &[Said],
     columns: AutoIncrements,
+    answer: impl FnMut(&str) -> Answer + Send + 'static,
+) -> (Vec<String>, Tally) {
+    let records: Vec<Record<'_>> = said.iter().map(Said::record).collect();
+    replayed_records(name, pace, &records, columns, answer)
+}
+
+/// The same with any records.
+fn replayed_records(
+    name: &str,
+    pace: Pace,
+    records: &[Record<'_>],
+    columns: AutoIncrements,
     mut answer: impl FnMut(&str) -> Answer + Send + 'static,
 ) -> (Vec<String>, Tally) {
     let directory = std::env::temp_dir().join(format!("dialin-load-replay-{name}-{}", std::process::id()));
     std::fs::create_dir_all(&directory).unwrap();
-    let records: Vec<Record<'_>> = said.iter().map(Said::record).collect();
-    std::fs::write(directory.join(STATEMENTS), zstd::encode_all(&capture(&records)[..], 1).unwrap()).unwrap();
+    std::fs::write(directory.join(STATEMENTS), zstd::encode_all(&capture(records)[..], 1).unwrap()).unwrap();
     let asked = Arc::new(Mutex::new(Vec::new()));
     let received = Arc::clone(&asked);
     let answer = Mutex::new(move |sql: &str| answer(sql));
@@ -93,7 +105,7 @@ fn replayed_with(
     replay(&request, &facts, &run, &stop, &mut |second| seconds.push(second)).unwrap();
     server.end();
     std::fs::remove_dir_all(directory).unwrap();
-    let mut all = Tally::new(1);
+    let mut all = Tally::new(facts.kinds.all.len());
     for second in &seconds {
         all.follow(&second.merged.tally);
     }
@@ -128,10 +140,10 @@ fn a_transaction_waits_for_those_that_ended_before_it_began_and_no_longer() {
     assert_eq!(texts.len(), 5);
     let at = |number: usize| asked.iter().position(|sql| sql.starts_with(&format!("update t set a = {number}"))).unwrap();
     assert!(at(1) < at(3) && at(2) < at(3) && at(3) < at(4) && at(4) < at(5), "{asked:?}");
-    let replay = tally.replay.unwrap();
+    let replay = tally.replay.as_ref().unwrap();
     // The second transaction waited for the row locks of the first. The third waited for the end of the first, but not of the second, which
     // was open when the third began. The last one waited for all.
-    assert_eq!((tally.transactions[0], replay.counts.waited), (5, 3));
+    assert_eq!((tally.all_transactions(), replay.counts.waited), (5, 3));
     let marks: Vec<u64> = replay.marks.iter().map(|(transactions, _)| *transactions).collect();
     assert_eq!(marks, [1, 2, 3, 4, 5]);
     let when: Vec<u64> = replay.marks.iter().map(|(_, at)| *at).collect();
@@ -156,7 +168,7 @@ fn a_free_connection_executes_the_next_transaction_of_a_busy_session_with_the_sa
             _ => Answer::Ok,
         });
         assert!(place(&asked, "update t set a = 1") < place(&asked, "update t set a = 2"), "{asked:?}");
-        assert_eq!(tally.transactions[0], 4);
+        assert_eq!(tally.all_transactions(), 4);
         tally.replay.unwrap().marks[0].1 < 100_000_000
     };
     assert!(ends_first("shared", Pace::Full, "set names utf8mb4", "select a from u"));
@@ -184,8 +196,8 @@ fn after_a_new_deadlock_the_whole_transaction_is_retried_and_others_wait_for_it(
     });
     let texts: Vec<&str> = asked.iter().map(String::as_str).filter(|sql| !sql.starts_with("USE")).collect();
     assert_eq!(texts, ["BEGIN", "update t set a = 1", "BEGIN", "update t set a = 1", "COMMIT", "select 7"]);
-    let replay = tally.replay.unwrap();
-    assert_eq!((tally.retries, replay.counts.new_errors, tally.transactions[0]), (1, 0, 2));
+    let replay = tally.replay.as_ref().unwrap();
+    assert_eq!((tally.retries, replay.counts.new_errors, tally.all_transactions()), (1, 0, 2));
 }
 
 #[test]
@@ -226,7 +238,7 @@ fn a_captured_deadlock_that_does_not_come_again_is_rolled_back() {
     ];
     let (asked, tally) = replayed("repaired", Pace::Full, &said, |_| Answer::Ok);
     assert_eq!(asked, ["USE `shop`", "BEGIN", "update t set a = 1", "ROLLBACK", "BEGIN", "COMMIT"]);
-    let replay = tally.replay.unwrap();
+    let replay = tally.replay.as_ref().unwrap();
     assert_eq!((replay.counts.repaired, replay.counts.missing_errors, replay.counts.new_errors), (1, 1, 0));
 }
 
@@ -247,16 +259,110 @@ fn errors_and_rows_are_compared_with_those_of_the_capture() {
         _ if sql.starts_with("insert") => Answer::Error(1062, "Duplicate entry".into()),
         _ => Answer::Ok,
     });
-    let replay = tally.replay.unwrap();
+    let replay = tally.replay.as_ref().unwrap();
     assert_eq!((replay.counts.new_errors, replay.counts.harmless_errors, replay.counts.missing_errors), (1, 1, 0));
     assert_eq!((replay.counts.row_counts, replay.counts.other_row_counts, tally.errors[&1062]), (2, 1, 1));
     let different: Vec<_> = replay
-        .differences
+        .digests
         .iter()
         .filter(|one| one.new_errors + one.other_row_counts > 0)
         .map(|one| (&*one.digest, one.statements, one.new_errors, one.last_error, one.other_row_counts))
         .collect();
     assert_eq!(different, [("insert into t values (?)", 3, 1, Some(1062), 0), ("select ?", 2, 0, None, 1)]);
+}
+
+#[test]
+fn latency_is_the_time_of_the_statements_on_the_server_and_not_the_pauses_of_the_session() {
+    let said = [
+        Said(1, 0, 1, "BEGIN", 0, 0),
+        Said(1, 10, 60, "select a from t", 0, 1),
+        Said(1, 300, 1, "COMMIT", 0, 0),
+        Said(1, 310, 1, "select b from u", 0, 1),
+        Said(1, 330, 1, "select b from u", 0, 1),
+    ];
+    let run = |name: &str, takes: u64| {
+        let answer = move |sql: &str| match sql {
+            "select a from t" => Answer::After(Duration::from_millis(takes), Box::new(rows(1))),
+            _ if sql.starts_with("select") => rows(1),
+            _ => Answer::Ok,
+        };
+        let (_, tally) = replayed(name, Pace::Times(1.0), &said, answer);
+        let longest = |times: &crate::record::Times| times.percentiles().max.unwrap();
+        let replay = tally.replay.as_ref().unwrap();
+        let digest = replay.digests.iter().find(|one| one.digest == "select a from t").unwrap();
+        let of_kinds: Vec<u64> = tally.latency_by.iter().map(crate::record::Times::count).collect();
+        assert_eq!((tally.transactions.as_slice(), of_kinds.as_slice()), ([2, 1].as_slice(), [2, 1].as_slice()));
+        (longest(&tally.latency), longest(&tally.latency_by[1]), longest(&replay.from_due), digest.clone())
+    };
+    let (slow, of_kind, from_due, digest) = run("slow", 60);
+    assert!(slow >= 60.0 && slow == of_kind && from_due >= 300.0 && slow < from_due / 2.0, "{slow} {of_kind} {from_due}");
+    assert!(digest.captured_ms == Some(60.0) && digest.replayed_ms.unwrap() >= 60.0, "{digest:?}");
+    let (fast, _, from_due, digest) = run("fast", 1);
+    assert!(fast < slow && from_due >= 300.0 && digest.replayed_ms.unwrap() < 60.0, "{fast} {from_due} {digest:?}");
+}
+
+#[test]
+fn the_time_of_a_retried_transaction_is_that_of_all_its_attempts_and_its_rows_are_those_of_the_last() {
+    let said = [
+        Said(1, 0, 1, "BEGIN", 0, 0),
+        Said(1, 1, 1, "delete from t where a = 1", 0, 0),
+        Said(1, 2, 1, "update t set a = 1", 0, 0),
+        Said(1, 4, 1, "COMMIT", 0, 0),
+    ];
+    let mut deadlocks = 1;
+    let (_, tally) = replayed("attempts", Pace::Full, &said, move |sql| match sql {
+        "delete from t where a = 1" => Answer::After(Duration::from_millis(40), Box::new(Answer::Changed(3))),
+        "update t set a = 1" if deadlocks > 0 => {
+            deadlocks -= 1;
+            Answer::Error(1213, "Deadlock found".into())
+        }
+        _ => Answer::Ok,
+    });
+    assert!(tally.latency.percentiles().max.unwrap() >= 80.0);
+    let replay = tally.replay.as_ref().unwrap();
+    assert_eq!((replay.counts.rows_changed, replay.from_due.count()), (3, 0), "at full pace, nothing is due");
+}
+
+#[test]
+fn changed_rows_are_compared_as_far_as_the_capture_shows_them() {
+    let change = |at: i64, sql: &'static str, examined: Option<u64>, affected: Option<u64>| Line {
+        thread: 1,
+        at: at * 1_000,
+        duration: Some(1_000),
+        is_prepared: None,
+        error: Some(0),
+        rows_sent: Some(0),
+        rows_examined: examined,
+        rows_affected: affected,
+        schema: None,
+        sql: sql.as_bytes(),
+    };
+    let records: Vec<Record<'_>> = [
+        change(0, "update t set a = 1 where id = 1", Some(1), None),
+        change(2, "update t set a = 1 where id = 2", Some(1), None),
+        change(4, "update t set a = 1 where id = 3", Some(0), None),
+        change(6, "update t set a = 1 where id = 3 and b = 1", Some(1), None),
+        change(8, "delete from t where id < 5", Some(9), Some(4)),
+        change(10, "delete from t where id < 9", Some(9), Some(4)),
+        change(12, "insert into t values (1) on duplicate key update a = 1", None, Some(1)),
+    ]
+    .into_iter()
+    .map(Record::Statement)
+    .collect();
+    let (_, tally) = replayed_records("changes", Pace::Full, &records, AutoIncrements::default(), |sql| match sql {
+        "update t set a = 1 where id = 1" => Answer::Changed(1),
+        "delete from t where id < 5" => Answer::Changed(4),
+        "delete from t where id < 9" => Answer::Changed(3),
+        _ => Answer::Changed(0),
+    });
+    let replay = tally.replay.as_ref().unwrap();
+    let counts = replay.counts;
+    assert_eq!((counts.changes, counts.change_counts, counts.idle_changes, counts.rows_changed), (7, 6, 4, 8));
+    assert_eq!(counts.other_change_counts, 2, "one row was not found, and one was not deleted");
+    let mut different: Vec<_> =
+        replay.digests.iter().map(|one| (&*one.digest, one.other_change_counts)).filter(|(_, other)| *other > 0).collect();
+    different.sort_unstable();
+    assert_eq!(different, [("delete from t where id < ?", 1), ("update t set a = ? where id = ?", 1)]);
 }
 
 #[test]
@@ -274,7 +380,7 @@ fn a_connection_that_is_lost_ends_its_transaction_and_nobody_waits_for_it() {
     });
     assert!(place(&asked, "update t set a = 2") < place(&asked, "update t set a = 3"));
     assert!(!asked.contains(&"COMMIT".to_owned()));
-    assert_eq!((tally.transactions[0], tally.reconnects), (2, 1));
+    assert_eq!((tally.all_transactions(), tally.reconnects), (2, 1));
 }
 
 #[test]
@@ -283,7 +389,7 @@ fn at_a_pace_statements_come_when_they_are_due_with_the_captured_clock() {
     let (asked, tally) =
         replayed("pace", Pace::Times(2.0), &said, |sql| if sql.starts_with("select") { rows(1) } else { Answer::Ok });
     assert_eq!(asked, ["USE `shop`", "SET timestamp=1.000000", "select NOW()", "select 1"]);
-    let replay = tally.replay.unwrap();
+    let replay = tally.replay.as_ref().unwrap();
     let (_, last) = replay.marks.last().copied().unwrap();
     assert!(last >= 150_000_000, "{last}");
     assert_eq!((replay.counts.clocks, replay.counts.begun, replay.late.count()), (1, 2, 2));
@@ -324,8 +430,8 @@ fn transactions_that_overlap_write_a_row_in_the_captured_order() {
     });
     assert!(place(&asked, said[3].3) < place(&asked, said[5].3), "{asked:?}");
     assert!(place(&asked, "START TRANSACTION") < place(&asked, "select 1") + 3, "both ran at once: {asked:?}");
-    let replay = tally.replay.unwrap();
-    assert_eq!((tally.transactions[0], replay.counts.waited), (2, 1));
+    let replay = tally.replay.as_ref().unwrap();
+    assert_eq!((tally.all_transactions(), replay.counts.waited), (2, 1));
     assert!(replay.waited_ns >= 1_000_000, "the update was held while the first query ran: {}", replay.waited_ns);
 }
 

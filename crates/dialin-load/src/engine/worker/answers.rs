@@ -110,7 +110,7 @@ impl<'s, S: Script<'s>> Worker<'_, 's, S> {
             (Awaited::Batch, _) => self.go_on(place, now),
             (Awaited::Statement(_), _) => {
                 let slot = &mut self.slots[place];
-                let rows = slot.connection.as_ref().map_or(0, Connection::rows);
+                let rows = slot.connection.as_ref().map_or_else(Default::default, Connection::rows);
                 if !slot.script.succeed(rows) {
                     self.tally.error(NO_ROW);
                     self.shared.note(NO_ROW, "a statement whose values are needed returned no row");
@@ -219,7 +219,7 @@ impl<'s, S: Script<'s>> Worker<'_, 's, S> {
         self.shared.note(LOST, "the connection was lost");
         let slot = &self.slots[place];
         if slot.began >= self.counted_from && slot.script.counts() {
-            self.tally.failure(self.clock.now().saturating_sub(slot.due));
+            self.tally.failure(slot.latency(self.clock.now()));
         }
         self.reconnect(place);
     }

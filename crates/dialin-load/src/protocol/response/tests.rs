@@ -144,9 +144,21 @@ fn bytes(text: &str) -> Value {
 
 #[test]
 fn a_statement_without_rows_is_ok() {
-    let expected = Outcome::Ok { affected: 5, insert_id: 0, status: 2, warnings: 3 };
+    let expected = Outcome::Ok { affected: 5, matched: None, insert_id: 0, status: 2, warnings: 3 };
     assert_eq!(outcome(&Server::new(OLD).ok(5, 2), Expect::Binary), expected);
     assert_eq!(outcome(&Server::new(NEW).ok(5, 2), Expect::Text), expected);
+}
+
+#[test]
+fn an_update_says_how_many_rows_matched_in_any_language() {
+    for message in ["Rows matched: 7  Changed: 5  Warnings: 0", "Datens\u{e4}tze gefunden: 7  Ge\u{e4}ndert: 5  Warnungen: 0"] {
+        let mut payload = vec![0, 5, 0, 2, 0, 0, 0, u8::try_from(message.len()).unwrap()];
+        payload.extend_from_slice(message.as_bytes());
+        // What follows the message is the state of the session.
+        payload.extend_from_slice(&[3, 9, 9, 9]);
+        let expected = Outcome::Ok { affected: 5, matched: Some(7), insert_id: 0, status: 2, warnings: 0 };
+        assert_eq!(outcome(&Server::new(NEW).packet(&payload), Expect::Text), expected);
+    }
 }
 
 #[test]
@@ -212,7 +224,10 @@ fn several_results_are_read_to_their_end() {
             .ok(7, 2);
         assert_eq!(outcome(&server, Expect::Text), Outcome::Rows { count: 3, status: 2 });
         let writes = Server::new(dialect).ok(1, MORE).ok(2, 2);
-        assert_eq!(outcome(&writes, Expect::Text), Outcome::Ok { affected: 2, insert_id: 0, status: 2, warnings: 3 });
+        assert_eq!(
+            outcome(&writes, Expect::Text),
+            Outcome::Ok { affected: 2, matched: None, insert_id: 0, status: 2, warnings: 3 }
+        );
     }
 }
 

@@ -113,6 +113,34 @@ impl TouchedTables {
     }
 }
 
+/// The verb of a digest and the first table that it names, without its schema; None for an empty digest.
+#[must_use]
+pub fn verb_and_table(digest: &[u8]) -> Option<(&[u8], Option<&[u8]>)> {
+    let tokens: Vec<&[u8]> = Tokens(digest).filter(|token| *token != b"(").collect();
+    let verb = *tokens.first()?;
+    let at = match verb {
+        b"insert" | b"replace" | b"update" | b"call" => named(&tokens),
+        b"select" | b"delete" | b"with" | b"load" => tokens.iter().position(|token| *token == b"from").map(|from| from + 1),
+        _ => tokens.iter().position(|token| *token == b"table").map(|table| table + 1),
+    };
+    let table = at.and_then(|at| tokens.get(at)).filter(|token| is_name(token));
+    Some((verb, table.and_then(|name| name.rsplit(|byte| *byte == b'.').next())))
+}
+
+/// Whether statements of a digest change the rows of one table in which one column has a value, and no others.
+#[must_use]
+pub fn is_lookup(digest: &[u8]) -> bool {
+    let tokens: Vec<&[u8]> = Tokens(digest).collect();
+    let changes_one = match tokens.first() {
+        Some(&b"update") => named(&tokens).is_some_and(|at| tokens.get(at + 1) == Some(&&b"set"[..])),
+        Some(&b"delete") => named(&tokens).is_some_and(|at| tokens.get(at + 1) == Some(&&b"where"[..])),
+        _ => false,
+    };
+    changes_one
+        && matches!(tokens[..], [.., b"where", column, b"=", b"?"] if is_name(column))
+        && tokens.iter().filter(|token| **token == b"where").count() == 1
+}
+
 /// Whether a query returns one row whatever the tables have: an aggregate of all rows.
 fn returns_one_row(tokens: &[&[u8]]) -> bool {
     let mut list = tokens[1..].iter().skip_while(|token| **token == b"(");

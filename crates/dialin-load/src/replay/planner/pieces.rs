@@ -3,6 +3,7 @@
 use crate::capture::class::Obstacle;
 use crate::plan::Kind;
 use crate::replay::conflicts::Dependency;
+use crate::replay::digest_properties::DigestProperties;
 use crate::replay::footprint::Footprint;
 use crate::replay::missing_begins::{self, Loose};
 use crate::replay::templates::{Execution, Learner, Templates};
@@ -23,6 +24,8 @@ pub struct Step {
     pub error: Option<u64>,
     /// How many rows a query returned in the capture; None if it is unknown, or if the statement is not a query.
     pub rows: Option<u64>,
+    /// What the capture shows about the rows that it changed.
+    pub changed: ChangedRows,
     /// Whether it counts as a read, as a write or as another statement.
     pub kind: Kind,
     /// The captured current time, in microseconds since 1970; None if the statement does not use it.
@@ -39,6 +42,48 @@ pub struct Step {
     pub dependencies: Box<[Dependency]>,
     /// Whether it was added: it is not in the capture, but the server did the same by itself, or the log lacks it.
     pub is_added: bool,
+}
+
+/// What a capture shows about the rows that a statement changed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ChangedRows {
+    /// Nothing, or it changes none.
+    #[default]
+    Unknown,
+    /// The server counted this many. An UPDATE that leaves a row as it was counts it, or does not, as the client asked.
+    Affected(u64),
+    /// The same, of an INSERT ... ON DUPLICATE KEY UPDATE: a row that it leaves as it was counts as one, or does not.
+    Upserted(u64),
+    /// Not by itself, but it looked for one value of one column, and examined no more than this one row: it found as many.
+    Found(u64),
+}
+
+impl ChangedRows {
+    /// What a log shows about a statement of a digest, by the rows that it affected and examined.
+    pub(super) fn of(digest: &DigestProperties, affected: Option<u64>, examined: Option<u64>) -> Self {
+        match (affected, examined) {
+            _ if digest.kind != Kind::Write => Self::Unknown,
+            (Some(rows), _) if digest.is_upsert => Self::Upserted(rows),
+            (Some(rows), _) => Self::Affected(rows),
+            // Of more examined rows, some may not have had the value.
+            (None, Some(rows @ 0..=1)) if digest.is_lookup => Self::Found(rows),
+            _ => Self::Unknown,
+        }
+    }
+
+    /// Whether a replay that affected this many rows changed the same number; `matched` is what the server's message says.
+    #[must_use]
+    pub fn are_same(self, affected: u64, matched: Option<u64>) -> bool {
+        match self {
+            Self::Unknown => true,
+            Self::Affected(rows) => rows == affected || Some(rows) == matched,
+            Self::Upserted(rows) => {
+                let unchanged = matched.unwrap_or(1).saturating_sub(affected.div_ceil(2));
+                (affected..=affected.saturating_add(unchanged)).contains(&rows)
+            }
+            Self::Found(rows) => rows == matched.unwrap_or(affected),
+        }
+    }
 }
 
 /// A part of the schedule; each belongs to a session, by its number from 0.
@@ -197,6 +242,7 @@ pub(super) fn added(sql: &[u8], start: i64) -> Piece {
         schema: None,
         error: None,
         rows: None,
+        changed: ChangedRows::Unknown,
         kind: Kind::Other,
         clock: None,
         insert_id: None,

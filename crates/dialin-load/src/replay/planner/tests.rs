@@ -13,6 +13,7 @@ fn statement(sql: &str) -> Statement {
         error: Some(0),
         rows: Some(1),
         examined: Some(1),
+        affected: None,
         clock: 0,
     }
 }
@@ -208,6 +209,7 @@ fn without_durations_a_transaction_ended_once_its_session_went_on() {
             error: None,
             rows: None,
             examined: None,
+            affected: None,
             clock: start,
         };
         planner.take(Event { thread, start, end: start, what: What::Statement(statement) }, &mut out);
