@@ -1,7 +1,8 @@
 """Replays a capture with dialin-load: the same part of it in each trial, on data from before the capture.
 
-At a fixed pace, a trial is a number of seconds of the capture, and is judged by latency: how long the statements of transactions
-take on the server, without the pauses that the captured sessions made between them. At full pace, a trial is a range of transactions, and is judged by the time that they take.
+At a fixed pace, a trial is a number of seconds of the capture, and is judged by latency: how long the statements of a
+transaction take on the server, without the pauses that the captured session made between them. At full pace, a trial is a range
+of transactions, and is judged by the time that they take.
 """
 
 from __future__ import annotations

@@ -14,6 +14,9 @@ const LONGEST: usize = 10;
 /// How many bytes of a digest are shown.
 const SHOWN: usize = 240;
 
+/// By what digests are named, and how many of them at most.
+type Way<'a> = (&'a dyn Fn(&Counted) -> f64, usize);
+
 /// The statements of all digests, by the number of the digest.
 #[derive(Debug, Default)]
 pub(super) struct Digests {
@@ -133,7 +136,7 @@ impl Digests {
     pub(super) fn lines(&self) -> Vec<DigestLine> {
         let shares = self.shares();
         let times = |one: &Counted| shares.as_ref().map(|shares| shares(one));
-        let ways: [(&dyn Fn(&Counted) -> f64, usize); 6] = [
+        let ways: [Way<'_>; 6] = [
             (&|one| one.new_errors as f64, NAMED),
             (&|one| one.missing_errors as f64, NAMED),
             (&|one| one.other_row_counts as f64, NAMED),
@@ -198,7 +201,7 @@ mod tests {
     #[test]
     fn the_digests_that_differ_most_are_named_for_each_way_and_those_that_took_most_time() {
         let mut digests = digests(&[(100, 100); 6]);
-        digests.all.extend(self::digests(&vec![(1_000, 1_000); LONGEST]).all);
+        digests.all.extend(self::digests(&[(1_000, 1_000); LONGEST]).all);
         digests.all[1].known.captured = 2_000;
         digests.all[4].new_errors = 1;
         digests.all[5].other_row_counts = 7;
