@@ -1,4 +1,4 @@
-"""An attached server's process and files, on real servers: found directly, never through a tunnel, whatever it names."""
+"""An attached server's process, files and start, on real servers: found directly, never through a tunnel."""
 
 import socket
 import threading
@@ -10,6 +10,7 @@ import pytest
 from dialin.clock import SystemClock
 from dialin.servers.attached.client_options import find_account
 from dialin.servers.attached.server import Attached
+from dialin.servers.attached.start_time import start_time
 from dialin.servers.processes import processes
 from live import INSTALLED
 from playground import DOCUMENT, option_file, playground
@@ -84,3 +85,14 @@ def test_a_capture_makes_no_file_behind_a_tunnel(server, dialin, tmp_path):
         _, err = dialin("capture", "start", *words, code=2)
     assert "as behind a tunnel" in " ".join(err.split())
     assert logs() == set()
+
+
+def test_uptime_follows_the_servers_clock_so_that_setting_it_changes_no_start(server, tmp_path):
+    with attach(option_file(server, tmp_path / "account.cnf")).connect() as query:
+        before = start_time(query)
+        for step in (-3600, 86_400):
+            (now,) = query("SELECT UNIX_TIMESTAMP()")[0]
+            query(f"SET SESSION timestamp = {now + step}")  # as if the clock had been set, for this session
+            after = start_time(query)
+            query("SET SESSION timestamp = DEFAULT")
+            assert not after.is_another(before)

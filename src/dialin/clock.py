@@ -5,12 +5,18 @@ from __future__ import annotations
 import time
 from typing import Protocol
 
+_STARTED = time.time() - time.monotonic()
+"""The epoch of the monotonic clock, as the machine's clock was when this process started."""
+
 
 class Clock(Protocol):
     """A source of time."""
 
     def now(self) -> float:
-        """Return seconds since the epoch."""
+        """Return seconds since the epoch, which never jump while this process runs: the difference of two is a duration."""
+
+    def wall(self) -> float:
+        """Return seconds since the epoch by the clock of the machine, which may be set: for times of day, never a duration."""
 
     def monotonic(self) -> float:
         """Return seconds from an arbitrary start that never jump."""
@@ -23,6 +29,9 @@ class SystemClock:
     """The clocks of this machine."""
 
     def now(self) -> float:
+        return _STARTED + time.monotonic()
+
+    def wall(self) -> float:
         return time.time()
 
     def monotonic(self) -> float:

@@ -19,7 +19,7 @@ def log(tmp_path):
 
 
 def order(log, **changes):
-    given = {"entry": "e", "log": str(log), "times": None, "max_bytes": 1000, "deadline": time.time() + 600, **changes}
+    given = {"entry": "e", "log": str(log), "times": None, "max_bytes": 1000, "deadline": time.monotonic() + 600, **changes}
     return WatchOrder(**given, session_settings=[])
 
 
@@ -105,7 +105,7 @@ def test_it_leaves_the_end_to_the_other_side_where_that_is_quick(log):
 
 def test_a_deadline_that_is_over_ends_the_log_without_a_question_and_may_be_moved(log):
     run = Run(order(log), free=lambda _: 0.5)
-    run.send(repr(time.time() - 1).encode() + b"\n")
+    run.send(repr(time.monotonic() - 1).encode() + b"\n")
     run.until(lambda: run.stopped)
     assert {"stop": StopReason.DEADLINE} in run.said
     run.end()

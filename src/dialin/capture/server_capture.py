@@ -282,7 +282,7 @@ class _Capture:
                 log=str(self._prepared.log),
                 times=str(self._times) if self._times else None,
                 max_bytes=request.max_bytes,
-                deadline=self._clock.now() + request.arm + 60 * request.minutes + 60,
+                deadline=self._clock.monotonic() + request.arm + 60 * request.minutes + 60,
                 session_settings=list(self._attached.session_settings),
             )
         )
@@ -324,7 +324,7 @@ class _Capture:
         Raises:
             UserError: it does not, on this machine.
         """
-        self._dog.set_deadline(self._clock.now() + 60 * self._request.minutes + _GRACE)
+        self._dog.set_deadline(self._clock.monotonic() + 60 * self._request.minutes + _GRACE)
         self._attached.set_global(self._prepared.settings.fire)
         limit = self._clock.monotonic() + _WRITTEN_WITHIN
         while not log_place.log_size(self._prepared.log) and self._clock.monotonic() < limit:

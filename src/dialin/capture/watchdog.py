@@ -55,7 +55,7 @@ class WatchOrder:
         log: the file of the log.
         times: the file for the log's length over time; None where the log has exact times.
         max_bytes: the length at which the log ends.
-        deadline: when the log ends, in seconds since 1970.
+        deadline: when the log ends, by the monotonic clock, which all processes of a machine share.
         session_settings: statements that each new connection runs first.
     """
 
@@ -159,7 +159,7 @@ class Watchdog:
             return StopReason.WATCHDOG_ENDED
         if log_size(self._log) >= self._order.max_bytes:
             return StopReason.MAX_SIZE
-        if time.time() >= self._deadline:
+        if time.monotonic() >= self._deadline:
             return StopReason.DEADLINE
         with suppress(OSError):
             if self._free(self._log.parent) < LEAST_FREE:

@@ -46,7 +46,7 @@ class WatchdogProcess:
         self.connection = int(message["ready"])
 
     def set_deadline(self, deadline: float) -> None:
-        """Have the log end at another time, in seconds since 1970."""
+        """Have the log end at another time, by the monotonic clock."""
         self._send(repr(deadline))
 
     def reason_to_stop(self, seconds: float = 0.0) -> StopReason | None:

@@ -12,6 +12,9 @@ class FakeClock:
     def now(self) -> float:
         return self._now
 
+    def wall(self) -> float:
+        return self._now
+
     def monotonic(self) -> float:
         return self._now
 

@@ -160,7 +160,7 @@ class OpenLiveServer:
         away = slot * sum(bool(self.changed(candidate.name)) for candidate in spec.candidates)
         elapsed = self.clock.monotonic() - self.began
         pause = (self.away + away) / live.at_most - elapsed - block
-        quiet = seconds_until(live.between, self.clock.now(), block) if live.between else 0.0
+        quiet = seconds_until(live.between, self.clock.wall(), block) if live.between else 0.0
         return max(pause, quiet, 0.0)
 
     def changed(self, candidate: str) -> dict[str, Value | None]:

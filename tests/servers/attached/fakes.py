@@ -37,13 +37,14 @@ class FakeServer:
 
     def __init__(self, **variables):
         self.values = {**VARIABLES, **variables}
-        self.persisted, self.schemas, self.status = {}, {}, {"Questions": "1"}
+        self.persisted, self.schemas, self.status = {}, {}, {"Questions": "1", "Uptime": "5000"}
         self.processes = [
             (1, "event_scheduler", "localhost", None, "Daemon", 9, "", None),
             (7, "dialin", "localhost", None, "Query", 0, "", ""),
         ]
         self.leaving = []
         self.answers, self.stuck, self.denied, self.said = True, set(), False, []
+        self.clock = 1_800_000_000
         self.claimed_by, self.restarts, self.is_changing = None, 0, False
 
     def attached(self, clock, account=None):
@@ -98,6 +99,8 @@ class FakeServer:
             return listed
         if statement == "SELECT CONNECTION_ID()":
             return [(7,)]
+        if statement == "SELECT UNIX_TIMESTAMP()":
+            return [(self.clock,)]
         if "session_account_connect_attrs" in statement:
             return [("_pid", "4711"), ("program_name", "dialin study /work/pool")] if arguments == (8,) else []
         if statement == "SHOW ENGINE INNODB STATUS":

@@ -23,9 +23,10 @@ from dialin.servers.attached.attached_build import AttachedBuild, Facts, check_s
 from dialin.servers.attached.claim import CHANGE, Claim, study_program, take_lock
 from dialin.servers.attached.server_files import ServerFiles
 from dialin.servers.attached.server_process import ServerProcess
+from dialin.servers.attached.start_time import StartTime, start_time
 from dialin.servers.attached.undo_journal import WrittenJournal
 from dialin.servers.capabilities import Capability, has
-from dialin.servers.connection import connect, global_variables, status
+from dialin.servers.connection import connect, global_variables
 from dialin.servers.setter import Setter
 from dialin.variables.aliases import reported_name
 
@@ -36,9 +37,6 @@ _POLL = 0.1
 
 _CHANGED_WITHIN = 60
 """Seconds that a server may take to end the statement of a connection that is gone."""
-
-_SAME_START = 2.0
-"""Seconds by which two start times, computed from readings of Uptime, may differ and still count as one start."""
 
 
 class Attached:
@@ -59,7 +57,7 @@ class Attached:
         self._timeout = timeout
         self._process: ServerProcess | None = None
         self._files: ServerFiles | None = None
-        self._last_start: float | None = None
+        self._last_start: StartTime | None = None
         self._persisted_here: dict[str, None] = {}
         self._noticed: dict[str, str] = {}
         self._bound: Facts | None = None
@@ -127,9 +125,9 @@ class Attached:
     def data_directory(self) -> Path | None:
         return self.files.data if self.files is not None else None
 
-    def _started(self, timeout: float | None = None) -> float:
+    def _started(self, timeout: float | None = None) -> StartTime:
         with self.connect(timeout) as query:
-            return self._clock.now() - float(status(query, "Uptime") or 0)
+            return start_time(query)
 
     def is_gone(self) -> bool:
         """Return whether the server has ended: its process is gone, it was restarted, or nothing listens at its address."""
@@ -139,7 +137,7 @@ class Attached:
             started = self._started(3.0)
         except ServerError:
             return not self.listens()  # a server that accepts no more connections is not gone
-        return self._last_start is not None and started > self._last_start + _SAME_START
+        return self._last_start is not None and started.is_another(self._last_start)
 
     def listens(self) -> bool:
         """Return whether anything accepts connections at the server's address; a server that is shutting down does not."""
@@ -336,7 +334,7 @@ class Attached:
         if claimed:
             self.claim.take()
 
-    def _wait_for_restart(self, started: float, pid_before: int | None, printed: str) -> None:
+    def _wait_for_restart(self, started: StartTime, pid_before: int | None, printed: str) -> None:
         self._process = None
         limit = self._clock.monotonic() + self.patience
         while not self._has_restarted(started, pid_before):
@@ -348,14 +346,14 @@ class Attached:
                 )
             self._clock.sleep(_POLL)
 
-    def _has_restarted(self, started: float, pid_before: int | None) -> bool:
+    def _has_restarted(self, started: StartTime, pid_before: int | None) -> bool:
         if self.account.socket is not None and not server_process.listens(self.account):
             return False
         try:
             now = self._started()
         except ServerError:
             return False
-        if now > started + _SAME_START:
+        if now.is_another(started):
             return True
         process = self._find_process() if pid_before is not None else None
         return process is not None and process.pid != pid_before
