@@ -76,6 +76,10 @@ def test_a_server_that_stays_away_ends_the_study_which_resumes_once_it_is_back(d
     assert process.returncode == 1, err
     assert "has not answered for 3 s" in err
     assert f"dialin resume {out}" in err
+    last = err.strip().splitlines()[-1]
+    assert last.startswith("NOT restored: "), err
+    assert "innodb_io_capacity is 3" in last
+    assert last.endswith("Run: dialin restore")
     assert "failed" not in states(out)
     subprocess.run(restart, check=True)
     until(lambda: answers(server))

@@ -1,9 +1,14 @@
+import os
 import resource
+import signal
+import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 
-from dialin.cli import app, conduct
+from dialin.cli import app, conduct, last_words
+from dialin.errors import ServerError, UserError
 from dialin.servers import process_limits
 
 
@@ -63,3 +68,101 @@ def test_memory_that_is_full_is_named_and_a_limit_of_the_shell_before_it(fault, 
     monkeypatch.setattr(process_limits.resource, "getrlimit", lambda _: (1024**3, resource.RLIM_INFINITY))
     err, _ = fault(error)
     assert "ulimit -v limits address space to 1,024 MiB" in err
+
+
+def test_no_more_threads_is_a_limit_of_the_machine(fault):
+    err, logs = fault(RuntimeError("can't start new thread"))
+    assert "allows no more threads" in err
+    assert "ulimit -u" in err
+    assert not logs
+
+
+# The last words
+
+CHANGED = "NOT restored: mysql@9.7.4 at db1:3306: innodb_io_capacity is 2000 (was 200). Run: dialin restore"
+
+
+@pytest.fixture
+def changed(monkeypatch):
+    """A server that is not restored."""
+    monkeypatch.setitem(sys.modules, "dialin.servers.attached.still_changed", SimpleNamespace(last_words=lambda: [CHANGED]))
+
+
+@pytest.mark.parametrize(
+    "ending",
+    [
+        None,
+        RuntimeError("inside"),
+        RuntimeError("can't start new thread"),
+        RecursionError(),
+        MemoryError(),
+        OSError(28, "No space left on device"),
+        UserError("wrong"),
+        ServerError("gone", "See it", "a log\nof two lines"),
+        KeyboardInterrupt(),
+        UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid"),
+    ],
+    ids=repr,
+)
+def test_the_last_words_of_every_ending_name_what_is_still_changed(changed, monkeypatch, tmp_path, capsys, ending):
+    def end(*_args, **_more):
+        if ending is not None:
+            raise ending
+
+    monkeypatch.setenv("DIALIN_HOME", str(tmp_path))
+    monkeypatch.setattr(conduct, "show", end)
+    monkeypatch.setattr(sys, "argv", ["dialin", "report", "x"])
+    with pytest.raises(SystemExit):
+        app.main()
+    assert capsys.readouterr().err.splitlines()[-1] == CHANGED
+
+
+def test_where_an_error_cannot_be_reported_the_last_words_are_said(changed, monkeypatch, tmp_path, capsys):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setenv("DIALIN_HOME", str(tmp_path))
+    monkeypatch.setattr(conduct, "show", lambda *_, **__: 1 / 0)
+    monkeypatch.setattr(app, "_fault", interrupted)
+    monkeypatch.setattr(sys, "argv", ["dialin", "report", "x"])
+    with pytest.raises(SystemExit) as ended:
+        app.main()
+    assert ended.value.code == 130
+    assert CHANGED in capsys.readouterr().err
+
+
+def test_a_stream_that_cannot_be_written_to_is_written_to_by_its_descriptor(changed, monkeypatch, capfd):
+    monkeypatch.setattr(sys, "stderr", None)
+    last_words.say()
+    assert CHANGED in capfd.readouterr().err
+
+
+def test_nothing_is_said_where_nothing_was_changed(monkeypatch, capfd):
+    monkeypatch.delitem(sys.modules, "dialin.servers.attached.still_changed", raising=False)
+    last_words.say()
+    assert capfd.readouterr().err == ""
+
+
+KILLED = f"""
+import os, sys, types
+from dialin.cli import last_words
+sys.modules["dialin.servers.attached.still_changed"] = types.SimpleNamespace(last_words=lambda: [{CHANGED!r}])
+with last_words.at_signals():
+    os.kill(os.getpid(), int(sys.argv[1]))
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_that_ends_the_process_has_it_say_its_last_words(number):
+    done = subprocess.run([sys.executable, "-c", KILLED, str(int(number))], capture_output=True, text=True)
+    assert (done.returncode, done.stderr.strip()) == (-number, CHANGED)
+
+
+def test_a_signal_that_is_ignored_stays_so():
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with last_words.at_signals():
+            os.kill(os.getpid(), signal.SIGHUP)
+            assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, before)

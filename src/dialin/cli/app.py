@@ -16,7 +16,7 @@ from rich.markup import escape
 from typer.exceptions import TyperException
 
 from dialin import __version__
-from dialin.cli import first_questions
+from dialin.cli import first_questions, last_words
 from dialin.cli.commands import OnDemand
 from dialin.cli.console import errors
 from dialin.cli.standard_streams import discard, protect_standard_streams
@@ -67,8 +67,23 @@ def before(
 
 
 def main() -> None:
-    """Run the command line; every error ends in one line with its remedy, and in an exit code."""
+    """Run the command line; every error ends in one line with its remedy, and in an exit code.
+
+    The last words of every ending name the attached servers that are not restored.
+    """
     protect_standard_streams()
+    with last_words.at_signals():
+        try:
+            code = _run()
+        except KeyboardInterrupt:  # a second Ctrl-C, while the first one was reported
+            code = ExitCode.INTERRUPTED
+        last_words.say()
+    _flush_or_discard()
+    sys.exit(code)
+
+
+def _run() -> int:
+    """Run the command, report its error, and return its exit code."""
     try:
         code = app(standalone_mode=False) or ExitCode.VERDICT
         sys.stdout.flush()  # here, where a full disk is an error like any other
@@ -100,9 +115,11 @@ def main() -> None:
     except KeyboardInterrupt:
         errors().print("Stopped")
         code = ExitCode.INTERRUPTED
-    _flush_or_discard()
-    sys.exit(code)
+    return int(code)
 
+
+_NO_THREAD = "can't start new thread"
+"""What Python says in a RuntimeError where the operating system has no more threads."""
 
 _IMPORTS_FAIL_FOR_MEMORY = ("cannot allocate memory", "failed to map segment")
 """Texts in the loader's error for a library that does not fit in memory."""
@@ -112,6 +129,11 @@ def _environment_error(error: Exception) -> str:
     """Return what is wrong with the machine or the installation; empty where the error is a fault of dialin."""
     if isinstance(error, ModuleNotFoundError) and error.name and error.name.partition(".")[0] != "dialin":
         return f"The Python package {error.name.partition('.')[0]} is missing. Reinstall dialin"
+    if isinstance(error, RuntimeError) and str(error) == _NO_THREAD:
+        return (
+            "This machine allows no more threads. Raise the limit of processes (ulimit -u, or that of the container), or end "
+            "other programs; then try again. Completed trials are safe"
+        )
     if not isinstance(error, (MemoryError, ImportError)):
         return ""
     from dialin.servers import process_limits

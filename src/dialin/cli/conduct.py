@@ -25,7 +25,6 @@ from dialin.fleet.stop_signals import not_suspended, stopping_cleanly
 from dialin.model.progress import Watcher
 from dialin.model.study import StudySpec
 from dialin.model.verdict import Verdict
-from dialin.paths import Home
 from dialin.preflight.attached import Permission
 from dialin.preflight.check_study import check_question, check_resume
 from dialin.preflight.checked import CheckedStudy
@@ -241,13 +240,11 @@ def perform(
         ):
             run(watcher)
     except KeyboardInterrupt:
-        _warn_of_changes()
         _write_reports(directory)
         raise InterruptedStudyError("Stopped; all completed trials are safe", f"Resume it: {command}") from None
     except UserError:
         raise  # nothing was run: the directory may not be a study, or another dialin may be running it
     except DialinError as error:
-        _warn_of_changes()
         _write_reports(directory)
         if error.resumable:
             error.remedy = f"{error.remedy}, then: {command}" if error.remedy else f"Resume it: {command}"
@@ -256,18 +253,6 @@ def perform(
 
 def _resume(directory: Path) -> str:
     return shlex.join(["dialin", "resume", str(directory)])
-
-
-def _warn_of_changes() -> None:
-    """Name the attached servers that could not be restored: the progress display that named them is gone."""
-    home = Home.of()
-    if not any(home.undo.glob("*.json")):
-        return
-    from dialin.servers.attached.undo import UndoLog
-
-    for entry in UndoLog(home.undo).entries():
-        if entry.owner == os.getpid():
-            say(f"The server {entry.where} is NOT restored yet. Run: dialin restore")
 
 
 def show(directory: Path, *, json: bool, must_write: bool = True) -> ExitCode:

@@ -23,6 +23,7 @@ from dialin.errors import DialinError, ServerError, UserError
 from dialin.model.study import Attachment
 from dialin.paths import replace_text
 from dialin.servers.attached import restart as restarts
+from dialin.servers.attached import still_changed
 from dialin.servers.attached import study_schema as schemas
 from dialin.servers.attached.attached_build import AttachedBuild, check_same, differences
 from dialin.servers.attached.entry import UndoEntry, read
@@ -119,6 +120,7 @@ class UndoLog:
                 entry = self._begin(attached, attachment, names, schema, files, restart=restart)
         attached.bind(entry.server)
         attached.journal = self._journals[entry.id] = WrittenJournal(entry, self._write)
+        still_changed.remember(attached.journal)
         return entry
 
     def _begin(
@@ -195,6 +197,10 @@ class UndoLog:
         try:
             with _as_user_errors(self._directory):
                 return self._undo(entry, attached, restart_command)
+        except DialinError:
+            if entry.id not in self._journals:  # of another process: whoever asked for the undo reports the error
+                still_changed.forget(entry.id)
+            raise
         finally:
             self._locks.release(entry.id)
             attached.claim.release()
@@ -203,6 +209,7 @@ class UndoLog:
         journal = self._journals.get(entry.id)
         current = journal.entry if journal is not None else read(self._path(entry.id))
         if current is None:
+            still_changed.forget(entry.id)
             return []
         if not self._take(entry.id):
             raise UserError(
@@ -214,6 +221,7 @@ class UndoLog:
             attached.claim.take()
             attached.wait_for_changes()
             attached.journal = WrittenJournal(current, self._write_if_possible)
+            still_changed.remember(attached.journal)
             if journal is not None:
                 self._journals[entry.id] = attached.journal
             lines: list[str] = []
@@ -249,6 +257,7 @@ class UndoLog:
         """Remove the file of an entry, even if it cannot be read."""
         with _as_user_errors(self._directory):
             self._path(name).unlink(missing_ok=True)
+            still_changed.forget(name)
             self._locks.remove(name)
 
     def _path(self, name: str) -> Path:

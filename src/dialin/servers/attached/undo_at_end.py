@@ -37,6 +37,8 @@ def undo_at_exit(
             undo()
         except DialinError as fault:
             report(f"NOT put back: {fault}")
+        except Exception as fault:
+            report(f"NOT put back: internal error: {fault!r}")
         raise
     undo()
 
