@@ -61,7 +61,7 @@ def test_warnings_and_confounds_are_reported_in_full():
 
 
 def test_how_long_it_took_is_reported():
-    assert "Duration: 52 min 44 s. 35 min of measured load in 52 min 44 s of wall clock." in flat(
+    assert "Duration: 52 min 44 s. 35 min of measured load in 52 min 44 s of trials." in flat(
         printed(example_studies.winner())
     )
 
