@@ -2,6 +2,7 @@ use super::*;
 use crate::account::{Account, Address, Tls};
 use crate::engine::dealing::Dealing;
 use crate::engine::player::{Player, Source};
+use crate::engine::statements::{Budget, Statements};
 use crate::net::connect::Connector;
 use crate::net::stream::Stream;
 use crate::protocol::response::Dialect;
@@ -9,6 +10,7 @@ use crate::run::{Gather, Phase, Purpose, Run};
 use crate::workloads;
 use std::io::{Read as _, Write as _};
 use std::os::unix::net::UnixStream;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{channel, sync_channel};
 
@@ -62,7 +64,8 @@ fn the_next_transaction_begins_within_the_turn_in_which_an_answer_ends_the_last_
     let lines = Channels { filled, begin, empty, passed, passing: vec![passing] };
     let mut worker = Worker::<Player<'_>>::new(&shared, &source, 0, 2, lines).unwrap();
     for (place, socket) in ours.into_iter().enumerate() {
-        let connection = Connection::new(Stream::over(socket), Dialect::default(), 2, 1);
+        let statements = Statements::new(Arc::new(Budget::new(1)));
+        let connection = Connection::new(Stream::over(socket), Dialect::default(), 2, statements);
         worker.waiter.watch(connection.socket(), place, false).unwrap();
         worker.slots[place].connection = Some(connection);
         worker.rest(place);
