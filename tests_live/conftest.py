@@ -28,6 +28,7 @@ FIRST = (
     "tune_attached",
     "live_traffic",
     "dialin_load",
+    "statements",
     "workloads",
     "standard_streams",
     "replay",

@@ -119,7 +119,7 @@ def test_a_server_to_play_with_that_is_still_being_made_is_left_alone(ledger, di
 
 def test_a_server_that_was_started_to_stay_stays_until_it_ends_by_itself(ledger, directory):
     orphaned(ledger, directory, keep=True)
-    process = spawn(SLEEP, directory, "server", subprocess.DEVNULL, dies_with_parent=False)
+    process = spawn(SLEEP, directory, "server", subprocess.DEVNULL, dies_by=None)
     _eventually(directory)
     assert ledger.end_orphans() == []
     process.kill()

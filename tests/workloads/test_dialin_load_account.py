@@ -8,13 +8,15 @@ import pytest
 from dialin.errors import UserError
 from dialin.servers.account import Account, Tls, TlsMode
 from dialin.workloads import dialin_load_account
+from dialin.workloads.base import Target
 
 
 def test_a_password_goes_into_a_private_file_and_not_on_the_command_line(tmp_path):
     account = Account(socket=Path("/s.sock"), user="dialin", password="hunter2")
-    words = dialin_load_account.options(account, tmp_path, "sbtest")
+    words = dialin_load_account.options(Target(account, tmp_path), "sbtest")
     file = tmp_path / "dialin-load.cnf"
     assert words == [
+        f"--sessions-file={tmp_path / 'load.sessions'}",
         f"--defaults-file={file}",
         "--socket=/s.sock",
         "--user=dialin",
@@ -23,18 +25,18 @@ def test_a_password_goes_into_a_private_file_and_not_on_the_command_line(tmp_pat
     ]
     assert file.read_text() == '[client]\npassword = "hunter2"\n'
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
-    assert dialin_load_account.options(account, tmp_path, "sbtest") == words
+    assert dialin_load_account.options(Target(account, tmp_path), "sbtest") == words
 
 
 def test_what_means_something_in_an_option_file_is_escaped(tmp_path):
     account = Account(socket=Path("/s.sock"), password="a\"b\\c#d'e\n\tf")
-    dialin_load_account.options(account, tmp_path, "sbtest")
+    dialin_load_account.options(Target(account, tmp_path), "sbtest")
     assert (tmp_path / "dialin-load.cnf").read_text() == '[client]\npassword = "a\\"b\\\\c#d\'e\\n\\tf"\n'
 
 
 def test_an_account_without_a_password_needs_no_file(tmp_path):
-    words = dialin_load_account.options(Account(host="db1", port=3307), tmp_path, "s")
-    assert words == ["--host=db1", "--port=3307", "--user=root", "--database=s", "--ssl-mode=preferred"]
+    words = dialin_load_account.options(Target(Account(host="db1", port=3307), tmp_path), "s")
+    assert words[1:] == ["--host=db1", "--port=3307", "--user=root", "--database=s", "--ssl-mode=preferred"]
     assert not any(tmp_path.iterdir())
 
 
@@ -43,13 +45,13 @@ def test_tls_is_reported_with_its_files(tmp_path):
     ca.touch()
     account = Account(host="db1", tls=Tls(TlsMode.VERIFY_CA, ca=str(ca)))
     dialin_load_account.check(account)
-    assert dialin_load_account.options(account, tmp_path, "s")[-2:] == ["--ssl-mode=verify_ca", f"--ssl-ca={ca}"]
+    assert dialin_load_account.options(Target(account, tmp_path), "s")[-2:] == ["--ssl-mode=verify_ca", f"--ssl-ca={ca}"]
 
 
 def test_the_servers_public_key_is_fetched_only_for_an_account_that_asks_for_it(tmp_path):
     account = Account(host="db1", fetches_public_key=True)
-    assert "--get-server-public-key" in dialin_load_account.options(account, tmp_path, "s")
-    assert "--get-server-public-key" not in dialin_load_account.options(Account(host="db1"), tmp_path, "s")
+    assert "--get-server-public-key" in dialin_load_account.options(Target(account, tmp_path), "s")
+    assert "--get-server-public-key" not in dialin_load_account.options(Target(Account(host="db1"), tmp_path), "s")
 
 
 @pytest.mark.parametrize("part", ["ca", "certificate", "key"])

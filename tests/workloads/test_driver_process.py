@@ -5,6 +5,9 @@ import os
 import psutil
 import pytest
 
+from dialin.servers.account import Account
+from dialin.workloads import driver_process
+from dialin.workloads.base import Target
 from dialin.workloads.driver_process import DriverProcess, EndedError
 
 
@@ -61,7 +64,7 @@ def test_a_driver_that_ends_is_reported_with_its_last_words(pipe):
 
 def test_a_driver_that_dies_silently_is_not_reported_with_the_last_words_of_one_before_it(tmp_path):
     for words, reported in (("echo FATAL: the first", "FATAL: the first\n"), ("exit 1", "")):
-        driver = DriverProcess.start(["/bin/sh", "-c", words], tmp_path, cpus=None, environment=os.environ)
+        driver = DriverProcess.start(["/bin/sh", "-c", words], Target(Account(), tmp_path), cpus=None, environment=os.environ)
         with pytest.raises(EndedError) as ended:
             driver.read(number, 30)
         driver.stop()
@@ -70,7 +73,7 @@ def test_a_driver_that_dies_silently_is_not_reported_with_the_last_words_of_one_
 
 def test_a_driver_is_started_in_its_directory_and_ended(tmp_path):
     words = ["/bin/sh", "-c", "pwd; echo $WHO; exec sleep 60"]
-    driver = DriverProcess.start(words, tmp_path, cpus=None, environment={**os.environ, "WHO": "me"})
+    driver = DriverProcess.start(words, Target(Account(), tmp_path), cpus=None, environment={**os.environ, "WHO": "me"})
     try:
         assert [driver.read(str, 30), driver.read(str, 30)] == [str(tmp_path), "me"]
         pid = int((tmp_path / "load.pid").read_text())
@@ -79,3 +82,42 @@ def test_a_driver_is_started_in_its_directory_and_ended(tmp_path):
     finally:
         driver.stop()
     assert not psutil.pid_exists(pid)
+
+
+ENDS_ITS_STATEMENTS = """
+trap 'head -c 300000 /dev/zero | tr "\\0" x; echo; echo ended >ended; exit' TERM
+echo ready
+while :; do sleep 0.01; done
+"""
+"""A driver that has much to say at its end, as a summary with its histograms."""
+
+
+def test_a_driver_that_ends_its_statements_is_asked_to_end_and_read_to_its_last_word(tmp_path):
+    words = ["/bin/sh", "-c", ENDS_ITS_STATEMENTS]
+    target = Target(Account(), tmp_path)
+    driver = DriverProcess.start(words, target, cpus=None, environment=os.environ, ends_statements=True)
+    assert driver.read(str, 30) == "ready"
+    driver.stop()
+    assert (tmp_path / "ended").read_text() == "ended\n"
+
+
+def test_a_driver_that_does_not_end_is_killed_and_what_it_left_is_ended_on_the_server(tmp_path, monkeypatch):
+    left = []
+    monkeypatch.setattr(driver_process, "end_left", lambda account, path: left.append(path))
+    monkeypatch.setattr(driver_process, "_END_WITHIN", 0.1)
+    words = ["/bin/sh", "-c", "trap '' TERM; echo ready; while :; do sleep 0.01; done"]
+    target = Target(Account(), tmp_path, record=tmp_path / "undo.sessions")
+    driver = DriverProcess.start(words, target, cpus=None, environment=os.environ, ends_statements=True)
+    assert driver.read(str, 30) == "ready"
+    assert not left
+    driver.stop()
+    assert not psutil.pid_exists(driver.pid)
+    assert left == [tmp_path / "undo.sessions"]
+
+
+@pytest.mark.parametrize("ends", ["exit 3", "kill -KILL $$", "exit 0"])
+def test_however_a_preparation_ends_nothing_of_it_goes_on(tmp_path, monkeypatch, ends):
+    left = []
+    monkeypatch.setattr(driver_process, "end_left", lambda account, path: left.append(path))
+    driver_process.prepare("a driver", ["/bin/sh", "-c", ends], Target(Account(), tmp_path), os.environ)
+    assert left == [tmp_path / "load.sessions"]

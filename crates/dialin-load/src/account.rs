@@ -73,6 +73,8 @@ pub struct Account {
     pub database: String,
     /// The TLS settings.
     pub tls: Tls,
+    /// The file to which each session is appended before it executes anything; None for no record.
+    pub sessions_file: Option<PathBuf>,
 }
 
 impl fmt::Debug for Account {

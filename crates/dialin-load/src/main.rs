@@ -5,13 +5,14 @@ use dialin_load::agent::{self, Conduct, Serve, Source};
 use dialin_load::engine::{self, Second};
 use dialin_load::errors::{Error, Result};
 use dialin_load::net::connect::Connector;
+use dialin_load::net::leftover::Leftover;
 use dialin_load::options::{
     self, AccountOptions, AgentOptions, Cli, Command, Environment, Parsed, PrepareOptions, RunOptions, SelfTestOptions,
     TableOptions,
 };
 use dialin_load::output::{Output, Report};
 use dialin_load::record::{ErrorLine, Line, ReplayFact, StartLine};
-use dialin_load::replay::{AutoIncrements, Facts, Request, read_open_statements};
+use dialin_load::replay::{AutoIncrements, Facts, Request};
 use dialin_load::{capture, self_test, show, workloads};
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
@@ -95,7 +96,9 @@ fn run_command(parsed: Parsed, json: bool, stop: &Arc<AtomicBool>) -> Result<u8>
         Command::Prepare(options) => prepare(&options)?,
         Command::Cleanup(options) => {
             let TableOptions { workload, account } = &options;
-            workloads::find(&workload.workload, &workload.pairs()?)?.cleanup(&account_of(account)?)?;
+            let account = account_of(account)?;
+            workloads::find(&workload.workload, &workload.pairs()?)?.cleanup(&account)?;
+            Connector::new(&account).forget_sessions();
         }
         Command::Check(options) => check(&options, &mut output)?,
         Command::Agent(options) => {
@@ -127,11 +130,12 @@ fn run_command(parsed: Parsed, json: bool, stop: &Arc<AtomicBool>) -> Result<u8>
     output.result().map(|()| 0)
 }
 
-/// The first SIGINT or SIGTERM stops the run, which still writes its summary; a second one ends the process at once.
+/// The first SIGINT, SIGTERM or SIGHUP stops the run, which still writes its summary and ends its statements on the server; a second one ends
+/// the process at once. A SIGHUP that is ignored, as with nohup, stays ignored.
 fn watch_signals(stop: &Arc<AtomicBool>) -> Result<()> {
-    use signal_hook::consts::{SIGINT, SIGTERM};
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
     use signal_hook::flag::{register, register_conditional_shutdown};
-    for signal in [SIGINT, SIGTERM] {
+    for signal in [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| *signal != SIGHUP || !ignores(SIGHUP)) {
         register_conditional_shutdown(signal, 128 + signal, Arc::clone(stop))
             .and_then(|_| register(signal, Arc::clone(stop)))
             .map_err(|error| {
@@ -139,6 +143,13 @@ fn watch_signals(stop: &Arc<AtomicBool>) -> Result<()> {
             })?;
     }
     Ok(())
+}
+
+/// Whether this process was started with the signal ignored.
+fn ignores(signal: i32) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
 }
 
 fn account_of(options: &AccountOptions) -> Result<Account> {
@@ -176,7 +187,24 @@ fn run(options: &RunOptions, output: &mut Output<io::Stdout>, stop: &AtomicBool)
         Some(agents) => agent::conduct(&agents, &run, stop, &mut say, &mut second)?,
         None => engine::play(&plan, &run, stop, &mut second)?,
     };
+    report_leftover(played.leftover);
     report.end(played, stop.load(Ordering::Relaxed))
+}
+
+fn report_leftover(Leftover { ended, left }: Leftover) {
+    if ended > 0 {
+        say(format!("{} still running at the end of the run: ended on the server (KILL)", statements(ended)));
+    }
+    if left > 0 {
+        say(format!(
+            "warning: {} may still run on the server: KILL did not end it; see SHOW PROCESSLIST there",
+            statements(left)
+        ));
+    }
+}
+
+fn statements(count: usize) -> String {
+    if count == 1 { "1 statement".into() } else { format!("{count} statements") }
 }
 
 /// Report a second; stop the run if its output cannot be written, for example because the reader closed the pipe.
@@ -188,14 +216,13 @@ fn report_second(report: &mut Report<'_, io::Stdout>, second: &Second, stop: &At
 
 fn replay(options: &RunOptions, request: &Request, output: &mut Output<io::Stdout>, stop: &AtomicBool) -> Result<u8> {
     let account = account_of(&options.account)?;
-    let connector = Connector::new(&account);
-    let mut facts = Facts::of(request, AutoIncrements::read(&connector)?)?;
-    facts.open_statements = read_open_statements(&connector)?;
+    let facts = Facts::of(request, AutoIncrements::read(&Connector::new(&account))?)?;
     options::raise_limit(facts.connections)?;
     let run = options.replay_run(account, &facts);
     let start = StartLine::of_replay(&options.workload.workload, &run, ReplayFact::of(request, &facts), &facts.kinds);
     let mut report = Report::begin(output, &start);
     let played = engine::replay(request, &facts, &run, stop, &mut |second| report_second(&mut report, &second, stop))?;
+    report_leftover(played.leftover);
     report.end(played, stop.load(Ordering::Relaxed))
 }
 
@@ -203,7 +230,9 @@ fn prepare(options: &PrepareOptions) -> Result<()> {
     let TableOptions { workload, account } = &options.tables;
     let threads = options.threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
     let account = account_of(account)?;
-    workloads::find_for(&workload.workload, &workload.pairs()?, threads, 1)?.prepare(&account, threads, &say)
+    workloads::find_for(&workload.workload, &workload.pairs()?, threads, 1)?.prepare(&account, threads, &say)?;
+    Connector::new(&account).forget_sessions();
+    Ok(())
 }
 
 fn check(options: &TableOptions, output: &mut Output<io::Stdout>) -> Result<()> {

@@ -118,7 +118,7 @@ impl<'a, W: Write> Report<'a, W> {
     ///
     /// The output could not be written.
     pub fn end(self, played: RunResult, stopped: bool) -> Result<u8> {
-        let RunResult { seconds, reached_backlog_cap } = played;
+        let RunResult { seconds, reached_backlog_cap, .. } = played;
         let closed = matches!(self.output.state, State::Closed);
         let summary = self.steps.finish(End { seconds, reached_backlog_cap, stopped });
         self.output.line(&Line::Summary(&summary));
@@ -130,11 +130,12 @@ impl<'a, W: Write> Report<'a, W> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::net::leftover::Leftover;
     use crate::record::{ErrorLine, Merged, SCHEMA, Tally, TransactionFact};
     use crate::run::{Arrivals, Purpose, Rate};
     use std::io;
 
-    const PLAYED: RunResult = RunResult { seconds: 2, reached_backlog_cap: false };
+    const PLAYED: RunResult = RunResult { seconds: 2, reached_backlog_cap: false, leftover: Leftover { ended: 0, left: 0 } };
 
     fn start() -> StartLine {
         StartLine {

@@ -76,7 +76,7 @@ def spawn(
     *,
     feed: IO[bytes] | int = subprocess.DEVNULL,
     cpus: str | None = None,
-    dies_with_parent: bool = True,
+    dies_by: str | None = "KILL",
     environment: Mapping[str, str] = os.environ,
 ) -> subprocess.Popen[bytes]:
     """Start a program so that it can be found again: a shell writes its PID to a file, then executes the program.
@@ -90,12 +90,12 @@ def spawn(
         output: where its standard output and error go.
         feed: its standard input.
         cpus: the CPUs it may use, such as `0-3,8`.
-        dies_with_parent: whether the kernel kills it when dialin dies; this needs setpriv.
+        dies_by: the signal that it gets from the kernel when dialin dies, None for none; this needs setpriv.
         environment: the environment that it inherits, to which `MARK` is added.
     """
     prefix: list[str] = []
-    if dies_with_parent and (setpriv := shutil.which("setpriv")):
-        prefix += [setpriv, "--pdeathsig", "KILL", "--"]
+    if dies_by is not None and (setpriv := shutil.which("setpriv")):
+        prefix += [setpriv, "--pdeathsig", dies_by, "--"]
     prefix += ["/bin/sh", "-c", _WRITE_PID, str(directory / f"{name}.pid")]
     if cpus:
         prefix += ["taskset", "--cpu-list", cpus]

@@ -148,7 +148,9 @@ class Sandbox:
         self.write_options(settings)
         arguments = [*self.build.launcher, str(self.build.binary), f"--defaults-file={self.option_file}"]
         with (self.directory / "console.log").open("ab") as console:
-            self._process = spawn(arguments, self.directory, "server", console, cpus=cpus, dies_with_parent=not self.entry.keep)
+            self._process = spawn(
+                arguments, self.directory, "server", console, cpus=cpus, dies_by=None if self.entry.keep else "KILL"
+            )
         self._await_answer(self._process)
 
     def _await_answer(self, process: subprocess.Popen[bytes]) -> None:

@@ -12,12 +12,13 @@ _INTERNAL_USERS = ("system user", "event_scheduler")
 
 @dataclass(frozen=True, slots=True)
 class ServerSession:
-    """A row of the process list; `host` has no port."""
+    """A row of the process list; `host` has no port, `database` is empty where none is selected."""
 
     id: int
     user: str
     host: str
     command: str
+    database: str = ""
 
     @property
     def is_client(self) -> bool:
@@ -32,6 +33,8 @@ class ServerSession:
 
 def sessions(query: Query) -> list[ServerSession]:
     return [
-        ServerSession(whole(number), str(user), str(host or "").rpartition(":")[0] or str(host or ""), str(command))
-        for number, user, host, _, command, *_ in query("SHOW PROCESSLIST")
+        ServerSession(
+            whole(number), str(user), str(host or "").rpartition(":")[0] or str(host or ""), str(command), str(database or "")
+        )
+        for number, user, host, database, command, *_ in query("SHOW PROCESSLIST")
     ]

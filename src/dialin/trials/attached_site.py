@@ -58,7 +58,8 @@ class AttachedServer:
             detector = ChangeDetector(names)
             detector.remember(entry.before)
             with self._private_directory() as directory:
-                target = Target(self.attached.account, directory, self.attachment.database or SCHEMA)
+                schema_of_load = self.attachment.database or SCHEMA
+                target = Target(self.attached.account, directory, schema_of_load, record=log.sessions_file(entry))
                 if schema is not None:
                     when = "before each trial, because the load changes how much there is" if grows else "once"
                     described = self.workload.describe_data()

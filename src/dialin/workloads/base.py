@@ -24,12 +24,18 @@ class Target:
         directory: a private directory for the driver's log, process ID and options.
         database: the schema with the workload's tables.
         data: the data directory of a server that dialin started; None for an attached server.
+        record: where the sessions of the load are recorded; see `servers.load_sessions`. None for a file in `directory`.
     """
 
     account: Account
     directory: Path
     database: str = "sbtest"
     data: Path | None = None
+    record: Path | None = None
+
+    @property
+    def sessions_file(self) -> Path:
+        return self.record or self.directory / "load.sessions"
 
 
 @dataclass(frozen=True, slots=True)

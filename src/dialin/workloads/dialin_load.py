@@ -205,9 +205,9 @@ class DialinLoad(Workload):
         return [word for name, value in options.items() for word in ("--option", f"{name}={value}")]
 
     def prepare(self, target: Target) -> None:
-        account = dialin_load_account.options(target.account, target.directory, target.database)
+        account = dialin_load_account.options(target, target.database)
         words = [str(self._binary), "prepare", self._spec.name, *account, "--json", *self._options(self._spec.threads)]
-        output = driver_process.prepare("dialin-load", words, target.directory, private.environment())
+        output = driver_process.prepare("dialin-load", words, target, private.environment())
         if output is not None:
             fault = _find_fault(output)
             raise WorkloadError(
@@ -240,11 +240,11 @@ class DialinLoad(Workload):
         if self._spec.load_hosts:
             source = load_hosts.options(self._spec, self._spec.load_hosts)
         else:
-            source = dialin_load_account.options(target.account, target.directory, target.database)
+            source = dialin_load_account.options(target, target.database)
         words = [str(self._binary), "run", self._spec.name, *source, "--json", f"--connections={threads}", "--time=0"]
         words += [f"--reconnect-for={_RECONNECT_FOR}", *self._choice_options()]
         words += [f"--seed={seed}", *([f"--rate={self._spec.rate}"] if self._spec.rate else []), *self._options(threads)]
-        driver = DriverProcess.start(words, target.directory, cpus=cpus, environment=private.environment())
+        driver = DriverProcess.start(words, target, cpus=cpus, environment=private.environment(), ends_statements=True)
         return DialinLoadRun(driver, self._spec.percentile)
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from dialin.errors import UserError
 from dialin.servers.account import Account, TlsMode
 from dialin.workloads import private
+from dialin.workloads.base import Target
 
 CONFIG = "dialin-load.cnf"
 
@@ -37,9 +38,10 @@ def check(account: Account) -> None:
             raise UserError(f"{option} {_path(file)} cannot be read", "Correct the path or its permissions")
 
 
-def options(account: Account, directory: Path, database: str) -> list[str]:
-    """Return dialin-load's options for an account; a password is written to an option file in the directory."""
-    words = []
+def options(target: Target, database: str) -> list[str]:
+    """Return dialin-load's options for a server; a password is written to an option file in the target's directory."""
+    account, directory = target.account, target.directory
+    words = [f"--sessions-file={target.sessions_file}"]
     if account.password:
         path = directory / CONFIG
         escaped = "".join(_ESCAPES.get(character, character) for character in account.password)

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import select
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
 from dialin.errors import WorkloadError
 from dialin.model.cause import Cause, CauseCode
 from dialin.probes import host
+from dialin.servers.load_sessions import UnreportedSessions, end_left
 from dialin.servers.processes import spawn, tail
+from dialin.workloads.base import Target
 
 _LOG_LIMIT = 16 * 1024**2
 """Bytes of a driver's output that are stored at most, so that a flood of output cannot fill the disk."""
@@ -21,7 +25,17 @@ _LOG_LIMIT = 16 * 1024**2
 _CALL_LIMIT = 60.0
 _PREPARE_LIMIT = 6 * 3600.0
 
+_LOOKS, _LOOK_AFTER = 10, 0.5
+"""How often, and after how many seconds each, the sessions of a driver that prepares data are looked for."""
+
+_END_WITHIN = 20.0
+"""Seconds in which a driver ends its statements on the server; dialin-load waits a second for their end, and 5 s after KILL."""
+
 _Read = TypeVar("_Read")
+
+
+def _nothing() -> None:
+    pass
 
 
 def call(words: Sequence[str | Path], environment: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
@@ -44,24 +58,43 @@ def call(words: Sequence[str | Path], environment: Mapping[str, str]) -> subproc
     )
 
 
-def prepare(driver: str, words: Sequence[str], directory: Path, environment: Mapping[str, str]) -> str | None:
+def prepare(
+    driver: str,
+    words: Sequence[str],
+    target: Target,
+    environment: Mapping[str, str],
+    sessions: UnreportedSessions | None = None,
+) -> str | None:
     """Have a driver load data into a server; return its last lines of output where it failed, else None.
+
+    `sessions` are those of a driver that does not record them itself. However it ends, no statement of it goes on.
 
     Raises:
         WorkloadError: the driver did not end within 6 hours.
     """
-    log = directory / "prepare.log"
+    log = target.directory / "prepare.log"
     with log.open("wb") as output:
-        process = spawn(words, directory, "prepare", output, environment=environment)
+        process = spawn(words, target.directory, "prepare", output, environment=environment)
         try:
-            code = process.wait(_PREPARE_LIMIT)
+            code = _wait(process, sessions)
         except subprocess.TimeoutExpired:
             slow = Cause(CauseCode.PREPARING_SLOW, {"driver": driver, "hours": _PREPARE_LIMIT / 3600})
             raise WorkloadError(slow) from None
         finally:
             process.kill()
             process.wait()
+            end_left(target.account, target.sessions_file)
     return tail(log) if code != 0 else None
+
+
+def _wait(process: subprocess.Popen[bytes], sessions: UnreportedSessions | None) -> int:
+    if sessions is not None:
+        for _ in range(_LOOKS):
+            with suppress(subprocess.TimeoutExpired):
+                return process.wait(_LOOK_AFTER)
+            if sessions.record(process.pid):
+                break
+    return process.wait(_PREPARE_LIMIT)
 
 
 class EndedError(Exception):
@@ -73,7 +106,12 @@ class EndedError(Exception):
 
 
 class DriverProcess:
-    """A running driver; its output comes from the pipe `output`, is stored in a log and read line by line."""
+    """A running driver; its output comes from the pipe `output`, is stored in a log and read line by line.
+
+    Args:
+        ends_statements: whether it ends its statements on the server when it gets SIGTERM.
+        when_ended: called once it has ended.
+    """
 
     def __init__(
         self,
@@ -81,8 +119,13 @@ class DriverProcess:
         output: int,
         log: Path,
         monotonic: Callable[[], float] = time.monotonic,
+        *,
+        ends_statements: bool = False,
+        when_ended: Callable[[], None] = _nothing,
     ) -> None:
         self._process = process
+        self._ends_statements = ends_statements
+        self._when_ended = when_ended
         self._monotonic = monotonic
         self._written = 0
         self._output = output
@@ -94,15 +137,32 @@ class DriverProcess:
 
     @classmethod
     def start(
-        cls, arguments: Sequence[str], directory: Path, *, cpus: str | None, environment: Mapping[str, str]
+        cls,
+        arguments: Sequence[str],
+        target: Target,
+        *,
+        cpus: str | None,
+        environment: Mapping[str, str],
+        ends_statements: bool = False,
     ) -> DriverProcess:
-        """Start a driver on some CPUs, as `0-3,8`, or all; its log and its PID are kept in a private directory."""
+        """Start a driver on some CPUs, as `0-3,8`, or all; its log and its PID are kept in the target's private directory.
+
+        Once it has ended, what its sessions on record still execute is ended on the server.
+        """
+        directory = target.directory
         read_end, write_end = os.pipe()
         try:
-            process = spawn(arguments, directory, "load", write_end, cpus=cpus, environment=environment)
+            dies_by = "TERM" if ends_statements else "KILL"
+            process = spawn(arguments, directory, "load", write_end, cpus=cpus, dies_by=dies_by, environment=environment)
         finally:
             os.close(write_end)
-        return cls(process, read_end, directory / "load.log")
+        when_ended = functools.partial(end_left, target.account, target.sessions_file)
+        log = directory / "load.log"
+        return cls(process, read_end, log, ends_statements=ends_statements, when_ended=when_ended)
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
 
     def read(self, parse: Callable[[str], _Read], timeout: float) -> _Read | None:
         """Return what `parse` makes of the next line, skipping those that it returns None for; None after `timeout` seconds.
@@ -116,26 +176,39 @@ class DriverProcess:
                 line, self._pending = self._pending.split(b"\n", 1)
                 if (parsed := parse(line.decode("utf-8", "replace"))) is not None:
                     return parsed
-            ready, _, _ = select.select([self._output], [], [], max(0.0, limit - self._monotonic()))
-            if not ready:
+            chunk = self._read_chunk(limit)
+            if chunk is None:
                 return None
-            chunk = os.read(self._output, 65536)
             if not chunk:
                 self._process.wait()
                 raise EndedError(tail(self._path))
-            if self._written < _LOG_LIMIT:
-                self._written += self._log.write(chunk)
-                self._log.flush()
             self._pending = (self._pending + chunk)[-_LOG_LIMIT:]
+
+    def _read_chunk(self, limit: float) -> bytes | None:
+        """Return what the driver writes next, empty where it has ended; None where nothing came until `limit`."""
+        ready, _, _ = select.select([self._output], [], [], max(0.0, limit - self._monotonic()))
+        if not ready:
+            return None
+        chunk = os.read(self._output, 65536)
+        if self._written < _LOG_LIMIT:
+            self._written += self._log.write(chunk)
+            self._log.flush()
+        return chunk
 
     def cpu_seconds(self) -> float:
         self._cpu = max(self._cpu, host.cpu_seconds(self._process.pid))  # keeps the last value after the process ended
         return self._cpu
 
     def stop(self) -> None:
+        if self._process.poll() is None and self._ends_statements:
+            self._process.terminate()
+            limit = self._monotonic() + _END_WITHIN
+            while self._read_chunk(limit):  # a driver whose words nobody reads cannot end
+                pass
         if self._process.poll() is None:
             self._process.kill()
         self._process.wait()
+        self._when_ended()
         os.close(self._output)
         self._log.close()
 

@@ -14,6 +14,7 @@ from dialin.errors import UserError, WorkloadError
 from dialin.model.cause import Cause, CauseCode
 from dialin.model.workload import LoadTraits, WorkloadSpec
 from dialin.servers.account import Account
+from dialin.servers.load_sessions import UnreportedSessions
 from dialin.workloads import driver_process, private, sysbench_account
 from dialin.workloads.base import Second, Target, Workload, digest_of
 from dialin.workloads.driver_process import DriverLoad, DriverProcess, EndedError
@@ -177,7 +178,7 @@ class Sysbench(Workload):
         threads = self._spec.threads if self._spec.name == BULK_INSERT else min(self._spec.tables, os.cpu_count() or 1)
         script, *options = self._arguments(target, threads=threads)
         command = [self._binary, script, *options, "--rand-seed=1", "prepare"]
-        words = driver_process.prepare("sysbench", command, target.directory, self._environment)
+        words = driver_process.prepare("sysbench", command, target, self._environment, _sessions(target, threads))
         if words is not None:
             failed = Cause(CauseCode.DATA_NOT_PREPARED, {"driver": "sysbench", "words": _fatal(words)})
             raise WorkloadError(failed, sysbench_account.remedy(words), words)
@@ -199,17 +200,36 @@ class Sysbench(Workload):
         if self._spec.rate:
             options.append(f"--rate={self._spec.rate}")
         arguments = [self._binary, script, *options, "run"]
-        return SysbenchLoad(DriverProcess.start(arguments, target.directory, cpus=cpus, environment=self._environment))
+        sessions = _sessions(target, threads)
+        return SysbenchLoad(DriverProcess.start(arguments, target, cpus=cpus, environment=self._environment), sessions)
 
 
 class SysbenchLoad(DriverLoad):
+    """A running sysbench; `sessions` are recorded once it reports, because sysbench leaves its statements to the server."""
+
+    def __init__(self, driver: DriverProcess, sessions: UnreportedSessions) -> None:
+        super().__init__(driver)
+        self._sessions = sessions
+
     def read(self, timeout: float) -> Second | None:
         try:
-            return self._driver.read(parse_line, timeout)
+            second = self._driver.read(parse_line, timeout)
         except EndedError as error:
             words = error.words
+        else:
+            if second is not None:
+                self._sessions.record(self._driver.pid)
+            return second
         ended = Cause(CauseCode.DRIVER_ENDED, {"driver": "sysbench", "words": _fatal(words)})
         raise WorkloadError(ended, sysbench_account.remedy(words), words)
+
+    def stop(self) -> None:
+        self._sessions.record(self._driver.pid)
+        super().stop()
+
+
+def _sessions(target: Target, threads: int) -> UnreportedSessions:
+    return UnreportedSessions(target.account, target.database, threads, target.sessions_file)
 
 
 def _fatal(text: str) -> str:

@@ -101,6 +101,9 @@ class FakeServer:
             return [(7,)]
         if statement == "SELECT UNIX_TIMESTAMP()":
             return [(self.clock,)]
+        if statement.startswith("KILL "):
+            self.processes = [row for row in self.processes if row[0] != int(statement.removeprefix("KILL "))]
+            return []
         if "session_account_connect_attrs" in statement:
             return [("_pid", "4711"), ("program_name", "dialin study /work/pool")] if arguments == (8,) else []
         if statement == "SHOW ENGINE INNODB STATUS":

@@ -10,6 +10,7 @@ import pytest
 from dialin.cli.restore import restore, restore_orphans
 from dialin.errors import ServerError, UserError
 from dialin.model.study import Attachment
+from dialin.servers import load_sessions
 from dialin.servers.account import Account
 from dialin.servers.attached import undo
 from dialin.servers.attached.undo import SCHEMA
@@ -389,3 +390,23 @@ def test_files_stay_while_the_server_may_write_them_and_on_other_machines(log, b
     lines = log.undo(orphaned(entry, machine="other/db7"), attached)
     assert f"{path} on db7: not removed; delete it there" in lines
     assert path.exists()
+
+
+def test_what_a_load_still_executes_is_ended_first_and_nobody_elses_statement(log, begin, attached, server, clock, orphaned):
+    entry = begin("max_connections", schema=SCHEMA)
+    log.make_schema(entry, attached)
+    server.status["Uptime"] = "1000"
+    load = (20, "dialin", "localhost", SCHEMA, "Query", 600, "Sending data", "SELECT ...")
+    others = [
+        (21, "dialin", "localhost", SCHEMA, "Query", 600, "Sending data", "SELECT ... of somebody with the same account"),
+        (22, "app", "localhost", SCHEMA, "Query", 600, "Sending data", "SELECT ..."),
+    ]
+    server.processes += [load, *others]
+    load_sessions.record(log.sessions_file(entry), [20, 22, 23], clock.now() - 10)
+    server.said.clear()
+    lines = log.undo(orphaned(entry), attached)
+    assert lines[0] == "1 statement of the load: ended"
+    assert [row for row in server.processes if row[0] >= 20] == others
+    said = [statement for statement, _ in server.said]
+    assert said.index("KILL 20") < said.index(f"DROP DATABASE `{SCHEMA}`"), "it would wait for the statement"
+    assert not log.sessions_file(entry).exists()

@@ -5,6 +5,7 @@ import pytest
 
 from dialin.errors import ServerError, UserError, WorkloadError
 from dialin.model.workload import WorkloadSpec
+from dialin.servers import load_sessions
 from dialin.servers.account import Account
 from dialin.workloads.base import Target
 from dialin.workloads.scan import load as loads
@@ -42,7 +43,7 @@ class FakeServer:
             for move in statement.removeprefix("RENAME TABLE ").split(", "):
                 old, new = move.split(" TO ")
                 self.tables[self.tables.index(old)] = new
-        return [(1000,)] if "data_length" in statement else []
+        return [(1000,)] if "data_length" in statement or "CONNECTION_ID" in statement else []
 
 
 def test_innodb_that_is_to_be_cold_starts_a_server_for_each_trial_and_says_why():
@@ -148,7 +149,7 @@ class FakeStream:
         return self._act(self.number)
 
 
-def connections(monkeypatch, act, count=2, *, cpus=None, asked=None, database="sbtest"):
+def connections(monkeypatch, place, act, count=2, *, cpus=None, asked=None, database="sbtest"):
     numbers = iter(range(1, count + 1))
 
     @contextmanager
@@ -156,7 +157,7 @@ def connections(monkeypatch, act, count=2, *, cpus=None, asked=None, database="s
         yield FakeStream(next(numbers), act, [] if asked is None else asked)
 
     monkeypatch.setattr(loads, "open_stream", streaming)
-    return ScanLoad(Target(Account(), None, database), "SELECT 1", count, lambda: {"bytes_a_run": 7.0}, cpus)
+    return ScanLoad(Target(Account(), place, database), "SELECT 1", count, lambda: {"bytes_a_run": 7.0}, cpus)
 
 
 def scans_under_way():
@@ -173,9 +174,9 @@ def hold():
         thread.join(10)
 
 
-def test_a_run_is_one_query_on_every_connection(monkeypatch):
+def test_a_run_is_one_query_on_every_connection(monkeypatch, tmp_path):
     ran = []
-    load = connections(monkeypatch, ran.append, count=3)
+    load = connections(monkeypatch, tmp_path, ran.append, count=3)
     second = load.read(10)
     assert sorted(ran) == [1, 2, 3]
     assert second.tps == pytest.approx(3 / second.seconds)
@@ -183,24 +184,24 @@ def test_a_run_is_one_query_on_every_connection(monkeypatch):
     load.stop()
 
 
-def test_connections_outlive_a_small_wait_timeout_between_runs_and_find_any_schema(monkeypatch):
+def test_connections_outlive_a_small_wait_timeout_between_runs_and_find_any_schema(monkeypatch, tmp_path):
     asked = []
-    connections(monkeypatch, print, 1, asked=asked, database="my-app").stop()
+    connections(monkeypatch, tmp_path, print, 1, asked=asked, database="my-app").stop()
     assert "SET SESSION wait_timeout = 28800" in asked
     assert "USE `my-app`" in asked
 
 
-def test_a_server_that_answers_nobody_is_called_hung_long_before_a_run_may_end(monkeypatch, hold):
+def test_a_server_that_answers_nobody_is_called_hung_long_before_a_run_may_end(monkeypatch, tmp_path, hold):
     monkeypatch.setattr(loads, "_LOOK_EVERY", 0.01)
     looks = []
     monkeypatch.setattr(loads, "is_reachable", lambda account: bool(looks.append(account)))
-    load = connections(monkeypatch, lambda number: hold.wait(10))
+    load = connections(monkeypatch, tmp_path, lambda number: hold.wait(10))
     with pytest.raises(ServerError, match="The server hung"):
         load.read(10)
     assert len(looks) == 2
 
 
-def test_a_server_that_answers_now_and_then_is_waited_for(monkeypatch, hold):
+def test_a_server_that_answers_now_and_then_is_waited_for(monkeypatch, tmp_path, hold):
     monkeypatch.setattr(loads, "_LOOK_EVERY", 0.01)
     looks = []
 
@@ -211,22 +212,22 @@ def test_a_server_that_answers_now_and_then_is_waited_for(monkeypatch, hold):
         return len(looks) % 2 == 0
 
     monkeypatch.setattr(loads, "is_reachable", answers)
-    assert connections(monkeypatch, lambda number: hold.wait(10)).read(10) is not None
+    assert connections(monkeypatch, tmp_path, lambda number: hold.wait(10)).read(10) is not None
 
 
-def test_cpus_that_cannot_be_had_end_the_run_with_words_and_leave_no_thread_behind(monkeypatch):
+def test_cpus_that_cannot_be_had_end_the_run_with_words_and_leave_no_thread_behind(monkeypatch, tmp_path):
     def refuse(pid, cpus):
         raise OSError(22, "Invalid argument")
 
     monkeypatch.setattr(loads.os, "sched_setaffinity", refuse)
-    load = connections(monkeypatch, print, cpus="0")
+    load = connections(monkeypatch, tmp_path, print, cpus="0")
     with pytest.raises(WorkloadError, match="Invalid argument"):
         load.read(10)
     load.stop()
     assert not scans_under_way()
 
 
-def test_threads_that_wait_for_others_end_where_not_all_could_be_started(monkeypatch):
+def test_threads_that_wait_for_others_end_where_not_all_could_be_started(monkeypatch, tmp_path):
     begin, started = threading.Thread.start, []
 
     def start(thread):
@@ -236,21 +237,21 @@ def test_threads_that_wait_for_others_end_where_not_all_could_be_started(monkeyp
         begin(thread)
 
     ran = []
-    load = connections(monkeypatch, ran.append)
+    load = connections(monkeypatch, tmp_path, ran.append)
     with monkeypatch.context() as patched:
         patched.setattr(threading.Thread, "start", start)
         with pytest.raises(KeyboardInterrupt):
             load.read(10)
-    monkeypatch.setattr(loads, "connect", FakeServer().connect)
+    ended(monkeypatch)
     load.stop()
     started[0].join(10)
     assert not scans_under_way()
     assert ran == []
 
 
-def test_queries_that_do_not_end_are_waited_for_together_not_one_after_another(monkeypatch, hold):
-    monkeypatch.setattr(loads, "connect", FakeServer().connect)
-    load = connections(monkeypatch, lambda number: hold.wait(10), count=20)
+def test_queries_that_do_not_end_are_waited_for_together_not_one_after_another(monkeypatch, tmp_path, hold):
+    ended(monkeypatch)
+    load = connections(monkeypatch, tmp_path, lambda number: hold.wait(10), count=20)
     assert load.read(0.01) is None
     waited = []
     monkeypatch.setattr(loads, "_END_WITHIN", 0.2)
@@ -267,30 +268,40 @@ def test_queries_that_do_not_end_are_waited_for_together_not_one_after_another(m
     assert waited[-1] == 0
 
 
-def test_a_connection_that_loses_its_server_ends_the_run_though_others_go_on(monkeypatch, hold):
+def test_a_connection_that_loses_its_server_ends_the_run_though_others_go_on(monkeypatch, tmp_path, hold):
     def act(number):
         if number == 1:
             raise ServerError("Lost connection")
         hold.wait(10)
 
-    load = connections(monkeypatch, act)
+    load = connections(monkeypatch, tmp_path, act)
     with pytest.raises(WorkloadError, match="Lost connection"):
         load.read(10)
 
 
-def test_what_still_runs_is_killed_when_the_load_is_stopped(monkeypatch, hold):
-    server = FakeServer()
-    load = connections(monkeypatch, lambda number: hold.wait(10))
+def ended(monkeypatch, when=lambda: None):
+    """What was ended on the server: the sessions on record."""
+    numbers = []
+
+    def end(account, path):
+        numbers.extend(session.number for session in load_sessions.recorded(path))
+        when()
+
+    monkeypatch.setattr(loads.load_sessions, "end_left", end)
+    return numbers
+
+
+def test_what_still_runs_is_ended_when_the_load_is_stopped(monkeypatch, tmp_path, hold):
+    load = connections(monkeypatch, tmp_path, lambda number: hold.wait(10))
+    numbers = ended(monkeypatch, hold.set)
     assert load.read(0.01) is None
-
-    @contextmanager
-    def connect(account):
-        def query(statement):
-            server.asked.append(statement)
-            hold.set()
-
-        yield query
-
-    monkeypatch.setattr(loads, "connect", connect)
     load.stop()
-    assert server.asked == ["KILL 1", "KILL 2"]
+    assert numbers == [1, 2]
+
+
+def test_a_load_whose_queries_have_ended_leaves_no_session_on_record(monkeypatch, tmp_path):
+    load = connections(monkeypatch, tmp_path, print)
+    assert [session.number for session in load_sessions.recorded(tmp_path / "load.sessions")] == [1, 2]
+    load.read(10)
+    load.stop()
+    assert load_sessions.recorded(tmp_path / "load.sessions") == []

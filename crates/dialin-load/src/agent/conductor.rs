@@ -56,7 +56,7 @@ impl Conductor<'_> {
     pub fn conduct(&mut self, orders: &[(String, Order)], run: &Run, seconds: &mut dyn FnMut(Second)) -> Result<RunResult> {
         let mut members = self.meet_all(orders)?;
         if !self.wait_until_ready(&mut members)? {
-            return Ok(RunResult { seconds: 0, reached_backlog_cap: false });
+            return Ok(RunResult::default());
         }
         let started_at = self.start(&mut members)?;
         let mut merger = Merger::new(&run.phases, members.iter().map(|member| member.name.clone()), started_at);
@@ -83,8 +83,10 @@ impl Conductor<'_> {
                 seconds(second);
             }
         }
-        let reached_backlog_cap = members.iter().filter_map(|member| member.ended).any(|ended| ended.reached_backlog_cap);
-        Ok(RunResult { seconds: merger.completed(), reached_backlog_cap })
+        let ended = || members.iter().filter_map(|member| member.ended);
+        let reached_backlog_cap = ended().any(|ended| ended.reached_backlog_cap);
+        let leftover = ended().map(|ended| ended.leftover).sum();
+        Ok(RunResult { seconds: merger.completed(), reached_backlog_cap, leftover })
     }
 
     /// Wait until all agents have opened their connections, then read their clocks; false if the run was stopped before.

@@ -38,7 +38,11 @@ mod tests {
 
     #[test]
     fn a_report_survives_json_with_whole_histograms() {
-        for ended in [None, Some(Ok(RunResult { seconds: 1, reached_backlog_cap: true })), Some(Err(Error::server("a", "b")))] {
+        for ended in [
+            None,
+            Some(Ok(RunResult { seconds: 1, reached_backlog_cap: true, ..RunResult::default() })),
+            Some(Err(Error::server("a", "b"))),
+        ] {
             let report = Report { clock: u64::MAX, is_ready: true, seconds: vec![second(1, 1000)], ended };
             let crossed = to_string(&report).unwrap();
             assert!(crossed.len() < 20_000, "{}", crossed.len());

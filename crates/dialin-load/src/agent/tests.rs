@@ -89,7 +89,7 @@ fn steady(count: u64, starts: &Arc<Mutex<Vec<Instant>>>, ends: &Arc<AtomicBool>)
             seconds(Second { purpose, connections, ..second(number, 10 * connections as u64) });
         }
         ends.store(true, Relaxed);
-        Ok(RunResult { seconds: number, reached_backlog_cap: false })
+        Ok(RunResult { seconds: number, reached_backlog_cap: false, ..RunResult::default() })
     })
 }
 
@@ -184,7 +184,7 @@ fn agents_start_together_and_their_seconds_are_those_of_one_run() {
     let stages = [(); 3].map(|()| Stage::of(steady(5, &starts, &Arc::default())));
     let addresses: Vec<&str> = stages.iter().map(|stage| stage.address.as_str()).collect();
     let Outcome { played, seconds } = conduct(SECRET, &addresses, usize::MAX);
-    assert_eq!(played, Ok(RunResult { seconds: 5, reached_backlog_cap: false }));
+    assert_eq!(played, Ok(RunResult { seconds: 5, reached_backlog_cap: false, ..RunResult::default() }));
     assert_eq!(seconds.iter().map(|second| second.number).collect::<Vec<_>>(), [1, 2, 3, 4, 5]);
     for second in &seconds {
         assert_eq!(
@@ -266,10 +266,10 @@ fn an_agent_that_is_lost_or_sends_nonsense_fails_the_run_and_the_others_stop() {
 #[test]
 fn an_agent_that_played_may_leave_before_the_others() {
     let stage = Stage::of(playing(5));
-    let ended = Some(Ok(RunResult { seconds: 1, reached_backlog_cap: true }));
+    let ended = Some(Ok(RunResult { seconds: 1, reached_backlog_cap: true, ..RunResult::default() }));
     let (early, agent) = agent_by_hand(BUILD, vec![Report { seconds: vec![second(1, 5)], ended, ..Report::default() }], drop);
     let Outcome { played, seconds } = conduct(SECRET, &[&stage.address, &early], usize::MAX);
-    assert_eq!(played, Ok(RunResult { seconds: 5, reached_backlog_cap: true }));
+    assert_eq!(played, Ok(RunResult { seconds: 5, reached_backlog_cap: true, ..RunResult::default() }));
     let counts: Vec<u64> = seconds.iter().map(|second| second.merged.tally.all_transactions()).collect();
     assert_eq!(counts, [35, 30, 30, 30, 30]);
     agent.join().unwrap();

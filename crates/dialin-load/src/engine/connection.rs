@@ -3,12 +3,13 @@
 use super::script::{Query, RowCounts, Script};
 use super::statements::{Prepared, Statements};
 use crate::net::remaining;
+use crate::net::session::{Session, SessionId};
 use crate::net::stream::Stream;
 use crate::plan::{Batch, Keep, Value};
 use crate::protocol::Malformed;
 use crate::protocol::command;
 use crate::protocol::packet::HEADER;
-use crate::protocol::response::{Dialect, ERROR, Expect, Outcome, Response};
+use crate::protocol::response::{ERROR, Expect, Outcome, Response};
 use crate::protocol::sink::{KeptColumns, Nothing};
 use crate::protocol::value::Columns;
 use rustix::fd::BorrowedFd;
@@ -40,9 +41,10 @@ pub enum Received {
 /// of the server does not keep the server busy with statements that no transaction needs yet.
 pub struct Connection {
     stream: Stream,
+    id: SessionId,
     statements: Statements,
-    /// The numbers of the prepared statements to close, which is sent ahead of the next command.
-    closing: Vec<u32>,
+    /// The number of the prepared statement to close; COM_STMT_CLOSE is sent ahead of the next command.
+    closing: Option<u32>,
     /// The columns of the statement that is being prepared. Servers that cache metadata send them only then.
     preparing: Option<Columns>,
     response: Response,
@@ -59,13 +61,15 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// Creates a connection on a stream that is logged in. `status` is the server's last status flags.
+    /// Creates a connection on a session. At most `open_statements` statements are open at a time.
     #[must_use]
-    pub fn new(stream: Stream, dialect: Dialect, status: u16, statements: Statements) -> Self {
+    pub fn new(session: Session, open_statements: usize) -> Self {
+        let Session { stream, dialect, status, id, .. } = session;
         Self {
             stream,
-            statements,
-            closing: Vec::new(),
+            id,
+            statements: Statements::new(open_statements),
+            closing: None,
             preparing: None,
             response: Response::new(dialect),
             out: Vec::with_capacity(1024),
@@ -79,49 +83,30 @@ impl Connection {
         }
     }
 
+    /// What identifies the session on the server.
+    #[must_use]
+    pub fn id(&self) -> SessionId {
+        self.id
+    }
+
     /// The connection's socket.
     #[must_use]
     pub fn socket(&self) -> BorrowedFd<'_> {
         self.stream.as_fd()
     }
 
-    /// The index, among the open statements, of one that is used now; None if it is not open.
-    pub fn find(&mut self, query: &Query<'_>, now: u64) -> Option<usize> {
-        self.statements.find(query.digest, now)
+    /// The index of a statement among the open statements; None if it is not open.
+    pub fn find(&mut self, query: &Query<'_>) -> Option<usize> {
+        self.statements.find(query.digest)
     }
 
     /// Adds a statement to the open statements, with the way it is sent and the columns that the server sent when it prepared the
     /// statement. Returns its index.
-    pub fn learn(&mut self, query: &Query<'_>, prepared: Prepared, now: u64) -> usize {
-        self.statements.insert(query.digest, prepared, self.preparing.take().unwrap_or_default(), now)
-    }
-
-    /// Its open statements.
-    #[must_use]
-    pub fn statements(&self) -> &Statements {
-        &self.statements
-    }
-
-    /// Closes the statements that were last used at this time or before. The server learns of it with the next command, or when
-    /// [`close_evicted`](Self::close_evicted) is called.
-    pub fn evict(&mut self, last: u64) {
-        if self.keeping.is_none() {
-            self.statements.evict(last, &mut self.closing);
+    pub fn learn(&mut self, query: &Query<'_>, prepared: Prepared) -> usize {
+        if let Some(id) = self.statements.make_room() {
+            self.closing = Some(id);
         }
-    }
-
-    /// Tells the server which statements were closed, on a connection that waits for no answer.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the connection is lost, or if the server does not read.
-    pub fn close_evicted(&mut self) -> io::Result<()> {
-        if self.closing.is_empty() {
-            return Ok(());
-        }
-        self.clear();
-        // The server does not answer, and a few bytes fit into the buffer of a socket that it reads.
-        if self.send()? { Ok(()) } else { Err(ErrorKind::WouldBlock.into()) }
+        self.statements.insert(query.digest, prepared, self.preparing.take().unwrap_or_default())
     }
 
     /// Writes an open statement into the send buffer, with the parameters that its script supplies. `keeps`: whether the script keeps
@@ -143,8 +128,10 @@ impl Connection {
         self.response.expect(Expect::Text, sequence);
     }
 
-    /// Writes a command that prepares a statement into the send buffer.
+    /// Writes a command that prepares a statement. If too many statements are open, it first writes a command that closes the least
+    /// recently used one.
     pub fn prepare(&mut self, query: &Query<'_>) {
+        self.closing = self.statements.make_room();
         self.clear();
         self.preparing = Some(Columns::default());
         let sequence = command::prepare(&mut self.out, query.sql.as_bytes());
@@ -157,7 +144,9 @@ impl Connection {
         self.rows = RowCounts::default();
         self.keeping = None;
         self.preparing = None;
-        self.closing.drain(..).for_each(|id| command::close(&mut self.out, id));
+        if let Some(id) = self.closing.take() {
+            command::close(&mut self.out, id);
+        }
     }
 
     /// Adds row number `turn` of connection number `connection` to the batch. If the batch would exceed its limit, writes the rows
@@ -343,10 +332,8 @@ impl Connection {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::statements::Budget;
     use crate::mock_server::{Answer, MockServer};
     use crate::net::connect::connect;
-    use std::sync::Arc;
 
     #[test]
     fn a_turn_ends_though_an_answer_does_not() {
@@ -357,8 +344,7 @@ mod tests {
         });
         let server = server.unwrap();
         let session = connect(&server.account(), Duration::from_secs(20)).unwrap();
-        let statements = Statements::new(Arc::new(Budget::new(1)));
-        let mut connection = Connection::new(session.stream, session.dialect, session.status, statements);
+        let mut connection = Connection::new(session, 1);
         connection.text(b"SELECT 1");
         assert!(connection.send().unwrap());
         let mut buffer = vec![0; 64 * 1024];

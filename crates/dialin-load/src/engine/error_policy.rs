@@ -12,10 +12,10 @@ pub const LOST: u16 = 2013;
 /// The error code under which a transaction is counted that needs a row and got none.
 pub const NO_ROW: u16 = 1329;
 
-/// Error codes after which the server closes the connection: it shuts down, or the connection was killed or idle for too long.
-const CLOSED: [u16; 5] = [1053, 1077, 1079, 1927, 4031];
-/// "Query execution was interrupted": the statement's connection is being killed.
-const INTERRUPTED: u16 = 1317;
+/// Error codes after which the server may close the connection: it shuts down (1053; MySQL 5.6 sends 1317, as for KILL QUERY, after which the
+/// connection lives), the command was too long (1153), or the connection was killed (1927, 3169) or idle for too long (4031, which is another
+/// error in MariaDB). KILL itself closes the connection without an error.
+const MAY_CLOSE: [u16; 8] = [1053, 1077, 1079, 1153, 1317, 1927, 3169, 4031];
 /// "Can't create more than max_prepared_stmt_count statements": the statement is sent as text instead, and counted as unprepared.
 pub const TOO_MANY_STATEMENTS: u16 = 1461;
 /// "This command is not supported in the prepared statement protocol yet": the statement is sent as text instead.
@@ -43,16 +43,14 @@ pub enum Verdict {
     Continue(bool),
     /// The transaction fails, and the error is counted.
     Counted,
-    /// The connection is lost.
-    Lost,
     /// The whole run ends with this error.
     Fatal(Error),
 }
 
-/// Whether the server closes the connection after this error.
+/// Whether the server may close the connection after this error. Only another command shows whether it does.
 #[must_use]
-pub fn ends_connection(code: u16) -> bool {
-    CLOSED.contains(&code) || code == INTERRUPTED
+pub fn may_end_connection(code: u16) -> bool {
+    MAY_CLOSE.contains(&code)
 }
 
 /// Decides about an error by the transaction's policy. `retries` is how often the transaction has been retried so far.
@@ -63,9 +61,6 @@ pub fn judge(transaction: &Transaction, code: u16, message: &str, retries: u32) 
     }
     if transaction.retry.errors.get(&code).is_some_and(|most| retries < *most) {
         return Verdict::Retry(transaction.retry.pause.saturating_mul(2_u32.saturating_pow(retries.min(10))));
-    }
-    if ends_connection(code) {
-        return Verdict::Lost;
     }
     match FATAL.iter().find(|(codes, _)| codes.contains(&code)) {
         Some((_, remedy)) => Verdict::Fatal(refused(&transaction.name, code, message, remedy)),
@@ -162,10 +157,10 @@ mod tests {
     }
 
     #[test]
-    fn a_killed_connection_is_lost_and_a_duplicate_key_is_counted() {
-        assert_eq!(judge(&transaction(), 1317, "", 0), Verdict::Lost);
-        assert_eq!(judge(&transaction(), 1053, "", 0), Verdict::Lost);
-        assert_eq!(judge(&transaction(), 1062, "", 0), Verdict::Counted);
+    fn an_error_of_one_statement_is_counted_whether_or_not_the_connection_ends_with_it() {
+        let verdicts = [1062, 1317, 3024, 1969, 1053, 1927].map(|code| judge(&transaction(), code, "", 0));
+        assert!(verdicts.iter().all(|verdict| *verdict == Verdict::Counted), "{verdicts:?}");
+        assert_eq!([1053, 1317, 1062, 1205, 3024].map(may_end_connection), [true, true, false, false, false]);
     }
 
     #[test]

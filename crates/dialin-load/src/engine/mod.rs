@@ -23,6 +23,7 @@ mod worker;
 
 use crate::errors::{Error, Result};
 use crate::net::connect::Connector;
+use crate::net::leftover::{self, Leftover};
 use crate::plan::Plan;
 use crate::record::{Merged, Tally};
 use crate::replay::{Facts, Request};
@@ -79,12 +80,14 @@ pub struct Second {
 }
 
 /// How a run ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunResult {
     /// How many seconds were reported.
     pub seconds: u64,
     /// Whether transactions that were due were dropped, because too many waited.
     pub reached_backlog_cap: bool,
+    /// The statements that were still executed when the run ended.
+    pub leftover: Leftover,
 }
 
 /// How many load threads each phase of a run has on this machine.
@@ -158,7 +161,7 @@ fn play_scripts<'s, S: Script<'s>>(
     let dealing = Dealing::of(load_threads);
     let thread_count = dealing.most();
     let shared = Shared::new(setup, run, &connector, dealing, stop);
-    thread::scope(|scope| {
+    let played = thread::scope(|scope| {
         let (filled, reports) = sync_channel(UNTOLD * thread_count);
         let (passing, passed): (Vec<_>, Vec<_>) = (0..thread_count).map(|_| channel()).unzip();
         let (mut empties, mut begins) = (Vec::new(), Vec::new());
@@ -177,7 +180,7 @@ fn play_scripts<'s, S: Script<'s>>(
         }
         drop((filled, passing));
         if !wait_until_open(&reports, thread_count) {
-            return shared.failure().map_or(Ok(RunResult { seconds: 0, reached_backlog_cap: false }), Err);
+            return shared.failure().map_or(Ok(RunResult::default()), Err);
         }
         let clock = Clock::from(ready()?);
         for begin in begins {
@@ -186,7 +189,10 @@ fn play_scripts<'s, S: Script<'s>>(
         }
         let played = report_seconds(&shared, clock, empties, &reports, seconds);
         shared.failure().map_or(Ok(played), Err)
-    })
+    });
+    // Also after a failure: a server does not notice that a client is gone before it has executed the client's statement.
+    let leftover = leftover::end(&connector, &shared.left());
+    played.map(|played| RunResult { leftover, ..played })
 }
 
 /// Waits until each of `thread_count` load threads has opened its connections; returns false if one of them ends before.
@@ -220,7 +226,7 @@ fn report_seconds(
     let Shared { timetable, dealing, gathering, setup, .. } = shared;
     let mut collector = Collector::new(timetable, dealing, gathering, clock, setup.kinds, empties);
     let mut decider = Decider::of(&shared.run.phases, timetable, gathering);
-    let mut played = RunResult { seconds: 0, reached_backlog_cap: false };
+    let mut played = RunResult::default();
     let mut fail_streak = 0;
     loop {
         let next_decision = decider.advance(clock.now(), gathering);
@@ -248,7 +254,7 @@ fn report_seconds(
 fn hopeless(shared: &Shared<'_>) -> Error {
     let (code, message) = shared.last_error().unwrap_or_default();
     let what = format!("Every transaction failed for {HOPELESS} s; the last with error {code}: {message}");
-    if code == error_policy::LOST {
+    if code == error_policy::LOST || error_policy::may_end_connection(code) {
         return Error::server(what, "See the server's error log for why it ends connections");
     }
     Error::workload(what, "Check that the workload's transactions can succeed on this data, and that they limit their retries")

@@ -9,7 +9,7 @@ mod standstill;
 mod transaction;
 
 use super::clock::SECOND;
-use super::error_policy::{Verdict, ends_connection, refused};
+use super::error_policy::{Verdict, may_end_connection, refused};
 use super::script::{Action, RowCounts, Script, Turn};
 use crate::errors::Result;
 use crate::plan::{Keep, Kind, Value};
@@ -350,13 +350,11 @@ impl<'s> Script<'s> for Replayer<'s> {
             self.advance();
             return Verdict::Continue(false);
         }
-        if ends_connection(code) {
-            return Verdict::Lost;
+        let may_retry = retries < MOST_RETRIES && transaction.bytes <= LONGEST_AGAIN;
+        if AGAIN.contains(&code) && may_retry {
+            return Verdict::Retry(if retries == 0 { Duration::ZERO } else { Duration::from_millis(1 << retries) });
         }
-        if AGAIN.contains(&code) {
-            if retries < MOST_RETRIES && transaction.bytes <= LONGEST_AGAIN {
-                return Verdict::Retry(if retries == 0 { Duration::ZERO } else { Duration::from_millis(1 << retries) });
-            }
+        if AGAIN.contains(&code) || may_end_connection(code) {
             self.source.state().count_new_error(step, code, false);
             // To continue would execute the remaining statements without those that were rolled back.
             self.given_up = Some(transaction.number);

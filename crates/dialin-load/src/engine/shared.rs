@@ -5,13 +5,13 @@ use super::error_policy::one_line;
 use super::gathering::Gathering;
 use super::schedule::{ArrivalQueue, Queue, Timetable};
 use super::script::Setup;
-use super::statements::Budget;
 use crate::errors::Error;
 use crate::net::connect::Connector;
+use crate::net::session::SessionId;
 use crate::run::{Arrivals, Rate, Run};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// A value on separate cache lines, so that writes to it do not slow down reads of neighbouring values (false sharing).
 #[repr(align(128))]
@@ -25,8 +25,6 @@ pub struct Shared<'a> {
     pub run: &'a Run,
     /// Makes the connections.
     pub connector: &'a Connector<'a>,
-    /// How many prepared statements the connections may have open.
-    pub statements: Arc<Budget>,
     /// When the phases begin and end.
     pub timetable: Timetable,
     /// Whether the load threads gather answers in each phase.
@@ -40,6 +38,7 @@ pub struct Shared<'a> {
     failed: AtomicBool,
     error: Mutex<Option<Error>>,
     last: Mutex<Option<(u16, String)>>,
+    left: Mutex<Vec<SessionId>>,
 }
 
 impl<'a> Shared<'a> {
@@ -51,7 +50,6 @@ impl<'a> Shared<'a> {
             setup,
             run,
             connector,
-            statements: Arc::new(Budget::new(setup.open_statements)),
             gathering: Gathering::of(&run.phases, &timetable, &dealing),
             timetable,
             dealing,
@@ -61,6 +59,7 @@ impl<'a> Shared<'a> {
             failed: AtomicBool::new(false),
             error: Mutex::new(None),
             last: Mutex::new(None),
+            left: Mutex::default(),
         }
     }
 
@@ -143,6 +142,17 @@ impl<'a> Shared<'a> {
     /// Records an error of a transaction as the last one.
     pub fn note(&self, code: u16, message: &str) {
         *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some((code, one_line(message)));
+    }
+
+    /// Records sessions that may still execute a statement whose answer nobody awaits any more.
+    pub fn leave(&self, sessions: impl IntoIterator<Item = SessionId>) {
+        self.left.lock().unwrap_or_else(PoisonError::into_inner).extend(sessions);
+    }
+
+    /// The sessions that were left.
+    #[must_use]
+    pub fn left(self) -> Vec<SessionId> {
+        self.left.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The code and the message of the last error of a transaction.

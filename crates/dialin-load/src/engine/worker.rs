@@ -245,6 +245,7 @@ impl<'r, 's, S: Script<'s>> Worker<'r, 's, S> {
         let timeout = u64::try_from(self.shared.run.timeout.as_nanos()).unwrap_or(u64::MAX);
         for place in 0..self.slots.len() {
             if matches!(self.slots[place].state, State::Waits(_, since) if now.saturating_sub(since) > timeout) {
+                self.shared.leave(self.slots[place].connection.as_ref().map(Connection::id));
                 self.lose(place);
             }
         }
@@ -344,10 +345,13 @@ impl<'r, 's, S: Script<'s>> Worker<'r, 's, S> {
             let slot = &mut self.slots[place];
             match (slot.script.next(now), &mut slot.connection) {
                 (Action::Execute { query, keeps }, Some(connection)) => {
-                    let statement = match connection.find(&query, now) {
+                    let statement = match connection.find(&query) {
                         Some(statement) => statement,
-                        None if query.is_text => connection.learn(&query, Prepared::Text(Template::new(query.sql)), now),
-                        None => return self.prepare(place, &query, now),
+                        None if query.is_text => connection.learn(&query, Prepared::Text(Template::new(query.sql))),
+                        None => {
+                            connection.prepare(&query);
+                            return self.send(place, Awaited::Prepare, now);
+                        }
                     };
                     connection.execute(statement, keeps, &mut slot.script);
                     return self.send(place, Awaited::Statement(query.kind), now);
@@ -415,6 +419,13 @@ impl<'r, 's, S: Script<'s>> Worker<'r, 's, S> {
 
     /// Ends a transaction and counts it as a success or a failure.
     fn finish(&mut self, place: usize, now: u64, success: bool) {
+        self.count(place, now, success);
+        self.slots[place].free_since = now;
+        self.rest(place);
+    }
+
+    /// Counts the transaction of a connection as a success or a failure, unless it began in another step.
+    fn count(&mut self, place: usize, now: u64, success: bool) {
         let slot = &self.slots[place];
         if slot.began >= self.counted_from && slot.script.counts() {
             let (latency, service) = (slot.latency(now), now.saturating_sub(slot.began));
@@ -424,8 +435,6 @@ impl<'r, 's, S: Script<'s>> Worker<'r, 's, S> {
                 self.tally.failure(latency);
             }
         }
-        self.slots[place].free_since = now;
-        self.rest(place);
     }
 
     /// Waits for socket events, no longer than until `deadline`, and processes them.
@@ -489,6 +498,15 @@ impl<'r, 's, S: Script<'s>> Worker<'r, 's, S> {
             }
         }
         Ok(())
+    }
+}
+
+impl<'s, S: Script<'s>> Drop for Worker<'_, 's, S> {
+    /// Records what the thread's connections still execute, however the thread ends.
+    fn drop(&mut self) {
+        let waiting = self.slots.iter().filter(|slot| matches!(slot.state, State::Waits(..)));
+        self.shared.leave(waiting.filter_map(|slot| slot.connection.as_ref().map(Connection::id)));
+        self.shared.leave(self.logins.executing());
     }
 }
 

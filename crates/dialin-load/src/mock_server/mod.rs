@@ -129,6 +129,7 @@ impl MockServer {
             password: String::new(),
             database: "nothing".into(),
             tls: Tls { mode: TlsMode::Disabled, ..Tls::default() },
+            sessions_file: None,
         }
     }
 

@@ -1,7 +1,8 @@
 //! A simple blocking client for everything but the load itself: filling tables, checks, queries about the server.
 
 use super::connect::Connector;
-use super::session::{Server, Session};
+use super::session::{Server, Session, SessionId};
+use super::socket::remaining;
 use crate::errors::{self, Error};
 use crate::protocol::cursor::Cursor;
 use crate::protocol::response::{Expect, Outcome, Response};
@@ -84,6 +85,8 @@ pub struct Client {
     outgoing: Vec<u8>,
     incoming: Vec<u8>,
     max_allowed_packet: usize,
+    /// When the client gives up; None for never.
+    deadline: Option<Instant>,
 }
 
 impl Client {
@@ -93,14 +96,28 @@ impl Client {
     ///
     /// See [`ConnectError`](super::connect_error::ConnectError).
     pub fn connect(connector: &Connector<'_>) -> errors::Result<Self> {
-        let session = connector.connect(PATIENCE)?;
-        let response = Response::new(session.dialect);
-        let incoming = vec![0; 64 * 1024];
-        let mut client = Self { session, response, outgoing: Vec::new(), incoming, max_allowed_packet: 0 };
+        let mut client = Self::over(connector.connect(PATIENCE)?, None);
         let rows = client.rows(b"SELECT @@max_allowed_packet")?;
         let first = rows.first().and_then(|row| row.first()?.as_ref()?.parse().ok());
         client.max_allowed_packet = first.ok_or_else(|| SqlError::lost("it does not report max_allowed_packet"))?;
         Ok(client)
+    }
+
+    /// Connects and logs in; gives up at the deadline, then and later.
+    pub(super) fn connect_until(connector: &Connector<'_>, deadline: Instant) -> errors::Result<Self> {
+        let session = connector.connect(deadline.saturating_duration_since(Instant::now()))?;
+        Ok(Self::over(session, Some(deadline)))
+    }
+
+    fn over(session: Session, deadline: Option<Instant>) -> Self {
+        let (response, incoming) = (Response::new(session.dialect), vec![0; 64 * 1024]);
+        Self { session, response, outgoing: Vec::new(), incoming, max_allowed_packet: 0, deadline }
+    }
+
+    /// What identifies its session on the server.
+    #[must_use]
+    pub fn id(&self) -> SessionId {
+        self.session.id
     }
 
     /// The server, as it reported itself at the login.
@@ -139,7 +156,8 @@ impl Client {
         self.outgoing.clear();
         let sequence = command::query(&mut self.outgoing, sql);
         self.response.expect(Expect::Text, sequence);
-        self.session.stream.write_all(&self.outgoing, Instant::now() + LONG).map_err(SqlError::lost)?;
+        let deadline = self.deadline.unwrap_or_else(|| Instant::now() + LONG);
+        self.session.stream.write_all(&self.outgoing, deadline).map_err(SqlError::lost)?;
         match self.outcome(sink)? {
             Outcome::Ok { affected, insert_id, warnings, .. } => Ok(Affected { rows: affected, insert_id, warnings }),
             Outcome::Rows { count, .. } => Ok(Affected { rows: count, ..Affected::default() }),
@@ -162,7 +180,8 @@ impl Client {
 
     fn receive(&mut self) -> io::Result<usize> {
         loop {
-            match self.session.stream.read_within(&mut self.incoming, LONG) {
+            let longest = self.deadline.map_or(Ok(LONG), remaining)?;
+            match self.session.stream.read_within(&mut self.incoming, longest) {
                 Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {}
                 other => return other,

@@ -74,6 +74,11 @@ impl<'a> Connector<'a> {
         self.open_wanting(handshake::WANTED)
     }
 
+    /// Empties the account's file of sessions: call this once all its sessions have ended.
+    pub fn forget_sessions(&self) {
+        self.endpoint.forget_sessions();
+    }
+
     fn open_wanting(&self, wanted: u64) -> Result<Opening<'_>, ConnectError> {
         Ok(Opening::new(&self.endpoint, self.endpoint.stream(0)?, wanted))
     }

@@ -22,6 +22,8 @@ pub enum ConnectError {
     Tls(String),
     /// A file that is named for encryption cannot be used; with the reason.
     TlsFile(String),
+    /// The session cannot be recorded; with the file and the reason.
+    Unrecorded(String),
     /// The program that listens at this address does not speak the protocol of MySQL; with the reason.
     Protocol(String, Malformed),
 }
@@ -57,6 +59,7 @@ impl fmt::Display for ConnectError {
             ),
             Self::Tls(why) => write!(out, "the connection cannot be encrypted: {why}"),
             Self::TlsFile(why) => out.write_str(why),
+            Self::Unrecorded(why) => write!(out, "the numbers of sessions cannot be written to {why}"),
             Self::Protocol(address, why) => write!(out, "what listens at {address} is not a MySQL or MariaDB server: {why}"),
         }
     }
@@ -93,6 +96,7 @@ impl From<ConnectError> for Error {
                 "Give the server TLS 1.2 or 1.3 and a certificate that passes, or connect without encryption: --ssl-mode disabled",
             ),
             ConnectError::TlsFile(_) => Self::user(what, "Check the files that --ssl-ca, --ssl-cert and --ssl-key name"),
+            ConnectError::Unrecorded(_) => Self::user(what, "Check the path of --sessions-file and the space on its disk"),
             ConnectError::Protocol(..) => Self::server(what, "Check the host and the port"),
         }
     }

@@ -7,8 +7,10 @@ use super::tls;
 use crate::account::Account;
 use crate::protocol::Malformed;
 use rustls::ClientConfig;
-use std::io::{self, ErrorKind};
+use std::fs::{File, OpenOptions};
+use std::io::{self, ErrorKind, Write};
 use std::sync::{Arc, OnceLock};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// An account and its server. The files for TLS are read once, the name of the host is resolved once, and TLS sessions are
 /// resumed.
@@ -17,12 +19,38 @@ pub struct Endpoint<'a> {
     pub(super) account: &'a Account,
     targets: OnceLock<Result<Vec<Target>, String>>,
     encryption: OnceLock<Result<Arc<ClientConfig>, String>>,
+    sessions: OnceLock<Result<File, String>>,
 }
 
 impl<'a> Endpoint<'a> {
     /// The endpoint of an account; reads no file and resolves no name yet.
     pub(super) fn new(account: &'a Account) -> Self {
-        Self { account, targets: OnceLock::new(), encryption: OnceLock::new() }
+        Self { account, targets: OnceLock::new(), encryption: OnceLock::new(), sessions: OnceLock::new() }
+    }
+
+    /// Records a session in the account's file of sessions, if it has one: a line with the server's number for it and the Unix time.
+    pub(super) fn record(&self, number: u32) -> Result<(), ConnectError> {
+        let Some(path) = &self.account.sessions_file else { return Ok(()) };
+        let opened = self
+            .sessions
+            .get_or_init(|| OpenOptions::new().create(true).append(true).open(path).map_err(|error| error.to_string()));
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64();
+        let written = match opened {
+            Ok(file) => {
+                let mut file: &File = file;
+                file.write_all(format!("{number} {now:.3}\n").as_bytes()).map_err(|error| error.to_string())
+            }
+            Err(why) => Err(why.clone()),
+        };
+        written.map_err(|why| ConnectError::Unrecorded(format!("{}: {why}", path.display())))
+    }
+
+    /// Empties the account's file of sessions, because none of them executes anything any more.
+    pub(super) fn forget_sessions(&self) {
+        if let Some(path) = &self.account.sessions_file {
+            // If that fails, sessions that are gone stay on record, which does no harm.
+            let _ = OpenOptions::new().write(true).truncate(true).open(path);
+        }
     }
 
     /// A stream that has yet to connect to one of the server's addresses.

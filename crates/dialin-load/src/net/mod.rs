@@ -4,6 +4,7 @@ pub mod client;
 pub mod connect;
 pub mod connect_error;
 pub mod endpoint;
+pub mod leftover;
 pub mod opening;
 pub mod session;
 mod socket;

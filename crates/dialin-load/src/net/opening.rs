@@ -2,7 +2,7 @@
 
 use super::connect_error::ConnectError;
 use super::endpoint::Endpoint;
-use super::session::{Server, Session};
+use super::session::{Server, Session, SessionId};
 use super::socket::Connected;
 use super::stream::Stream;
 use super::tls;
@@ -54,8 +54,8 @@ enum Stage<'a> {
     Greets,
     /// It shakes hands for TLS; with the greeting and the agreed capabilities.
     Encrypts(Greeting, u64),
-    /// It authenticates; with the server and the agreed capabilities.
-    LogsIn(Login<'a>, Server, u64),
+    /// It authenticates; with the server, the session and the agreed capabilities.
+    LogsIn(Login<'a>, Server, SessionId, u64),
 }
 
 impl<'a> Opening<'a> {
@@ -121,7 +121,7 @@ impl<'a> Opening<'a> {
                     self.stream = self.stream.encrypted(config, address).map_err(ConnectError::Tls)?;
                 }
                 match self.stream.handshake() {
-                    Ok(true) => self.log_in(),
+                    Ok(true) => self.log_in()?,
                     Ok(false) => return Ok(Progress::Waits(self)),
                     Err(error) => return Err(ConnectError::Tls(tls::describe_handshake_error(&error))),
                 }
@@ -131,9 +131,9 @@ impl<'a> Opening<'a> {
                 Some(payload) => {
                     let status = self.take(&payload)?;
                     self = match (status, self) {
-                        (Some(status), Self { stream, stage: Stage::LogsIn(_, server, agreed), .. }) => {
+                        (Some(status), Self { stream, stage: Stage::LogsIn(_, server, id, agreed), .. }) => {
                             let dialect = handshake::dialect(agreed);
-                            return Ok(Progress::Open(Session { stream, capabilities: agreed, dialect, server, status }));
+                            return Ok(Progress::Open(Session { stream, capabilities: agreed, dialect, server, id, status }));
                         }
                         (_, opening) => opening,
                     };
@@ -173,8 +173,7 @@ impl<'a> Opening<'a> {
         let agreed = greeting.agreed(self.wanted, &endpoint.account.database, encrypted);
         self.stage = Stage::Encrypts(greeting, agreed);
         if !encrypted {
-            self.log_in();
-            return Ok(());
+            return self.log_in();
         }
         // Bytes that arrived in clear text must not be taken for a part of the encrypted conversation.
         if !self.input.is_empty() {
@@ -196,8 +195,10 @@ impl<'a> Opening<'a> {
     }
 
     /// Sends the login, once the stream is encrypted or need not be.
-    fn log_in(&mut self) {
-        let Stage::Encrypts(greeting, agreed) = mem::replace(&mut self.stage, Stage::Greets) else { return };
+    fn log_in(&mut self) -> Result<(), ConnectError> {
+        let Stage::Encrypts(greeting, agreed) = mem::replace(&mut self.stage, Stage::Greets) else { return Ok(()) };
+        // Nothing can be executed before its number is on record.
+        self.endpoint.record(greeting.connection_id)?;
         let account = self.endpoint.account;
         let channel = match (self.stream.is_encrypted(), &account.address) {
             (true, _) => Channel::Encrypted,
@@ -206,8 +207,10 @@ impl<'a> Opening<'a> {
         };
         let login = Login::new(&greeting, account.password.as_bytes(), channel);
         self.write(&login.reply(agreed, &account.user, &account.database));
-        let server = Server { version: greeting.version, mariadb: greeting.mariadb, connection_id: greeting.connection_id };
-        self.stage = Stage::LogsIn(login, server, agreed);
+        let id = SessionId { number: greeting.connection_id, port: self.stream.local_port(), opened: Instant::now() };
+        let server = Server { version: greeting.version, mariadb: greeting.mariadb };
+        self.stage = Stage::LogsIn(login, server, id, agreed);
+        Ok(())
     }
 
     /// Appends a packet to the bytes to send.

@@ -2,6 +2,7 @@
 
 use super::stream::Stream;
 use crate::protocol::response::Dialect;
+use std::time::Instant;
 
 /// What a server reported about itself when a connection was made.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -10,8 +11,17 @@ pub struct Server {
     pub version: String,
     /// Whether it is MariaDB.
     pub mariadb: bool,
-    /// The identifier of this connection, as used by KILL.
-    pub connection_id: u32,
+}
+
+/// What identifies a session on its server, until the server ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SessionId {
+    /// The server's number for it, as used by KILL.
+    pub number: u32,
+    /// The port of this host that it comes from; None over a unix socket.
+    pub port: Option<u16>,
+    /// When the server accepted it.
+    pub opened: Instant,
 }
 
 /// An open connection that has logged in.
@@ -25,6 +35,8 @@ pub struct Session {
     pub dialect: Dialect,
     /// The server.
     pub server: Server,
+    /// What identifies the session on the server.
+    pub id: SessionId,
     /// The server's status flags after the login.
     pub status: u16,
 }

@@ -87,6 +87,11 @@ impl Socket {
         }
     }
 
+    /// The local port of a TCP connection.
+    pub(super) fn local_port(&self) -> Option<u16> {
+        SocketAddr::try_from(rustix::net::getsockname(&self.fd).ok()?).ok().map(|address| address.port())
+    }
+
     pub(super) fn as_fd(&self) -> BorrowedFd<'_> {
         self.fd.as_fd()
     }

@@ -26,10 +26,17 @@ impl Stream {
         Self { inner: Inner::Plain(socket) }
     }
 
-    /// A stream over a socket that is connected already.
+    /// A session over a socket that is connected and logged in already.
     #[cfg(test)]
-    pub(crate) fn over(socket: std::os::unix::net::UnixStream) -> Self {
-        Self::plain(Socket::from(std::os::fd::OwnedFd::from(socket)))
+    pub(crate) fn session_over(socket: std::os::unix::net::UnixStream) -> super::session::Session {
+        super::session::Session {
+            stream: Self::plain(Socket::from(std::os::fd::OwnedFd::from(socket))),
+            capabilities: 0,
+            dialect: crate::protocol::response::Dialect::default(),
+            server: super::session::Server { version: String::new(), mariadb: false },
+            id: super::session::SessionId { number: 1, port: None, opened: Instant::now() },
+            status: 2,
+        }
     }
 
     /// Connects, or continues to connect, without blocking.
@@ -63,6 +70,12 @@ impl Stream {
     #[must_use]
     pub fn is_resumed(&self) -> bool {
         matches!(&self.inner, Inner::Tls(tls) if tls.is_resumed())
+    }
+
+    /// The port of this host that the connection comes from; None for a unix socket.
+    #[must_use]
+    pub fn local_port(&self) -> Option<u16> {
+        self.socket().local_port()
     }
 
     /// The socket to wait for.

@@ -47,6 +47,9 @@ pub struct AccountOptions {
     /// Fetch the server's RSA key for passwords over TCP without encryption, as the mysql client's option does
     #[arg(long, help_heading = "Server")]
     pub get_server_public_key: bool,
+    /// File to which the server's number of each session is appended before it is used; emptied once all of them have ended
+    #[arg(long, value_name = "FILE", help_heading = "Server")]
+    pub sessions_file: Option<PathBuf>,
 }
 
 /// The environment that the defaults of an account depend on.
@@ -91,6 +94,7 @@ impl AccountOptions {
                 .unwrap_or_else(|| "root".into()),
             password: file.password.or_else(|| variable("MYSQL_PWD")).unwrap_or_default(),
             database: self.database.clone().or(file.database).unwrap_or_else(|| "sbtest".into()),
+            sessions_file: self.sessions_file.clone(),
         };
         Ok(ResolvedAccount { account, warnings: file.warnings })
     }

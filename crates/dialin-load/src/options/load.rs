@@ -233,6 +233,7 @@ mod tests {
             password: String::new(),
             database: String::new(),
             tls: Tls::default(),
+            sessions_file: None,
         })
     }
 

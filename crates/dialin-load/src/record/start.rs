@@ -154,6 +154,7 @@ mod tests {
             password: "hunter2".into(),
             database: "sbtest".into(),
             tls: Tls::default(),
+            sessions_file: None,
         };
         let rate = Rate { per_second: 100.0, arrivals: Arrivals::Poisson };
         let phase = |purpose, seconds, rate| Phase {

@@ -7,4 +7,3 @@ mod capture;
 mod command;
 mod live_protocol;
 mod samples;
-mod sessions;

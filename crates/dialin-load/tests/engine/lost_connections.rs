@@ -1,10 +1,12 @@
 //! Tests of the engine with lost connections.
 
-use super::{phase, plan, played, run, socket, soon, sum, with_load_threads};
+use super::{phase, plan, played, run, socket, soon, sum, transactions, with_load_threads};
 use dialin_load::engine::play;
 use dialin_load::errors::Fault;
 use dialin_load::mock_server::{Answer, Command, MockServer};
 use dialin_load::run::{Purpose, Run};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -87,4 +89,41 @@ fn a_stop_ends_the_run_in_good_order_though_the_server_is_gone() {
         drop(server.take());
     });
     assert_eq!(played.unwrap().seconds, 2);
+}
+
+/// What was counted while each 500th UPDATE failed with this error, and the server closed the connection instead of rolling back if `closes`.
+fn interrupted(name: &str, code: u16, closes: bool) -> (BTreeMap<u16, u64>, u64, u64, u64) {
+    let count = AtomicU64::new(0);
+    let rollbacks = Arc::new(AtomicU64::new(0));
+    let counted = Arc::clone(&rollbacks);
+    let server = MockServer::listen(&socket(name), move |command: Command<'_>| match command.sql() {
+        "ROLLBACK" => {
+            counted.fetch_add(1, Ordering::Relaxed);
+            if closes { Answer::Close } else { Answer::Ok }
+        }
+        sql if sql.starts_with("UPDATE") && count.fetch_add(1, Ordering::Relaxed) % 500 == 100 => {
+            Answer::Error(code, "interrupted".into())
+        }
+        _ => Answer::Ok,
+    });
+    let server = server.unwrap();
+    let run = Run { transactions: Some(2000), ..run(&server, 2, None) };
+    let (played, seconds) = played(&plan(), &run);
+    played.unwrap();
+    let mut errors = BTreeMap::new();
+    for (code, count) in seconds.iter().flat_map(|second| &second.merged.tally.errors) {
+        *errors.entry(*code).or_default() += count;
+    }
+    let failed = sum(&seconds, |second| second.merged.tally.failed.count());
+    assert_eq!(transactions(&seconds) + failed, 2000);
+    (errors, failed, sum(&seconds, |second| second.merged.tally.reconnects), rollbacks.load(Ordering::Relaxed))
+}
+
+#[test]
+fn an_interrupted_statement_counts_once_and_its_connection_lives_unless_the_server_closes_it() {
+    assert_eq!(interrupted("interrupted", 1317, false), (BTreeMap::from([(1317, 4)]), 4, 0, 4));
+    assert_eq!(interrupted("timed-out", 3024, false), (BTreeMap::from([(3024, 4)]), 4, 0, 0), "nothing to roll back");
+    for (name, code) in [("shutdown", 1053), ("shutdown-of-5.6", 1317), ("killed", 1927)] {
+        assert_eq!(interrupted(name, code, true), (BTreeMap::from([(code, 4)]), 4, 4, 4));
+    }
 }

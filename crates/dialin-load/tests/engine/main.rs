@@ -1,6 +1,7 @@
 //! Tests of the engine against a mock server.
 
 mod at_a_rate;
+mod leftover;
 mod lost_connections;
 mod sessions;
 mod steps;

@@ -22,6 +22,7 @@ from dialin.clock import Clock, SystemClock
 from dialin.errors import DialinError, ServerError, UserError
 from dialin.model.study import Attachment
 from dialin.paths import replace_text
+from dialin.servers import load_sessions
 from dialin.servers.attached import restart as restarts
 from dialin.servers.attached import still_changed
 from dialin.servers.attached import study_schema as schemas
@@ -32,7 +33,7 @@ from dialin.servers.attached.restore_server import restore_server
 from dialin.servers.attached.server import PATIENCE, Attached
 from dialin.servers.attached.undo_journal import WrittenJournal
 from dialin.servers.origin import machine
-from dialin.text import listed
+from dialin.text import counted, listed
 from dialin.variables.aliases import reported_name
 
 SCHEMA = "dialin_sbtest"
@@ -52,7 +53,8 @@ class UndoLog:
 
     def __init__(self, directory: Path, clock: Clock | None = None) -> None:
         self._directory = directory
-        self._locks = Locks(directory, clock or SystemClock())
+        self._clock = clock or SystemClock()
+        self._locks = Locks(directory, self._clock)
         self._journals: dict[str, WrittenJournal] = {}
 
     def entries(self) -> list[UndoEntry]:
@@ -219,12 +221,12 @@ class UndoLog:
             _check_same_server(current, attached)
             attached.bind(current.server)
             attached.claim.take()
+            lines = self._end_statements(current, attached)
             attached.wait_for_changes()
             attached.journal = WrittenJournal(current, self._write_if_possible)
             still_changed.remember(attached.journal)
             if journal is not None:
                 self._journals[entry.id] = attached.journal
-            lines: list[str] = []
             faults = restore_server(attached.journal, attached, lines, restart_command)
         except ServerError as error:
             if current.at_start and attached.is_gone():
@@ -240,6 +242,20 @@ class UndoLog:
             )
         self.forget(current)
         return lines
+
+    def sessions_file(self, entry: UndoEntry) -> Path:
+        """Where the sessions of the study's load are recorded: a load that outlives its dialin is ended when this is undone."""
+        return self._directory / f"{entry.id}.sessions"
+
+    def _end_statements(self, entry: UndoEntry, attached: Attached) -> list[str]:
+        """End what a load still executes on the server: it would hold its locks, and slow down whoever uses the server next."""
+        record = self.sessions_file(entry)
+        if not load_sessions.recorded(record):
+            return []
+        with attached.connect_to_change() as (query, _):
+            ended = load_sessions.end_recorded(query, record, self._clock)
+        lines = [f"{counted(ended.ended, 'statement')} of the load: ended"] if ended.ended else []
+        return lines + ([f"{counted(ended.left, 'statement')} of the load: killed, not ended yet"] if ended.left else [])
 
     def _take(self, name: str) -> bool:
         try:
@@ -258,6 +274,7 @@ class UndoLog:
         with _as_user_errors(self._directory):
             self._path(name).unlink(missing_ok=True)
             still_changed.forget(name)
+            load_sessions.forget(self._directory / f"{name}.sessions")
             self._locks.remove(name)
 
     def _path(self, name: str) -> Path:

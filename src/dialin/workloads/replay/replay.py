@@ -146,11 +146,11 @@ class Replay(Workload):
             raise WorkloadError(Cause(CauseCode.DATA_NOT_PREPARED, figures), "Check that the dump fits this kind of server")
 
     def start(self, target: Target, *, threads: int, seed: int, cpus: str | None) -> ReplayRun:  # noqa: ARG002 - of the capture
-        account = dialin_load_account.options(target.account, target.directory, _NO_SCHEMA)
+        account = dialin_load_account.options(target, _NO_SCHEMA)
         words = [str(self._binary), "run", f"capture:{self._directory}", *account, "--json", f"--pace={self._options.pace}"]
         if isinstance(self._options.since, float):
             words.append(f"--from={self._options.since:.6f}")
-        driver = DriverProcess.start(words, target.directory, cpus=cpus, environment=private.environment())
+        driver = DriverProcess.start(words, target, cpus=cpus, environment=private.environment(), ends_statements=True)
         work = captured_work(self._directory, self._facts, has_its_pace=self._options.pace == 1)
         load = PartsRun if self._options.is_full else ReplayRun
         return load(driver, self._spec.percentile, self._figures, WorkMeter(target.account, work), self._runs.warm_up)

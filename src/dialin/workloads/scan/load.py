@@ -14,7 +14,8 @@ from dialin.answers import single, whole
 from dialin.errors import ServerError, WorkloadError
 from dialin.model.cause import Cause, CauseCode
 from dialin.model.cpus import parse_cpus
-from dialin.servers.connection import RefusedError, Stream, connect, is_reachable, open_stream, quote_identifier
+from dialin.servers import load_sessions
+from dialin.servers.connection import RefusedError, Stream, is_reachable, open_stream, quote_identifier
 from dialin.workloads.base import Second, Target
 
 LONGEST_RUN = 6 * 3600.0
@@ -55,6 +56,7 @@ class ScanLoad:
         self, target: Target, statement: str, threads: int, before: Callable[[], Mapping[str, float]], cpus: str | None
     ) -> None:
         self._account = target.account
+        self._sessions_file = target.sessions_file
         self._statement = statement
         self._before = before
         self._cpus = parse_cpus(cpus) if cpus else None
@@ -66,7 +68,8 @@ class ScanLoad:
         self._done: queue.Queue[_Done] = queue.Queue()
         with ExitStack() as opened:
             self._streams = [opened.enter_context(open_stream(target.account)) for _ in range(threads)]
-            self._ids = [whole(single(stream.query("SELECT CONNECTION_ID()"))) for stream in self._streams]
+            numbers = [whole(single(stream.query("SELECT CONNECTION_ID()"))) for stream in self._streams]
+            load_sessions.record(target.sessions_file, numbers, time.time())
             for stream in self._streams:
                 stream.query(f"USE {quote_identifier(target.database)}")
                 stream.query(f"SET SESSION wait_timeout = {_IDLE}")
@@ -144,12 +147,11 @@ class ScanLoad:
         self._barrier.abort()  # ends threads that still wait for others to begin
         running = [thread for thread in self._threads if thread.is_alive()]
         if running:
-            with suppress(ServerError), connect(self._account) as query:
-                for number in self._ids:
-                    with suppress(RefusedError):  # it has ended meanwhile
-                        query(f"KILL {number}")
+            load_sessions.end_left(self._account, self._sessions_file)
             for thread in running:
                 thread.join(max(0.0, limit - time.monotonic()))
+        else:
+            load_sessions.forget(self._sessions_file)
         self._opened.close()
 
 

@@ -14,6 +14,7 @@ from dialin.model.query import Query
 from dialin.model.workload import LoadLimit, LoadTraits, Runs, WorkloadSpec
 from dialin.servers.account import Account
 from dialin.servers.connection import RefusedError, connect, quote_identifier
+from dialin.servers.load_sessions import on_record
 from dialin.text import size
 from dialin.workloads.base import Target, Workload
 from dialin.workloads.scan import cold, table
@@ -163,7 +164,10 @@ class Scan(Workload):
         """
         names = [f"{_COPY}{number}" for number in range(1, self._copies + 1)] or [table.TABLE]
         try:
-            with connect(target.account, timeout=_STATEMENT_LIMIT) as query:
+            with (
+                connect(target.account, timeout=_STATEMENT_LIMIT) as query,
+                on_record(target.account, query, target.sessions_file),
+            ):
                 if target.data is not None:
                     self._set_sandbox(query)
                 query(f"USE {quote_identifier(target.database)}")

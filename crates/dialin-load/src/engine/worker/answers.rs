@@ -2,7 +2,9 @@
 
 use super::Worker;
 use crate::engine::connection::{Connection, Received};
-use crate::engine::error_policy::{LOST, NO_ROW, NOT_PREPARABLE, TOO_MANY_STATEMENTS, Verdict, shortened, unreadable_answer};
+use crate::engine::error_policy::{
+    LOST, NO_ROW, NOT_PREPARABLE, TOO_MANY_STATEMENTS, Verdict, may_end_connection, shortened, unreadable_answer,
+};
 use crate::engine::script::{Action, Script};
 use crate::engine::slot::{After, Awaited, State, What};
 use crate::engine::statements::Prepared;
@@ -97,9 +99,8 @@ impl<'s, S: Script<'s>> Worker<'_, 's, S> {
         }
         match (awaited, outcome) {
             (Awaited::Prepare, _) => self.prepared(place, outcome, now),
-            // Closing the connection makes the server roll back its transaction.
-            (Awaited::Rollback(_), Outcome::Error { .. }) => {
-                self.lose(place);
+            (Awaited::Rollback(after), Outcome::Error { .. }) => {
+                self.close_instead_of_rollback(place, after);
                 Ok(())
             }
             (Awaited::Rollback(after), _) => {
@@ -114,7 +115,7 @@ impl<'s, S: Script<'s>> Worker<'_, 's, S> {
                 if !slot.script.succeed(rows) {
                     self.tally.error(NO_ROW);
                     self.shared.note(NO_ROW, "a statement whose values are needed returned no row");
-                    return self.roll_back(place, After::Failure, now);
+                    return self.roll_back(place, After::Failure, NO_ROW, now);
                 }
                 self.go_on(place, now)
             }
@@ -153,7 +154,7 @@ impl<'s, S: Script<'s>> Worker<'_, 's, S> {
             }
         };
         if let Some(connection) = &mut self.slots[place].connection {
-            connection.learn(&query, prepared, now);
+            connection.learn(&query, prepared);
         }
         self.go_on(place, now)
     }
@@ -162,14 +163,14 @@ impl<'s, S: Script<'s>> Worker<'_, 's, S> {
     fn failed(&mut self, place: usize, awaited: Awaited, (code, message): (u16, &str), now: u64) -> Result<()> {
         let slot = &mut self.slots[place];
         match slot.script.refuse(code, message, slot.retries) {
-            Verdict::Expected => self.roll_back(place, After::Success, now),
+            Verdict::Expected => self.roll_back(place, After::Success, code, now),
             Verdict::Retry(pause) => {
                 self.shared.note(code, message);
                 self.tally.error(code);
                 self.tally.retry();
                 self.slots[place].retries += 1;
                 let what = if awaited == Awaited::Batch { What::Batch } else { What::Transaction };
-                self.roll_back(place, After::Again(what, pause), now)
+                self.roll_back(place, After::Again(what, pause), code, now)
             }
             Verdict::Continue(counts) => {
                 if counts {
@@ -181,19 +182,17 @@ impl<'s, S: Script<'s>> Worker<'_, 's, S> {
             Verdict::Counted => {
                 self.shared.note(code, message);
                 self.tally.error(code);
-                self.roll_back(place, After::Failure, now)
-            }
-            Verdict::Lost => {
-                self.lose(place);
-                Ok(())
+                self.roll_back(place, After::Failure, code, now)
             }
             Verdict::Fatal(error) => Err(error),
         }
     }
 
-    fn roll_back(&mut self, place: usize, after: After, now: u64) -> Result<()> {
+    /// Rolls back the transaction that may be open after the error `code`. If the server may have closed the connection, the answer to the
+    /// ROLLBACK shows it, so that the next transaction does not fail because of that.
+    fn roll_back(&mut self, place: usize, after: After, code: u16, now: u64) -> Result<()> {
         let Some(connection) = &mut self.slots[place].connection else { return Ok(()) };
-        if !connection.may_be_in_transaction() {
+        if !connection.may_be_in_transaction() && !may_end_connection(code) {
             self.rolled_back(place, after, now);
             return Ok(());
         }
@@ -215,12 +214,19 @@ impl<'s, S: Script<'s>> Worker<'_, 's, S> {
 
     /// Handles the loss of a connection, and with it of its transaction.
     pub(super) fn lose(&mut self, place: usize) {
+        if let State::Waits(Awaited::Rollback(after), _) = self.slots[place].state {
+            return self.close_instead_of_rollback(place, after);
+        }
         self.tally.error(LOST);
         self.shared.note(LOST, "the connection was lost");
-        let slot = &self.slots[place];
-        if slot.began >= self.counted_from && slot.script.counts() {
-            self.tally.failure(slot.latency(self.clock.now()));
-        }
+        self.count(place, self.clock.now(), false);
+        self.reconnect(place);
+    }
+
+    /// Ends a transaction whose ROLLBACK failed: when its connection closes, the server rolls it back. Its error is counted already, so the
+    /// connection is not counted as another one.
+    fn close_instead_of_rollback(&mut self, place: usize, after: After) {
+        self.count(place, self.clock.now(), after == After::Success);
         self.reconnect(place);
     }
 

@@ -4,19 +4,18 @@
 use super::{GLANCE, Worker};
 use crate::engine::clock::SECOND;
 use crate::engine::connection::{Connection, Received};
-use crate::engine::error_policy::{ends_connection, one_line, refused, remedy, shortened};
+use crate::engine::error_policy::{may_end_connection, one_line, refused, remedy, shortened};
 use crate::engine::script::Script;
 use crate::engine::slot::State;
-use crate::engine::statements::Statements;
 use crate::errors::{Error, Result};
 use crate::net::connect::QUEUE_FULL;
 use crate::net::connect_error::ConnectError;
 use crate::net::opening::{Opening, Progress};
+use crate::net::session::SessionId;
 use crate::protocol::response::Outcome;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, VecDeque};
 use std::mem;
-use std::sync::Arc;
 use std::time::Duration;
 
 /// How many connections of a run are opened at a time. It is high enough that the driver is not the bottleneck when a server is back
@@ -79,6 +78,14 @@ impl Logins<'_> {
     /// Creates an empty set for one of `threads` load threads.
     pub fn new(threads: usize) -> Self {
         Self { at_a_time: AT_A_TIME.div_ceil(threads), ..Self::default() }
+    }
+
+    /// The sessions that execute a statement that each session begins with.
+    pub fn executing(&self) -> impl Iterator<Item = SessionId> {
+        self.logins.values().filter_map(|login| match &login.stage {
+            Stage::Begins(connection, _) => Some(connection.id()),
+            _ => None,
+        })
     }
 
     /// Whether no connection is being opened.
@@ -164,8 +171,8 @@ impl<'r, 's, S: Script<'s>> Worker<'r, 's, S> {
                 return self.open(place, opening);
             }
             Ok(Progress::Open(session)) => {
-                let statements = Statements::new(Arc::clone(&self.shared.statements));
-                let connection = Connection::new(session.stream, session.dialect, session.status, statements);
+                let most = self.shared.setup.open_statements;
+                let connection = Connection::new(session, most);
                 return self.begin_session(place, Box::new(connection), 0);
             }
             Err(error) => return self.login_failed(place, error.into()),
@@ -248,7 +255,10 @@ impl<'r, 's, S: Script<'s>> Worker<'r, 's, S> {
                 let error = opening.timed_out();
                 self.login_failed(place, error.into())
             }
-            Stage::Begins(..) if is_over => self.login_failed(place, ended("it does not answer")),
+            Stage::Begins(connection, _) if is_over => {
+                self.shared.leave([connection.id()]);
+                self.login_failed(place, ended("it does not answer"))
+            }
             Stage::Pauses | Stage::Begins(..) => Ok(()),
             Stage::Opens(_) => self.advance_login(place),
         }
@@ -277,7 +287,7 @@ impl<'r, 's, S: Script<'s>> Worker<'r, 's, S> {
 
 /// The reason for a failure when the server answers a statement that each session begins with by an error.
 fn refusal(sql: &str, code: u16, message: &str) -> Refused {
-    if ends_connection(code) {
+    if may_end_connection(code) {
         return ended(&format!("{} ({code})", one_line(message)));
     }
     Refused { error: refused(&format!("`{}`", shortened(sql)), code, message, remedy(code)), is_temporary: false }
