@@ -71,11 +71,11 @@ def check(folder: Folder, row: Row, analysis: Analysis) -> Judged:
 def _false_verdict(analysis: Analysis, overall: dict[str, float], folder: Folder) -> bool:
     best = max(overall.values())
     for one in analysis.candidates:
-        if one.state is CandidateState.LOSES and overall[one.name] >= best - _NEGLIGIBLE:
+        if one.state is CandidateState.WORSE and overall[one.name] >= best - _NEGLIGIBLE:
             return True
-        if one.state is CandidateState.WINS and overall[one.name] < best - _NEGLIGIBLE:
+        if analysis.verdict is Outcome.WINNER and one.name in analysis.winners and overall[one.name] < best - _NEGLIGIBLE:
             return True
-    equal = [one.name for one in analysis.candidates if one.state is CandidateState.TIES]
+    equal = list(analysis.winners)
     if analysis.verdict in (Outcome.TIE, Outcome.NO_WORTHWHILE_DIFFERENCE):
         cells = {cell for name in equal for cell in folder.truth[name]}
         spread = [

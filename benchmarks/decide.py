@@ -22,7 +22,7 @@ from scipy.special import betaincinv, stdtrit
 from world import BEST, DYNAMIC, LEVELS, RESTART, Machine, World, observe, run, truth
 
 from dialin.model.study import Until
-from dialin.model.verdict import CandidateState, Estimate, Outcome
+from dialin.model.verdict import AgainstBest, Estimate, Outcome
 from dialin.stats.allocation import next_block
 from dialin.stats.blocks import Observation, fit
 from dialin.stats.decide import Decision, Rules
@@ -153,7 +153,7 @@ def claims(decision: Decision, true: Mapping[str, float], baseline: str) -> tupl
         baseline: the candidate that ratios are taken to.
     """
     top = max(true.values())
-    losing = [name for name, state in decision.states.items() if state is CandidateState.LOSES]
+    losing = [name for name, state in decision.states.items() if state is AgainstBest.LOSES]
     false = any(true[name] >= top for name in losing)
     false |= any(true[name] <= true[baseline] for name in decision.better)
     if decision.choice is not None:

@@ -172,6 +172,33 @@ def test_the_capture_shows_what_was_prepared(captured):
     assert all(one.prepared == one.statements for one in selects)
 
 
+def test_sessions_share_the_statements_that_the_server_keeps_open(build, tmp_path):
+    """80 sessions prepare 200 statements each, which the server keeps open, and execute each three times."""
+    line = "2026-11-23T06:00:{second:09.6f}Z\t{session:5d} {command}\t{text}\n"
+    with (tmp_path / "general.log").open("w") as log:
+        for place in range(80 * 200 * 3):
+            session, second = 10 + place % 80, place / 48_000
+            text = f"select {place // 80 // 3} as s{place // 80 % 200}"
+            if place < 80 * 200:
+                log.write(line.format(second=second, session=session, command="Prepare", text="select ? as s"))
+            log.write(line.format(second=second, session=session, command="Execute", text=text))
+    make_capture([tmp_path / "general.log"], tmp_path / "shop.capture", counters=None, forget_text=False)
+    tools = Tools.open(lambda text: None)
+    tools.preparer.copy_blank(build, {}, tmp_path / "data")
+    done, (prepared, executed) = replayed(build, tmp_path, "full", statement_commands)
+    assert done.code == 0, done.said
+    assert (done.total["unprepared"], done.total["prepared_again"]) == (0, 0)
+    assert (prepared, executed) == (16_000, 48_000)
+
+
+def statement_commands(sandbox):
+    with sandbox.connect() as query:
+        counted = dict(query("SHOW GLOBAL STATUS LIKE 'Com_stmt_%'"))
+    # Servers prepare a statement again by themselves when they learn the types of its parameters.
+    prepared = int(counted["Com_stmt_prepare"]) - int(counted["Com_stmt_reprepare"])
+    return prepared, int(counted["Com_stmt_execute"])
+
+
 def test_a_study_replays_a_capture_on_a_copy_of_the_data(captured, dialin, tmp_path):
     build, directory, _ = captured
     if build != find(MYSQL):

@@ -10,7 +10,7 @@ from enum import StrEnum
 from dialin.evidence import cost, measured
 from dialin.model.evidence import ALL
 from dialin.model.record import StudyRecord
-from dialin.model.verdict import CandidateState, CandidateVerdict, Estimate, Verdict
+from dialin.model.verdict import CandidateState, CandidateVerdict, Estimate, Outcome, Verdict
 from dialin.model.why import WaitSummary, Why
 from dialin.recipes.library import Expectation, ExpectationRule
 from dialin.report.verdict_sentences import with_interval
@@ -138,22 +138,34 @@ def _figure(estimate: Estimate | None, show: Callable[[float], str]) -> str:
 
 
 _STANDS = {
-    CandidateState.WINS: (Agreement.AGREES, "was shown to be better than all others"),
-    CandidateState.TIES: (Agreement.INCONCLUSIVE, "ties with the best"),
-    CandidateState.LOSES: (Agreement.DIFFERS, "was shown to be worse than the best"),
-    CandidateState.BEHIND: (Agreement.INCONCLUSIVE, "is very probably not the best, without proof"),
-    CandidateState.INCONCLUSIVE: (Agreement.INCONCLUSIVE, "is inconclusive"),
+    CandidateState.BETTER: (Agreement.INCONCLUSIVE, "was shown to be better than the baseline"),
+    CandidateState.LIKELY_BETTER: (Agreement.INCONCLUSIVE, "is likely better than the baseline"),
+    CandidateState.SAFE_CHOICE: (Agreement.INCONCLUSIVE, "is a safe choice"),
+    CandidateState.EQUAL: (Agreement.INCONCLUSIVE, "equals the baseline"),
+    CandidateState.TOO_CLOSE: (Agreement.INCONCLUSIVE, "is too close to the baseline to tell"),
+    CandidateState.LIKELY_WORSE: (Agreement.INCONCLUSIVE, "is very probably not the best, without proof"),
+    CandidateState.WORSE: (Agreement.DIFFERS, "was shown to be worse than the best"),
     CandidateState.UNSAFE: (Agreement.INCONCLUSIVE, "is unsafe: its server failed more often than the baseline's"),
-    CandidateState.FAILED: (Agreement.INCONCLUSIVE, "failed"),
+    CandidateState.NO_CLAIM: (Agreement.INCONCLUSIVE, "is not compared: nothing is claimed"),
+    CandidateState.NOT_MEASURED: (Agreement.INCONCLUSIVE, "was not measured"),
 }
+
+
+def _stands(candidate: CandidateVerdict, verdict: Verdict) -> tuple[Agreement, str]:
+    """Return how a candidate stands as the best one: only a winner is shown to be that."""
+    if verdict.verdict is Outcome.WINNER and candidate.name in verdict.winners:
+        return Agreement.AGREES, "was shown to be better than all others"
+    if verdict.verdict is Outcome.WINNER:
+        return Agreement.DIFFERS, "was shown to be worse than the best"
+    return _STANDS[candidate.state]
 
 
 def _best(expectation: Expectation, _record: StudyRecord, verdict: Verdict, _why: Why) -> _Checked:
     candidates = _candidates(expectation, verdict)
     if not candidates:
         return _NOTHING
-    states = "; ".join(f"{each.name} {_STANDS[each.state][1]}{_chance(each, verdict)}" for each in candidates)
-    return _all_of([_STANDS[each.state][0] for each in candidates]), states
+    states = "; ".join(f"{each.name} {_stands(each, verdict)[1]}{_chance(each, verdict)}" for each in candidates)
+    return _all_of([_stands(each, verdict)[0] for each in candidates]), states
 
 
 def _chance(candidate: CandidateVerdict, verdict: Verdict) -> str:

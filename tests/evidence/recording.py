@@ -14,7 +14,7 @@ from dialin.model.evidence import Gauge, RawWaits, Watched
 from dialin.model.record import StudyRecord
 from dialin.model.study import StudySpec
 from dialin.model.trial import Costs, Purpose, Sample, Step, Trial, TrialState
-from dialin.model.verdict import Verdict
+from dialin.model.verdict import CandidateState, Verdict
 from dialin.store import rows
 from dialin.store.store import Store
 
@@ -86,7 +86,10 @@ _OF_OLDER_VERDICTS = ("left_after", "weaker_durability")
 
 def _verdict(recorded: Mapping[str, Any], trials: Sequence[Trial]) -> Verdict:
     """Return a recorded verdict in today's shape."""
-    candidates = [{key: value for key, value in one.items() if key not in _OF_OLDER_VERDICTS} for one in recorded["candidates"]]
+    candidates = [
+        {**{key: value for key, value in one.items() if key not in _OF_OLDER_VERDICTS}, "state": CandidateState.NO_CLAIM}
+        for one in recorded["candidates"]
+    ]
     done = sum(trial.state is TrialState.DONE and trial.purpose is Purpose.RACE for trial in trials)
     return Verdict.model_validate({**recorded, "candidates": candidates, "trials": done})
 

@@ -22,7 +22,7 @@ def stamped(day, value):
 def test_candidates_with_repeats_that_differ_have_a_winner_and_an_interval(analyzed):
     found = analyzed(repeated({8: 1000, 32: 1100}))
     assert (found.verdict, found.winners, found.baseline) == (Outcome.WINNER, ["32"], "8")
-    assert states(found) == {"8": CandidateState.LOSES, "32": CandidateState.WINS}
+    assert states(found) == {"8": CandidateState.WORSE, "32": CandidateState.BETTER}
     ratio = found.candidates[1].ratio
     assert 1.05 < ratio.low < 1.1 < ratio.high < 1.15
     assert found.headline.startswith("32 wins by throughput: 1,006 → 1,106 tps, +9.9 % (+")
@@ -40,7 +40,7 @@ def test_one_run_of_each_claims_no_winner_however_far_apart_they_lie(analyzed):
     assert (found.verdict, found.winners) == (Outcome.INCONCLUSIVE, [])
     assert found.candidates[1].ratio.mean == pytest.approx(5, rel=0.02)
     assert (found.candidates[1].ratio.low, found.candidates[1].ratio.high) == (None, None)
-    assert set(states(found).values()) == {CandidateState.INCONCLUSIVE}
+    assert set(states(found).values()) == {CandidateState.NO_CLAIM}
     assert "no candidate has a second run in a cell" in found.headline
     assert "no interval" in text(found.warnings, "single_runs")
 

@@ -59,7 +59,7 @@ def test_a_large_difference_is_shown_with_three_blocks(study):
     assert (verdict.blocks, verdict.trials) == (3, 7)
     assert (verdict.shown_best, verdict.shown_better) == (True, True)
     winner = verdict.candidates[1]
-    assert winner.state is CandidateState.WINS
+    assert winner.state is CandidateState.BETTER
     assert winner.ratio.low < 1.3 < winner.ratio.high
 
 
@@ -77,7 +77,7 @@ def test_one_far_behind_gets_no_more_trials_and_is_in_the_verdict(study, spec):
     verdict, record = study(simulated(four=1005, sixteen=700, noise=0.015), spec, watcher=listening)
     assert raced(record).count("16") == 1
     assert len(record.trials) > 7
-    assert verdict.candidates[2].state in (CandidateState.LOSES, CandidateState.BEHIND)
+    assert verdict.candidates[2].state in (CandidateState.WORSE, CandidateState.LIKELY_WORSE)
     assert verdict.candidates[2].probability < 0.025
     assert not any(out for _, out in listening.standings), "it is not out: it may come back when it has to"
 
@@ -137,7 +137,7 @@ def test_a_study_ends_when_a_choice_is_safe_though_it_was_not_shown_to_be_the_be
     assert verdict.verdict is Outcome.SAFE_CHOICE
     assert (verdict.recommended_candidate, verdict.winners) == ("4", [])
     assert verdict.candidates[1].probability >= 0.935
-    assert CandidateState.INCONCLUSIVE in {one.state for one in verdict.candidates}
+    assert CandidateState.TOO_CLOSE in {one.state for one in verdict.candidates}
     assert "is a safe choice" in verdict.headline
     assert [look.decided for look in record.looks] == [False] * (len(record.looks) - 1) + [True]
 
@@ -147,7 +147,7 @@ def test_two_names_of_one_setting_come_out_alike(study, spec):
     trials.in_force = {**FORCED, "16": FORCED["4"]}
     verdict, _ = study(trials, shorter(spec))
     assert verdict.candidates[1].probability == verdict.candidates[2].probability
-    assert verdict.candidates[1].state is verdict.candidates[2].state is CandidateState.TIES
+    assert verdict.candidates[1].state is verdict.candidates[2].state is CandidateState.EQUAL
     assert (verdict.verdict, verdict.winners) == (Outcome.TIE, ["4", "16"])
 
 
@@ -208,7 +208,7 @@ def test_a_candidate_whose_server_does_not_start_is_unsafe_and_the_study_goes_on
 
 def test_a_baseline_that_does_not_start_leaves_the_others_comparable(study):
     verdict, _ = study(simulated(four=1300, fails=frozenset({"1"})))
-    assert verdict.candidates[0].state is CandidateState.FAILED
+    assert verdict.candidates[0].state is CandidateState.NOT_MEASURED
     assert verdict.winners == ["4"]
     assert verdict.recommended_candidate == "4"
 

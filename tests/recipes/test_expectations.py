@@ -3,7 +3,7 @@ import dataclasses
 import pytest
 
 from dialin.evidence.why_verdict import explain
-from dialin.model.verdict import CandidateState, Estimate
+from dialin.model.verdict import CandidateState, Estimate, Outcome
 from dialin.recipes.library import Expectation
 from fixtures import example_evidence, example_studies
 from published.expectations import Agreement, check
@@ -18,6 +18,11 @@ def with_candidate(record, name, **changes):
     """The record with other figures of one candidate."""
     found = [one.model_copy(update=changes) if one.name == name else one for one in record.verdict.candidates]
     verdict = record.verdict.model_copy(update={"candidates": found})
+    return dataclasses.replace(record, verdict=verdict)
+
+
+def without_winner(record):
+    verdict = record.verdict.model_copy(update={"verdict": Outcome.SAFE_CHOICE, "winners": []})
     return dataclasses.replace(record, verdict=verdict)
 
 
@@ -106,25 +111,32 @@ def test_a_candidate_is_steadier_where_the_intervals_of_variation_do_not_meet(re
 @pytest.mark.parametrize(
     ("state", "says"),
     [
-        (CandidateState.WINS, "agrees"),
-        (CandidateState.TIES, "inconclusive"),
-        (CandidateState.INCONCLUSIVE, "inconclusive"),
-        (CandidateState.BEHIND, "inconclusive"),
-        (CandidateState.LOSES, "differs"),
+        (CandidateState.EQUAL, "inconclusive"),
+        (CandidateState.TOO_CLOSE, "inconclusive"),
+        (CandidateState.LIKELY_WORSE, "inconclusive"),
+        (CandidateState.WORSE, "differs"),
     ],
 )
-def test_the_best_is_the_one_that_wins_and_only_proof_contradicts_it(record, state, says):
-    assert found(expecting("best", ["8"]), with_candidate(record, "8", state=state)).agreement == says
+def test_only_proof_contradicts_the_best_where_there_is_no_winner(record, state, says):
+    assert found(expecting("best", ["8"]), without_winner(with_candidate(record, "8", state=state))).agreement == says
+
+
+def test_the_best_is_the_one_that_wins(record):
+    winner, *others = sorted(record.verdict.candidates, key=lambda one: one.name not in record.verdict.winners)
+    assert found(expecting("best", [winner.name]), record).agreement is Agreement.AGREES
+    assert found(expecting("best", [others[0].name]), record).agreement is Agreement.DIFFERS
 
 
 def test_how_near_the_best_a_candidate_may_be_is_reported(record):
-    one = found(expecting("best", ["8"]), with_candidate(record, "8", state=CandidateState.INCONCLUSIVE, probability=0.543))
-    assert one.figures == "8 is inconclusive, within 1 % of the best with a probability of 54.3 %"
+    made = with_candidate(record, "8", state=CandidateState.TOO_CLOSE, probability=0.543)
+    one = found(expecting("best", ["8"]), without_winner(made))
+    assert one.figures == "8 is too close to the baseline to tell, within 1 % of the best with a probability of 54.3 %"
 
 
 @pytest.mark.parametrize("state", CandidateState)
 def test_each_state_has_words(record, state):
-    assert found(expecting("best", ["8"]), with_candidate(record, "8", state=state)).figures.startswith("8 ")
+    made = without_winner(with_candidate(record, "8", state=state))
+    assert found(expecting("best", ["8"]), made).figures.startswith("8 ")
 
 
 def test_a_candidate_that_is_a_tenth_faster_at_every_number_of_threads_gains_nothing_by_more_of_them():

@@ -296,7 +296,7 @@ def test_a_trial_that_did_not_become_steady_is_marked():
 
 def test_who_is_behind_and_how_probable_each_is_are_reported():
     words = page_of("safe_choice").words
-    assert "How sure 97 % Probability that the recommended candidate is within 1 % of the best" in words
+    assert "How sure 97 % Probability that innodb_buffer_pool_instances = 16 is within 1 % of the best" in words
     rows = [attrs.get("class") for attrs in page_of("safe_choice").all("tr")]
     assert rows.count("dimmed") == 3, "one more was shown to be worse"
 

@@ -22,16 +22,16 @@ GOOD = {
         (sample["goal"], sample["percentile"], bool(sample["confirmed"])) == ("latency", 99, True)
     ),
     "verdict-by-stability": lambda sample: sample["goal"] == "stability" and sample["candidates"][1]["goal_ratio"]["high"] < 1,
-    "verdict-failed-candidates": lambda sample: "failed" in states(sample),
+    "verdict-failed-candidates": lambda sample: "not_measured" in states(sample),
     "verdict-kinds-of-transaction": lambda sample: (
         len(sample["candidates"][0]["transactions"]) == 3 and sample["workload"]["driver_choices"][0]["load_threads"] == 1
     ),
     "verdict-no-interval-yet": lambda sample: sample["candidates"][1]["ratio"]["low"] is None,
     "verdict-no-worthwhile-difference": lambda sample: sample["verdict"] == "no_worthwhile_difference",
-    "verdict-safe-choice": lambda sample: sample["verdict"] == "safe_choice" and {"behind", "inconclusive"} < states(sample),
+    "verdict-safe-choice": lambda sample: sample["verdict"] == "safe_choice" and "safe_choice" in states(sample),
     "verdict-tie": lambda sample: sample["verdict"] == "tie" and len(sample["winners"]) == 2,
     "verdict-weaker-durability": lambda sample: bool(sample["candidates"][1]["weaker_durability"]),
-    "verdict-winner": lambda sample: sample["verdict"] == "winner" and "wins" in states(sample),
+    "verdict-winner": lambda sample: sample["verdict"] == "winner" and "better" in states(sample),
     "why-every-part": lambda sample: (
         all(sample[part] for part in EVERY) and all(sample["semaphores"][p] for p in ("places", "spins"))
     ),

@@ -33,7 +33,7 @@ def test_the_verdict_comes_first_then_what_to_make_of_it_then_the_candidates():
     head = next(index for index, line in enumerate(lines) if line.startswith("candidate"))
     assert lines[head + 1].split()[0] == "8"
     assert "baseline" in lines[head + 1]
-    assert lines[head + 2].split()[-1] == "wins"
+    assert lines[head + 2].endswith("better (proven)")
 
 
 def test_the_three_most_important_notes_come_before_the_runs_and_all_others_after_them():

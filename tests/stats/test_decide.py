@@ -6,7 +6,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from dialin.model.study import Until
-from dialin.model.verdict import CandidateState as State
+from dialin.model.verdict import AgainstBest as State
 from dialin.model.verdict import Outcome
 from dialin.stats.decide import Rules, decide, trials_to_choose
 from dialin.stats.forecast import detectable

@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from dialin.model.verdict import CandidateState, Outcome
+from dialin.model.verdict import AgainstBest, Outcome
 from dialin.stats.blocks import Observation
 from dialin.stats.runs import all_below, compare, rank_candidates, spread, weighted_mean
 
@@ -139,7 +139,7 @@ def test_a_candidate_that_was_not_repeated_leaves_the_others_their_intervals():
     assert comparison.ratio(C, A, 0.05).low is None
     result = judged(observed((0, A, 100.0, 101.0, 100.5), (0, B, 120.0, 121.0, 120.5), (0, C, 150.0)), (A, B, C))
     assert result.outcome is Outcome.INCONCLUSIVE
-    assert result.states == {A: CandidateState.LOSES, B: CandidateState.INCONCLUSIVE, C: CandidateState.INCONCLUSIVE}
+    assert result.states == {A: AgainstBest.LOSES, B: AgainstBest.INCONCLUSIVE, C: AgainstBest.INCONCLUSIVE}
 
 
 def test_small_figures_of_runs():

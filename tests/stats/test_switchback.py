@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from dialin.model.verdict import CandidateState, Outcome
+from dialin.model.verdict import AgainstBest, Outcome
 from dialin.stats.decide import Rules
 from dialin.stats.switchback import QUADS_TO_DECIDE, Period, carry_over, decide_periods, fit_periods, washout_needed
 
@@ -98,7 +98,7 @@ def test_a_clear_difference_is_a_choice_that_is_shown_and_sooner_than_that_nothi
     early = decide_periods(made(QUADS_TO_DECIDE - 1), [A, B], A, RULES)
     assert early.decision.choice is None
     assert early.decision.outcome is Outcome.INCONCLUSIVE
-    assert early.decision.states[B] is CandidateState.INCONCLUSIVE
+    assert early.decision.states[B] is AgainstBest.INCONCLUSIVE
     assert early.adjusted[B].low > 1.2
 
 
@@ -190,7 +190,7 @@ def test_an_effect_most_of_which_may_be_still_to_come_or_that_turns_round_has_no
     assert found.carry_over[B].lasts
     assert found.decision.ratios[B].low is None
     assert found.decision.choice is None
-    assert found.decision.states[B] is CandidateState.INCONCLUSIVE
+    assert found.decision.states[B] is AgainstBest.INCONCLUSIVE
 
 
 def test_what_may_still_come_is_no_tie_where_it_could_carry_the_effect_past_what_matters():
@@ -222,4 +222,4 @@ def test_of_three_candidates_each_is_compared_with_the_others():
     found = decide_periods(made, list(levels), A, RULES)
     assert found.decision.choice == B
     assert found.adjusted["c"].mean == pytest.approx(math.exp(-0.2), rel=0.02)
-    assert found.decision.states["c"] is CandidateState.LOSES
+    assert found.decision.states["c"] is AgainstBest.LOSES

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dialin.model.verdict import CandidateState, DecidedBy, Outcome
+from dialin.model.verdict import AgainstBest, DecidedBy, Outcome
 from dialin.stats.decide import Rules
 from dialin.stats.throughput import TrialSpeed, decide_throughput
 
@@ -57,7 +57,7 @@ def test_few_trials_that_were_spared_stalls_are_less_sure_than_their_seconds_say
     assert np.log(never.ratios["b"].high / never.ratios["b"].low) < 0.02
 
 
-def test_stalls_that_come_to_all_candidates_alike_do_not_hide_a_difference():
+def test_stalls_that_come_to_all_candidates_alike_do_not_hide_a_choice_but_its_interval_must_show_a_proof():
     rng = np.random.default_rng(5)
     trials = [
         TrialSpeed("run", name, 60.0 * (3 * block + place), level * (1 - cost), level)
@@ -67,8 +67,9 @@ def test_stalls_that_come_to_all_candidates_alike_do_not_hide_a_difference():
         for cost in [rng.choice([0.0, 0.06])]
     ]
     result = judged(trials)
-    assert (result.winners, result.decided_by) == (("b",), DecidedBy.TYPICAL_SPEED)
+    assert (result.choice, result.decided_by) == ("b", DecidedBy.TYPICAL_SPEED)
     assert result.ratios["b"].low < 1 < result.typical_ratios["b"].low, "the plain mean alone does not show it yet"
+    assert (result.outcome, result.winners, result.better) == (Outcome.SAFE_CHOICE, (), ())
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -77,7 +78,7 @@ def test_a_choice_other_than_the_baseline_has_the_higher_plain_mean(seed):
     if result.choice not in (None, "a"):
         assert result.ratios[result.choice].mean > 1
     for name, state in result.states.items():
-        if state is CandidateState.LOSES and result.choice is not None:
+        if state is AgainstBest.LOSES and result.choice is not None:
             assert result.ratios[name].mean < result.ratios[result.choice].mean
 
 

@@ -113,7 +113,7 @@ def test_where_kinds_of_hosts_disagree_nothing_common_is_claimed_and_each_kind_i
     assert verdict.verdict is Outcome.INCONCLUSIVE
     assert verdict.winners == []
     assert (verdict.recommended_candidate, verdict.reason_code) == ("1", ReasonCode.HOSTS_DISAGREE)
-    assert {one.state for one in verdict.candidates} == {CandidateState.INCONCLUSIVE}
+    assert {one.state for one in verdict.candidates} == {CandidateState.NO_CLAIM}
     note = verdict.warnings[0]
     assert note.code == "hosts_disagree"
     by_kind = {one["kind"]["cpu"]: one for one in note.data["effects"]}

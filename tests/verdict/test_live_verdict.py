@@ -39,7 +39,12 @@ def test_candidates_without_an_effect_differ_in_nothing_that_is_claimed():
     verdict = verdict_of(effects={"400": 1.0})
     assert verdict.verdict is Outcome.NO_WORTHWHILE_DIFFERENCE
     verdict = verdict_of(effects={"400": 1.0}, aa=True)
-    assert {one.state for one in verdict.candidates} <= {CandidateState.TIES, CandidateState.INCONCLUSIVE}
+    assert {one.state for one in verdict.candidates} <= {
+        CandidateState.EQUAL,
+        CandidateState.TOO_CLOSE,
+        CandidateState.NO_CLAIM,
+        CandidateState.SAFE_CHOICE,
+    }
 
 
 def test_latency_is_a_mean_in_one_mix_of_statements_and_its_levels_have_the_ratio_that_decides():
@@ -88,7 +93,7 @@ def test_a_candidate_that_trips_the_guard_twice_is_unsafe_and_its_headline_says_
 
 def test_a_failure_that_is_not_the_guards_makes_no_candidate_unsafe():
     verdict = verdict_of(effects={"400": 0.8}, failures=("400",))
-    assert candidate(verdict, "400").state is CandidateState.WINS
+    assert candidate(verdict, "400").state is CandidateState.BETTER
     assert verdict.recommended_candidate == "400"
     assert "failed_trials" in codes(verdict)
 

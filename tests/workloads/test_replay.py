@@ -192,6 +192,7 @@ def test_it_says_whether_it_is_the_captured_load(place):
     assert facts["replay_waiting"] == pytest.approx(1 / (2 * FACTS["connections"]))
     assert (facts["replay_prepared"], facts["replay_prepared_as_text"]) == (9_000, 12)
     assert facts["replay_begins_added"] == 3
+    assert facts["replay_prepared_again"] == 0.002
     limits = {limit.gauge: limit.most for limit in replay(place).traits.limits if not (limit.is_ratio or limit.is_equal)}
     assert {name for name, most in limits.items() if facts.get(name, 0) > most} == {"replay_left_out", "replay_new_errors"}
 

@@ -12,7 +12,7 @@ use dialin_load::options::{
 };
 use dialin_load::output::{Output, Report};
 use dialin_load::record::{ErrorLine, Line, ReplayFact, StartLine};
-use dialin_load::replay::{AutoIncrements, Facts, Request};
+use dialin_load::replay::{AutoIncrements, Facts, Request, read_open_statements};
 use dialin_load::{capture, self_test, show, workloads};
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
@@ -216,7 +216,9 @@ fn report_second(report: &mut Report<'_, io::Stdout>, second: &Second, stop: &At
 
 fn replay(options: &RunOptions, request: &Request, output: &mut Output<io::Stdout>, stop: &AtomicBool) -> Result<u8> {
     let account = account_of(&options.account)?;
-    let facts = Facts::of(request, AutoIncrements::read(&Connector::new(&account))?)?;
+    let connector = Connector::new(&account);
+    let mut facts = Facts::of(request, AutoIncrements::read(&connector)?)?;
+    facts.open_statements = read_open_statements(&connector)?;
     options::raise_limit(facts.connections)?;
     let run = options.replay_run(account, &facts);
     let start = StartLine::of_replay(&options.workload.workload, &run, ReplayFact::of(request, &facts), &facts.kinds);

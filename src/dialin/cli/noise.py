@@ -37,7 +37,8 @@ def measure_noise(asked: Mapping[str, Any], *, out: Path | None, json: bool) -> 
     known = machine_noise.study_noise(record)
     if not json:
         _print(record, known, Console(highlight=False))
-    failed = record.verdict is None or any(candidate.state is CandidateState.LOSES for candidate in record.verdict.candidates)
+    different = (CandidateState.BETTER, CandidateState.WORSE)
+    failed = record.verdict is None or any(candidate.state in different for candidate in record.verdict.candidates)
     return ExitCode.NO_VERDICT if failed or known is None else ExitCode.VERDICT
 
 

@@ -118,7 +118,11 @@ SAMPLES: Columns = {
 
 VERDICT: Columns = {
     "candidate": _CANDIDATE,
-    "state": FrameColumn(pl.String, "wins, ties, loses, behind, inconclusive, unsafe or failed"),
+    "state": FrameColumn(
+        pl.String,
+        "against the baseline: better, likely_better, safe_choice, equal, too_close, likely_worse, worse, unsafe, no_claim or "
+        "not_measured",
+    ),
     "recommended": FrameColumn(pl.Boolean, "whether it is what the study recommends"),
     "baseline": FrameColumn(pl.Boolean, "whether the others are measured against it"),
     **_with_interval("tps", "throughput: transactions divided by measured seconds"),

@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from dialin.logs.cells import Cells, claims
 from dialin.model.analysis import CandidateAnalysis
 from dialin.model.study import Goal
-from dialin.model.verdict import CandidateState, Note, Outcome
+from dialin.model.verdict import AgainstBest, Note, Outcome
 from dialin.report.verdict_sentences import change_or_no_interval
 from dialin.stats.runs import Standings
 from dialin.text import change, exact_percent, listed, number, span
@@ -56,7 +56,7 @@ def reason(standings: Standings, worthwhile: float, proposals: Sequence[tuple[st
     `proposals` are expressions for `--by`, each with the candidates that it finds, the best expression first.
     """
     if standings.outcome is Outcome.INCONCLUSIVE:
-        worse = [name for name, state in standings.states.items() if state is CandidateState.LOSES]
+        worse = [name for name, state in standings.states.items() if state is AgainstBest.LOSES]
         shown = f"Worse than another: {listed(worse)}. " if worse else ""
         if proposals:
             ways = [f"--by '{expression}' ({', '.join(values)})" for expression, values in proposals[:_SHOWN]]
@@ -81,7 +81,7 @@ def is_by_cell(standings: Standings, cells: Cells) -> bool:
 
 def _leader_and_rivals(standings: Standings, cells: Cells) -> tuple[str, list[str]]:
     """Return the leader and the candidates that were not shown to be worse; all candidates must have been repeated."""
-    not_worse = [name for name, state in standings.states.items() if state is not CandidateState.LOSES]
+    not_worse = [name for name, state in standings.states.items() if state is not AgainstBest.LOSES]
     best = max(not_worse, key=cells.comparison.ranks.__getitem__)
     return best, [name for name in not_worse if name != best]
 

@@ -14,13 +14,14 @@ from dialin.logs.log_folder import Folder, incomplete
 from dialin.logs.run_figures import RunFigures, sum_up_run
 from dialin.model.analysis import Analysis, CandidateAnalysis, FileEntry, RunAnalysis
 from dialin.model.study import WORTHWHILE, Goal
-from dialin.model.verdict import CandidateState, Estimate, Note
+from dialin.model.verdict import AgainstBest, CandidateState, Estimate, Note
 from dialin.stats.blocks import Observation, levels
 from dialin.stats.intervals import stall_seconds_per_1000, typical
 from dialin.stats.means import geometric_mean
-from dialin.stats.runs import Comparison, compare, rank_candidates
+from dialin.stats.runs import Comparison, Standings, compare, rank_candidates
 from dialin.stats.trial_figures import goal_ratio
 from dialin.text import listed
+from dialin.verdict.candidate_states import Claim, Compared, candidate_states
 
 _NEVER_ZERO = 1e-9
 
@@ -101,7 +102,14 @@ def _judge(
     worthwhile = WORTHWHILE[request.goal] if request.worthwhile is None else request.worthwhile
     barred = notes.one_after_the_other(counted, assigned, compared.decisive)
     standings = rank_candidates(compared.decisive, names, baseline, alpha=alpha, worthwhile=worthwhile, barred=barred)
-    candidates = [_candidate(name, compared, request.goal, baseline, standings.states[name], alpha) for name in names]
+    claim = Claim(
+        outcome=standings.outcome,
+        choice=(baseline if baseline in standings.winners else standings.winners[0]) if standings.winners else None,
+        baseline=baseline,
+        worthwhile=worthwhile,
+    )
+    states = candidate_states([_as_compared(name, compared, standings, baseline, alpha) for name in names], claim)
+    candidates = [_candidate(name, compared, request.goal, baseline, states[name], alpha) for name in names]
     table = Cells(tuple(factors.keys(assigned.others)), compared.decisive, request.goal, alpha)
     depends = cells.dependence(table, names, baseline, barred)
     failing = notes.more_errors(counted, names, baseline, compared.throughput)
@@ -190,6 +198,12 @@ def _observations(runs: Sequence[RunAnalysis], goal: Goal) -> list[Observation]:
         Goal.LATENCY: lambda run: 1 / max(run.latency_ms or 0.0, _NEVER_ZERO),
     }
     return [Observation(run.cell, run.candidate or "", figure[goal](run)) for run in runs]
+
+
+def _as_compared(name: str, compared: _Compared, standings: Standings, baseline: str, alpha: float) -> Compared:
+    """Return what is known of a candidate; the winners are shown to be better than a baseline that is not one of them."""
+    is_better = name in standings.winners and standings.states[baseline] is AgainstBest.LOSES
+    return Compared(name, standings.states[name], compared.decisive.ratio(name, baseline, alpha), is_better)
 
 
 def _candidate(

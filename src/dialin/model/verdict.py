@@ -20,7 +20,8 @@ class Outcome(StrEnum):
     """The outcome of a study.
 
     A `winner` was shown to be better than every other candidate; `safe_choice` is within what is worthwhile of the best, very
-    probably, though not shown to beat each of the others.
+    probably, though not shown to beat each of the others. A `gain` ends a tune: the recommended setting was proven to be better
+    than the baseline in fresh trials.
     """
 
     WINNER = "winner"
@@ -28,6 +29,7 @@ class Outcome(StrEnum):
     TIE = "tie"
     NO_WORTHWHILE_DIFFERENCE = "no_worthwhile_difference"
     INCONCLUSIVE = "inconclusive"
+    GAIN = "gain"
 
 
 class ReasonCode(StrEnum):
@@ -75,12 +77,12 @@ class DecidedBy(StrEnum):
     ROWS = "rows"
 
 
-class CandidateState(StrEnum):
-    """Result of a candidate.
+class AgainstBest(StrEnum):
+    """How a candidate compares with the best one, while a study is decided; what a reader sees is `CandidateState`.
 
-    One that `loses` was shown to be worse than the best. One that is `behind` is very probably worse by more than is
-    worthwhile, without that proof. `inconclusive` means that neither a difference nor its absence was shown. One that is
-    `unsafe` had more server failures than the baseline and is not compared; one that `failed` could not be measured.
+    One that `loses` was shown to be worse. One that is `behind` is very probably worse by more than is worthwhile, without that
+    proof. `inconclusive` means that neither a difference nor its absence was shown. One that is `unsafe` had more server
+    failures than the baseline and is not compared; one that `failed` could not be measured.
     """
 
     WINS = "wins"
@@ -90,6 +92,28 @@ class CandidateState(StrEnum):
     INCONCLUSIVE = "inconclusive"
     UNSAFE = "unsafe"
     FAILED = "failed"
+
+
+class CandidateState(StrEnum):
+    """What a study says of a candidate against the baseline, and of the baseline against the best of the others.
+
+    `better` and `worse` are proven, for all candidates and looks together; `worse` is also a candidate that is proven to be
+    worse than the best and not better than the baseline. `likely_better` and `likely_worse`: its own interval excludes 0 %, or
+    it is very probably not the best, without that proof. `safe_choice` is the study's choice where that is not proven to be
+    better. `equal`: its whole interval is within what is worthwhile. `no_claim`: there are too few trials, or something else
+    could explain a difference. One that is `not_measured` has no completed trial.
+    """
+
+    BETTER = "better"
+    LIKELY_BETTER = "likely_better"
+    SAFE_CHOICE = "safe_choice"
+    EQUAL = "equal"
+    TOO_CLOSE = "too_close"
+    LIKELY_WORSE = "likely_worse"
+    WORSE = "worse"
+    UNSAFE = "unsafe"
+    NO_CLAIM = "no_claim"
+    NOT_MEASURED = "not_measured"
 
 
 class Estimate(FrozenModel):
@@ -385,6 +409,9 @@ class Verdict(FrozenModel):
         default=False, description="shown that nothing is better than the recommended candidate by more than what is worthwhile"
     )
     shown_better: bool = Field(default=False, description="shown that the recommended candidate is better than the baseline")
+    probability_all_near: float | None = Field(
+        default=None, description="probability that all candidates are within `worthwhile` of the best; null if unknown"
+    )
     blocks: int = Field(description="blocks that entered the comparison")
     trials: int = Field(description="completed trials that entered the comparison")
     minutes_of_load: float = Field(description="minutes in which load was measured")

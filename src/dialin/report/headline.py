@@ -20,6 +20,7 @@ IDENTICAL = "same_in_force"
 
 _LEADS = 0.5
 """The probability from which on the headline of an inconclusive study names a leading candidate."""
+_NOT_COMPARED = (CandidateState.NOT_MEASURED, CandidateState.UNSAFE)
 _WORSE = {
     Goal.THROUGHPUT: "slower",
     Goal.STABILITY: "less steady",
@@ -107,13 +108,13 @@ def _headline(spec: StudySpec, verdict: Verdict) -> str:
     if verdict.verdict is Outcome.NO_WORTHWHILE_DIFFERENCE:
         if _are_identical(verdict):
             return "No worthwhile difference: all candidates have identical effective settings."
-        return f"No worthwhile difference: no candidate differs from the best by {exact_percent(verdict.worthwhile)} or more."
+        return f"No worthwhile difference: {_why_no_difference(verdict, near)}."
     if verdict.verdict is Outcome.TIE:
         winners = names_in_sentence(spec, verdict.winners)
         return f"A tie for the best: {winners} differ by less than {exact_percent(verdict.worthwhile)}."
     if verdict.verdict is Outcome.INCONCLUSIVE:
         return f"Inconclusive: {_why_inconclusive(spec, verdict, near)}."
-    chosen = verdict.candidate(verdict.winners[0]) if verdict.winners else _choice(verdict)
+    chosen = subject(verdict) or verdict.chosen
     name = name_in_sentence(spec, chosen.name)
     if chosen.name == verdict.baseline:
         role = "what the server has now" if chosen.name == spec.initial else "the baseline"
@@ -125,6 +126,20 @@ def _headline(spec: StudySpec, verdict: Verdict) -> str:
     if verdict.verdict is Outcome.WINNER:
         return f"{name}: {figures}{_derived_clause(verdict)}{price}."
     return f"{name} is a safe choice: {figures}; {near} with {probability(chosen.probability)} probability{price}."
+
+
+def _why_no_difference(verdict: Verdict, near: str) -> str:
+    """Return what is claimed: a fact where every interval that is shown is so narrow, else a probability."""
+    if are_equal(verdict):
+        return f"no candidate differs from the baseline by {exact_percent(verdict.worthwhile)} or more"
+    if verdict.probability_all_near is None:
+        return f"no difference of {exact_percent(verdict.worthwhile)} or more is shown"
+    return f"all candidates are {near} with {probability(verdict.probability_all_near)} probability"
+
+
+def are_equal(verdict: Verdict) -> bool:
+    """Return whether every candidate that was compared is equal to the baseline within what is worthwhile."""
+    return {one.state for one in verdict.candidates} <= {CandidateState.EQUAL, *_NOT_COMPARED}
 
 
 def probability(share: float | None) -> str:
@@ -157,8 +172,7 @@ def _why_inconclusive(spec: StudySpec, verdict: Verdict, near: str) -> str:
     if unequal is not None:
         name = name_in_sentence(spec, str(unequal.data["candidate"]))
         return f"{name} is not shown to be better on every kind of host: {effects_by_host(unequal.data)}"
-    excluded = (CandidateState.FAILED, CandidateState.UNSAFE)
-    measured = [one.name for one in verdict.candidates if one.state not in excluded]
+    measured = [one.name for one in verdict.candidates if one.state not in _NOT_COMPARED]
     if len(measured) < 2 and any(one.state is CandidateState.UNSAFE for one in verdict.candidates):
         return "no safe candidate is left to compare with the baseline"
     if len(measured) < 2:
@@ -172,7 +186,8 @@ def _why_inconclusive(spec: StudySpec, verdict: Verdict, near: str) -> str:
         figures = "" if leader.name == verdict.baseline else gain(spec, verdict, leader)
         name = f"{name_in_sentence(spec, leader.name)}{', the baseline,' if leader.name == verdict.baseline else ''}"
         return f"{name} leads{f', {figures}' if figures else ''}; {near} with {probability(leader.probability)} probability"
-    may_be_best = [one.name for one in verdict.candidates if one.state in (CandidateState.INCONCLUSIVE, CandidateState.TIES)]
+    worse = (CandidateState.WORSE, CandidateState.LIKELY_WORSE, *_NOT_COMPARED)
+    may_be_best = [one.name for one in verdict.candidates if one.state not in worse]
     if len(may_be_best) < 2:
         return "too few trials to compare the candidates"
     return f"{names_in_sentence(spec, may_be_best)} could each be the best"
@@ -192,7 +207,7 @@ def _why_nothing_is_claimed(spec: StudySpec, verdict: Verdict, live: LiveFinding
 
 
 def _of_identical(verdict: Verdict) -> str:
-    if any(one.state is CandidateState.LOSES for one in verdict.candidates):
+    if any(one.state in (CandidateState.WORSE, CandidateState.BETTER) for one in verdict.candidates):
         return "Identical candidates came out as different: comparisons on this machine cannot be trusted."
     names = f"{len(verdict.candidates)} identical candidates"
     if verdict.trial_noise is None or verdict.detectable is None:
@@ -230,6 +245,13 @@ def _derived_clause(verdict: Verdict) -> str:
 
 def _are_identical(verdict: Verdict) -> bool:
     return any(note.code == IDENTICAL and len(note.data["candidates"]) == len(verdict.candidates) for note in verdict.warnings)
+
+
+def subject(verdict: Verdict) -> CandidateVerdict | None:
+    """Return the candidate that the headline is about; None where it names none, or several."""
+    if verdict.verdict is Outcome.INCONCLUSIVE:
+        return named_leader(verdict)
+    return verdict.candidate(verdict.winners[0]) if verdict.winners else _choice(verdict)
 
 
 def named_leader(verdict: Verdict) -> CandidateVerdict | None:

@@ -29,6 +29,7 @@ SHARES = {
     **WORK,
     **TIMING,
     "replay_time_elsewhere": "time of statements that other digests take than in the capture",
+    "replay_prepared_again": "statements that were prepared again",
 }
 """The shares by which a replay differs, by the name of the driver's figure."""
 
@@ -55,6 +56,7 @@ CAUSES = {
     "replay_other_changes": "the data may not be those from before the capture",
     "replay_out_of_order": "transactions waited in the server for locks that no log shows",
     "replay_time_elsewhere": "other data, memory or hardware",
+    "replay_prepared_again": "the server keeps too few open; raise max_prepared_stmt_count",
     "replay_waiting": "the server is used less than it was",
     "replay_late": "the server or this machine does not keep up; use a lower --pace",
     "replay_rows_examined": "other data, indexes or execution plans",

@@ -16,6 +16,7 @@ from dialin.model.verdict import Outcome
 from dialin.report.board import study_title
 from dialin.report.names import naming
 from dialin.report.render.terminal_page import Page
+from dialin.report.tune_words import brief_setting
 from dialin.report.verdict_sentences import OUTCOMES, change_or_no_interval
 from dialin.store import read_only
 from dialin.store.find_studies import find_studies
@@ -89,7 +90,8 @@ def _verdict(record: StudyRecord) -> str:
     if name != verdict.baseline:
         ratio = deciding(verdict.chosen, verdict)
         gain = f", {measure_of(verdict).noun} {change_or_no_interval(ratio)}" if ratio else ""
-        return f"{outcome}: {labels[name]}{gain}"
+        what = brief_setting(verdict.tune.recommended) if verdict.tune else labels[name]
+        return f"{outcome}: {what}{gain}"
     if verdict.verdict in (Outcome.NO_WORTHWHILE_DIFFERENCE, Outcome.INCONCLUSIVE):
         return outcome
     if verdict.winners and name not in verdict.winners:

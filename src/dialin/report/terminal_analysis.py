@@ -13,7 +13,7 @@ from dialin.report.analysis_files import print_files
 from dialin.report.render.terminal_page import Page
 from dialin.report.render.terminal_table import TerminalColumn
 from dialin.report.run_course import course_cell, start_cell
-from dialin.report.verdict_sentences import change_or_no_interval, change_with_interval, with_interval
+from dialin.report.verdict_sentences import change_or_no_interval, change_with_interval, state_text, with_interval
 from dialin.text import NOTHING, change, counted, duration, exact_percent, number, percent, span, visible
 
 _STYLES = {Outcome.WINNER: "bold green", Outcome.INCONCLUSIVE: "bold yellow"}
@@ -152,7 +152,7 @@ def _candidate_columns(analysis: Analysis) -> list[TerminalColumn]:
         *_errors_column(rows),
         *([TerminalColumn("cells", [str(one.cells) for one in rows], rank=6)] if len(analysis.cells) > 1 else []),
         TerminalColumn("runs", [_runs_of(one) for one in rows], rank=6),
-        TerminalColumn("state", [str(one.state) for one in rows], rank=2, left=True),
+        TerminalColumn("state", [state_text(one.state, analysis.worthwhile) for one in rows], rank=2, left=True),
     ]
     if analysis.goal in _MEASURE:
         columns.insert(1, TerminalColumn(_MEASURE[analysis.goal], *_ratios(analysis, [one.goal_ratio for one in rows])))

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dialin.evidence.pair_comparison import PairComparison, compare_pair
 from dialin.model.record import StudyRecord
 from dialin.model.study import Goal
-from dialin.model.verdict import CandidateState, CandidateVerdict, Verdict
+from dialin.model.verdict import CandidateVerdict, Outcome, Verdict
 from dialin.text import listed
 
 
@@ -52,7 +52,7 @@ def _inconclusive_measures(
     steadiest: CandidateVerdict, fastest: CandidateVerdict, verdict: Verdict, compared: PairComparison
 ) -> list[str]:
     """Return the measures in which the two ends of the front may be equal; what the verdict proved is not among them."""
-    proven = {one.name for one in verdict.candidates if one.state is CandidateState.WINS}
+    proven = set(verdict.winners) if verdict.verdict is Outcome.WINNER else set()
     is_faster = compared.throughput is not None and compared.throughput.excludes_one
     is_steadier = compared.cv is not None and compared.cv.excludes_one
     return [

@@ -9,10 +9,10 @@ from dialin.model.measure import deciding, improvement, measure, measure_of
 from dialin.model.record import StudyRecord
 from dialin.model.setting import describe
 from dialin.model.trial import TrialState
-from dialin.model.verdict import CandidateState, CandidateVerdict, Estimate, Outcome, TuneOutcome, Verdict
+from dialin.model.verdict import CandidateState, CandidateVerdict, Estimate, Outcome, Verdict
 from dialin.report import headline as headlines
 from dialin.report import reason_sentences
-from dialin.report.names import baseline_in_sentence
+from dialin.report.names import baseline_in_sentence, name_in_sentence
 from dialin.report.note_sentences import note_text
 from dialin.report.too_noisy import is_too_noisy, is_too_noisy_level, too_noisy
 from dialin.report.tune_words import best_so_far
@@ -24,16 +24,22 @@ OUTCOMES = {
     Outcome.TIE: "Tie",
     Outcome.NO_WORTHWHILE_DIFFERENCE: "No worthwhile difference",
     Outcome.INCONCLUSIVE: "Inconclusive",
+    Outcome.GAIN: "Gain proven",
 }
 """The name of each outcome of a verdict."""
 
-TUNE_OUTCOMES = {
-    TuneOutcome.GAIN: "Gain shown",
-    TuneOutcome.NOTHING: "Nothing to gain",
-    TuneOutcome.INCONCLUSIVE: "Inconclusive",
-    TuneOutcome.RUNNING: "Inconclusive",
+_STATES = {
+    CandidateState.BETTER: "better (proven)",
+    CandidateState.LIKELY_BETTER: "better (likely)",
+    CandidateState.SAFE_CHOICE: "safe choice",
+    CandidateState.EQUAL: "equal within {worthwhile}",
+    CandidateState.TOO_CLOSE: "too close to tell",
+    CandidateState.LIKELY_WORSE: "worse (likely)",
+    CandidateState.WORSE: "worse (proven)",
+    CandidateState.UNSAFE: "unsafe",
+    CandidateState.NO_CLAIM: "no claim",
+    CandidateState.NOT_MEASURED: "not measured",
 }
-"""The name of each outcome of a tune; one that still runs is inconclusive."""
 
 _SCOPE = "The verdict is valid for this load, this data and {machines} only."
 _SCOPE_OF_LIVE_TRAFFIC = "The verdict is valid for this server and for traffic like that of the hours of this study."
@@ -43,9 +49,12 @@ def outcome(record: StudyRecord) -> str:
     """Return the outcome of the verdict and the goal that decided it, in a few words."""
     if record.verdict is None:
         return "No verdict yet"
-    tune = record.verdict.tune
-    name = OUTCOMES[record.verdict.verdict] if tune is None else TUNE_OUTCOMES[tune.outcome]
-    return f"{name}, by {record.verdict.goal}"
+    return f"{OUTCOMES[record.verdict.verdict]}, by {record.verdict.goal}"
+
+
+def state_text(state: CandidateState, worthwhile: float) -> str:
+    """Return the state of a candidate in the words that every table, chart and page uses."""
+    return _STATES[state].format(worthwhile=exact_percent(worthwhile))
 
 
 def headline(record: StudyRecord) -> str:
@@ -149,7 +158,7 @@ def proof(verdict: Verdict) -> str:
     """Return what has been shown about the recommended candidate, beyond that it is a safe choice."""
     if verdict.tune is not None and not verdict.shown_better:
         return "Not shown: a gain over the baseline."
-    if verdict.chosen.state is CandidateState.LOSES:
+    if verdict.chosen.state is CandidateState.WORSE:
         return "Another candidate was shown to be better, and is not recommended for the reason above."
     best = f"nothing is better than it by more than {exact_percent(verdict.worthwhile)}"
     shown = [
@@ -169,12 +178,32 @@ def length(verdict: Verdict) -> str:
     """Return how long the study took, and how many seconds were lost to the host."""
     load, wall = duration(60 * verdict.minutes_of_load), duration(60 * verdict.minutes_of_wall_clock)
     left_out = f" {lost_seconds_text(verdict.lost_seconds)} and excluded." if verdict.lost_seconds else ""
-    return f"{load} of measured load in {wall} of wall clock.{left_out}"
+    return f"{load} of measured load in {wall} of trials.{left_out}"
 
 
 def lost_seconds_text(seconds: int) -> str:
     """Return the text on seconds lost because the host stalled: `12 s lost to the host`."""
     return f"{seconds:,} s lost to the host"
+
+
+def certainty(record: StudyRecord, verdict: Verdict) -> tuple[str, str]:
+    """Return how sure the claim of the headline is, in a word or two, and what that means.
+
+    It is the certainty of what the headline names, which need not be the recommended candidate: one with weaker durability may
+    be better.
+    """
+    near = f"within {exact_percent(verdict.worthwhile)} of the best"
+    if verdict.verdict in (Outcome.WINNER, Outcome.TIE, Outcome.GAIN):
+        return "proven", "The claim holds for all candidates and looks together."
+    if verdict.verdict is Outcome.NO_WORTHWHILE_DIFFERENCE and verdict.shown_best and headlines.are_equal(verdict):
+        return "proven", f"All candidates are {near}."
+    if verdict.verdict is Outcome.NO_WORTHWHILE_DIFFERENCE:
+        return chance(verdict.probability_all_near), f"Probability that all candidates are {near}."
+    named = headlines.subject(verdict)
+    if named is None or named.probability is None:
+        return NOTHING, "The probability of being the best is not known yet."
+    name = name_in_sentence(record.spec, named.name)
+    return chance(named.probability), f"Probability that {visible(name)} is {near}."
 
 
 def chance(probability: float | None) -> str:
@@ -212,16 +241,16 @@ def conditions(record: StudyRecord) -> str:
     return visible(f"{subject}on {' and '.join(builds)} under {spec.workload.describe()}{fixed}.")
 
 
-def interval(estimate: Estimate | None, show: Callable[[float], str]) -> str:
+def interval(estimate: Estimate | None, show: Callable[[float], str], *, between: str = " to ") -> str:
     """Return an interval alone: `1,220 to 1,248`; empty where there is none, or where it is a point.
 
-    An interval that is too wide to mean anything is `too noisy to tell`.
+    An interval that is too wide to mean anything is `too noisy to tell`. `between` stands between its ends.
     """
     if estimate is None or estimate.low is None or estimate.high is None or estimate.low == estimate.high:
         return ""
     if is_too_noisy(estimate) if show is change else is_too_noisy_level(estimate):
         return too_noisy()
-    return f"{show(estimate.low)} to {show(estimate.high)}"
+    return f"{show(estimate.low)}{between}{show(estimate.high)}"
 
 
 def with_interval(estimate: Estimate | None, show: Callable[[float], str] = number, trials: int | None = None) -> str:

@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from dialin.model.verdict import CandidateState
+from dialin.model.verdict import AgainstBest
 from dialin.stats.allocation import next_block
 from dialin.stats.decide import Decision, Rules, decide
 from dialin.stats.posterior import chances
 from dialin.stats.trial_fit import TimedTrial, fit_trials
 
 CONFIDENCE = 0.95
-_WORSE = (CandidateState.BEHIND, CandidateState.LOSES)
+_WORSE = (AgainstBest.BEHIND, AgainstBest.LOSES)
 
 
 def decide_proof(trials: Sequence[TimedTrial], names: Sequence[str], baseline: str, worthwhile: float) -> Decision:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from dialin.model.study import Until
-from dialin.model.verdict import CandidateState, DecidedBy, Estimate, Outcome
+from dialin.model.verdict import AgainstBest, DecidedBy, Estimate, Outcome
 from dialin.stats.forecast import detectable
 from dialin.stats.means import geometric_mean
 from dialin.stats.posterior import Chances, chances
@@ -52,13 +52,14 @@ class Decision:
         decided_by: the figure by which the candidates were compared.
         typical_ratios: typical speed of each candidate as a ratio to the baseline's, where throughput is judged.
         stalls_differ: whether what stalls cost differs between candidates, where throughput is judged.
+        all_near: how probable it is that all candidates are within what is worthwhile of the best; None while that is unknown.
     """
 
     outcome: Outcome
     choice: str | None
     leader: str | None
     winners: tuple[str, ...]
-    states: dict[str, CandidateState]
+    states: dict[str, AgainstBest]
     chances: dict[str, float]
     ratios: dict[str, Estimate | None]
     levels: dict[str, Estimate | None]
@@ -70,6 +71,7 @@ class Decision:
     decided_by: DecidedBy = DecidedBy.THROUGHPUT
     typical_ratios: Mapping[str, Estimate | None] = field(default_factory=dict)
     stalls_differ: bool = False
+    all_near: float | None = None
 
     @property
     def shown_better(self) -> bool:
@@ -136,7 +138,7 @@ def decide(
     counts = {name: sum(trial.candidate == name for trial in trials) for name in names}
     present = [name for name in names if counts[name]]
     stands_for = representatives(present, identical, baseline)
-    states = dict.fromkeys(names, CandidateState.FAILED) | dict.fromkeys(present, CandidateState.INCONCLUSIVE)
+    states = dict.fromkeys(names, AgainstBest.FAILED) | dict.fromkeys(present, AgainstBest.INCONCLUSIVE)
     fitted = fit(trials, names)
     means = {} if fitted else _geometric_means(trials)
     decision = Decision(
@@ -157,7 +159,7 @@ def decide(
             decision,
             outcome=Outcome.NO_WORTHWHILE_DIFFERENCE,
             choice=baseline if baseline in present else present[0],
-            states=states | dict.fromkeys(present, CandidateState.TIES),
+            states=states | dict.fromkeys(present, AgainstBest.TIES),
             shown_best=True,
         )
     each_alone = all(name == representative for name, representative in stands_for.items())
@@ -186,7 +188,7 @@ def _compare(decision: Decision, fitted: TrialFit, stands_for: Mapping[str, str]
     outcome = outcome_of(standing.values())
     if outcome is Outcome.WINNER and list(stands_for.values()).count(leader) > 1:  # several names of the best setting
         outcome = Outcome.TIE
-    tied = {leader, *(name for name, state in standing.items() if state is CandidateState.TIES)}
+    tied = {leader, *(name for name, state in standing.items() if state is AgainstBest.TIES)}
     shown_best = all(fitted.difference(leader, name).z(rules.margin) >= needed.best for name in standing)
     choice: str | None = reference if reference in tied else leader
     if outcome is Outcome.INCONCLUSIVE:
@@ -194,7 +196,7 @@ def _compare(decision: Decision, fitted: TrialFit, stands_for: Mapping[str, str]
     better = {name for name in fitted.names if is_better(fitted, name, reference, needed)}
     if rules.choose:
         behind = {name for name, chance in odds.near.items() if chance < _GIVEN_UP * rules.alpha}
-        standing |= {name: CandidateState.BEHIND for name in behind if standing.get(name) is CandidateState.INCONCLUSIVE}
+        standing |= {name: AgainstBest.BEHIND for name in behind if standing.get(name) is AgainstBest.INCONCLUSIVE}
     standing[leader] = state_of_best(outcome, standing.values())
     probable = max(fitted.names, key=lambda name: (odds.near[name], name == leader))
     winners = tied if outcome in (Outcome.WINNER, Outcome.TIE) else set()
@@ -206,6 +208,7 @@ def _compare(decision: Decision, fitted: TrialFit, stands_for: Mapping[str, str]
         winners=tuple(name for name, representative in stands_for.items() if representative in winners),
         states=decision.states | {name: standing[representative] for name, representative in stands_for.items()},
         chances={name: odds.near[representative] for name, representative in stands_for.items()},
+        all_near=odds.all_near,
         shown_best=shown_best and choice in tied,
         better=tuple(name for name, representative in stands_for.items() if representative in better),
     )
@@ -216,14 +219,14 @@ def is_better(fitted: TrialFit, name: str, baseline: str | None, needed: Thresho
     return baseline is not None and name != baseline and fitted.difference(name, baseline).z() >= needed.better
 
 
-def _standing(fitted: TrialFit, leader: str, name: str, needed: Thresholds, margin: float) -> CandidateState:
+def _standing(fitted: TrialFit, leader: str, name: str, needed: Thresholds, margin: float) -> AgainstBest:
     difference = fitted.difference(leader, name)
     if difference.z() >= needed.worse:
-        return CandidateState.LOSES
+        return AgainstBest.LOSES
     not_worse = replace(difference, mean=-difference.mean).z(margin * (1 + ROUNDING))
     if min(not_worse, difference.z(margin)) >= needed.best:
-        return CandidateState.TIES
-    return CandidateState.INCONCLUSIVE
+        return AgainstBest.TIES
+    return AgainstBest.INCONCLUSIVE
 
 
 def _of_chances(

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import fdtrc
 
-from dialin.model.verdict import CandidateState, Estimate, Outcome
+from dialin.model.verdict import AgainstBest, Estimate, Outcome
 from dialin.stats.blocks import WIDEST, Observation, components, estimate_of_logs, fit, log_values
 from dialin.stats.quantiles import tukey_quantile
 from dialin.stats.standings import ROUNDING, leader_of, outcome_of, state_against_best, state_of_best
@@ -202,7 +202,7 @@ class Standings:
 
     outcome: Outcome
     winners: tuple[str, ...]
-    states: Mapping[str, CandidateState]
+    states: Mapping[str, AgainstBest]
 
 
 def rank_candidates(
@@ -219,7 +219,7 @@ def rank_candidates(
     Where the ratio of two candidates differs between cells, one is better only if it has the higher figure in every cell, and
     they are never equal. `barred` are pairs of candidates that are not compared.
     """
-    states = dict.fromkeys(names, CandidateState.INCONCLUSIVE)
+    states = dict.fromkeys(names, AgainstBest.INCONCLUSIVE)
     if not comparison.repeated:
         return Standings(Outcome.INCONCLUSIVE, (), states)
     best = leader_of(comparison.ranks, comparison.repeated, baseline)
@@ -228,13 +228,11 @@ def rank_candidates(
         if name == best or ratio is None or frozenset({name, best}) in barred:
             continue
         state = state_against_best(ratio, worthwhile)
-        if not comparison.depends_on_cell(name, best) or (
-            state is CandidateState.LOSES and comparison.agrees_in_sign(name, best)
-        ):
+        if not comparison.depends_on_cell(name, best) or (state is AgainstBest.LOSES and comparison.agrees_in_sign(name, best)):
             states[name] = state
     others = [state for name, state in states.items() if name != best]
     outcome = outcome_of(others)
-    near = tuple(name for name in names if name == best or states[name] is CandidateState.TIES)
+    near = tuple(name for name in names if name == best or states[name] is AgainstBest.TIES)
     states[best] = state_of_best(outcome, others)
     return Standings(outcome, () if outcome is Outcome.INCONCLUSIVE else near, states)
 

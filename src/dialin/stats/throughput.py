@@ -13,11 +13,12 @@ import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from statistics import variance
+from typing import Any
 
 import numpy as np
 from scipy.special import fdtrc
 
-from dialin.model.verdict import CandidateState, DecidedBy, Outcome
+from dialin.model.verdict import AgainstBest, DecidedBy, Outcome
 from dialin.stats.decide import Decision, Rules, candidate_levels, candidate_ratios, decide
 from dialin.stats.trial_fit import TimedTrial, TrialFit, fit_trials
 
@@ -103,8 +104,9 @@ def decide_throughput(
         if _may_stall_more(costs, decision.choice, rules.margin):
             differ = True
         elif plain is None or not _is_contradicted(decision, plain, baseline, rules):
-            return replace(
+            return _agreeing(
                 decision,
+                baseline,
                 states=decision.states if plain is None else _states(decision, plain),
                 ratios=candidate_ratios(plain, names, baseline, rules.alpha, decision.choice) if plain else decision.ratios,
                 levels=candidate_levels(plain, names, rules.alpha, decision.choice) if plain else decision.levels,
@@ -114,6 +116,16 @@ def decide_throughput(
     decision = decide(_with_stalls(means, trials), names, baseline, rules, identical=identical)
     typical_ratios = candidate_ratios(fit_trials(typical, names), names, baseline, rules.alpha)
     return replace(decision, typical_ratios=typical_ratios, stalls_differ=differ)
+
+
+def _agreeing(decision: Decision, baseline: str, **of_plain: Any) -> Decision:
+    """Return a decision by typical speed with figures of the plain means, without gains that their intervals do not show."""
+    decision = replace(decision, **of_plain)
+    ratios = [(name, decision.ratios.get(name)) for name in decision.better]
+    better = tuple(name for name, ratio in ratios if ratio is not None and ratio.low is not None and ratio.low > 1)
+    if decision.outcome is Outcome.WINNER and decision.choice != baseline and decision.choice not in better:
+        decision = replace(decision, outcome=Outcome.SAFE_CHOICE, winners=())
+    return replace(decision, better=better)
 
 
 def _stall_costs(trials: Sequence[TrialSpeed], names: Sequence[str]) -> TrialFit | None:
@@ -158,7 +170,7 @@ def _is_contradicted(decision: Decision, plain: TrialFit, baseline: str, rules: 
         if name == choice:
             continue
         ratio = plain.ratio(name, choice, rules.alpha)
-        if decision.states[name] is CandidateState.LOSES and ratio.mean >= 1:
+        if decision.states[name] is AgainstBest.LOSES and ratio.mean >= 1:
             return True
         if ratio.low is not None and ratio.low > 1 + rules.worthwhile:
             return True
@@ -168,16 +180,16 @@ def _is_contradicted(decision: Decision, plain: TrialFit, baseline: str, rules: 
     return False
 
 
-def _states(decision: Decision, plain: TrialFit) -> dict[str, CandidateState]:
+def _states(decision: Decision, plain: TrialFit) -> dict[str, AgainstBest]:
     """Return the states of a decision by typical speed, where a candidate is worse only if its plain mean is worse, too.
 
     Only undecided studies need this: a decision that names a choice is not made where the plain means speak against it.
     """
     effects = dict(zip(plain.names, plain.effects.tolist(), strict=True))
     leader = effects.get(decision.leader or "", math.inf)
-    worse = (CandidateState.BEHIND, CandidateState.LOSES)
+    worse = (AgainstBest.BEHIND, AgainstBest.LOSES)
     return {
-        name: CandidateState.INCONCLUSIVE
+        name: AgainstBest.INCONCLUSIVE
         if decision.choice is None and state in worse and effects.get(name, 0.0) >= leader
         else state
         for name, state in decision.states.items()

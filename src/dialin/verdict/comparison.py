@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from dialin.model.study import Goal, StudySpec
 from dialin.model.trial import GUARD, Purpose, Trial, TrialState
-from dialin.model.verdict import CandidateState, DecidedBy, Outcome
+from dialin.model.verdict import AgainstBest, DecidedBy, Outcome
 from dialin.stats.decide import Decision, Rules, candidate_levels, decide, trials_to_choose
 from dialin.stats.safety import Failures, unsafe
 from dialin.stats.throughput import decide_throughput
@@ -115,14 +115,14 @@ def decide_by(spec: StudySpec, goal: Goal, trials: Sequence[Trial], figures: Map
     if not excluded:
         return decision
     if len(names) < 2:  # only the baseline is left: nothing can be compared
-        failed = CandidateState.FAILED
-        states = {name: failed if state is failed else CandidateState.INCONCLUSIVE for name, state in decision.states.items()}
+        failed = AgainstBest.FAILED
+        states = {name: failed if state is failed else AgainstBest.INCONCLUSIVE for name, state in decision.states.items()}
         decision = replace(decision, outcome=Outcome.INCONCLUSIVE, choice=None, winners=(), states=states)
     fit = fit_trials(timed_trials(raced, figures, FIGURE_OF[goal]), [candidate.name for candidate in spec.candidates])
     levels = candidate_levels(fit, sorted(excluded), rules(spec).alpha)
     return replace(
         decision,
-        states=decision.states | dict.fromkeys(excluded, CandidateState.UNSAFE),
+        states=decision.states | dict.fromkeys(excluded, AgainstBest.UNSAFE),
         ratios=decision.ratios | dict.fromkeys(excluded),
         levels=decision.levels | {name: levels.get(name) for name in excluded},
     )

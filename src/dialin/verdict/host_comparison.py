@@ -11,7 +11,7 @@ from dialin.model.host_kind import Kind, kind_of
 from dialin.model.record import StudyRecord
 from dialin.model.study import StudySpec
 from dialin.model.trial import Trial
-from dialin.model.verdict import CandidateState, Note, Outcome
+from dialin.model.verdict import AgainstBest, Note, Outcome
 from dialin.stats.decide import Decision
 from dialin.stats.host_effects import Interaction, can_be_compared, fit_groups, host_interactions
 from dialin.stats.standings import without_claims
@@ -60,9 +60,9 @@ class HostComparison:
             return limited
         if self.disagree or not self.is_shown(decision):
             return replace(limited, outcome=Outcome.INCONCLUSIVE, states=without_claims(decision.states))
-        not_shown_to_lose = [name for name in self.not_on_each if decision.states[name] is CandidateState.LOSES]
+        not_shown_to_lose = [name for name in self.not_on_each if decision.states[name] is AgainstBest.LOSES]
         if decision.winners == (baseline,) and not_shown_to_lose:
-            states = decision.states | dict.fromkeys([*not_shown_to_lose, baseline], CandidateState.INCONCLUSIVE)
+            states = decision.states | dict.fromkeys([*not_shown_to_lose, baseline], AgainstBest.INCONCLUSIVE)
             return replace(limited, outcome=Outcome.SAFE_CHOICE, winners=(), states=states)
         return limited
 

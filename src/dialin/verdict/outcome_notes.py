@@ -9,7 +9,7 @@ from dialin.model.durability import DurabilityLoss, as_data
 from dialin.model.record import StudyRecord
 from dialin.model.study import StudySpec
 from dialin.model.trial import GUARD, Purpose, TrialState
-from dialin.model.verdict import CandidateState, Note
+from dialin.model.verdict import AgainstBest, Note
 from dialin.stats.decide import Decision
 from dialin.stats.safety import Failures
 
@@ -41,7 +41,7 @@ def unsafe_notes(spec: StudySpec, decision: Decision, failures: Mapping[str, Fai
             },
         )
         for name, state in decision.states.items()
-        if state is CandidateState.UNSAFE
+        if state is AgainstBest.UNSAFE
     ]
 
 

@@ -16,6 +16,7 @@ from dialin.model.record import StudyRecord
 from dialin.model.study import COST_GOALS, LOWER_IS_BETTER, Goal, StudySpec
 from dialin.model.trial import Purpose, Step, Trial, TrialState, first_driver_choices
 from dialin.model.verdict import (
+    AgainstBest,
     CandidateState,
     CandidateVerdict,
     Confirmation,
@@ -34,7 +35,6 @@ from dialin.stats.forecast import detectable
 from dialin.stats.intervals import stall_seconds_per_1000, typical
 from dialin.stats.pareto import pareto_front
 from dialin.stats.safety import Failures
-from dialin.stats.standings import without_claims
 from dialin.stats.throughput import by_mean
 from dialin.stats.trial_figures import (
     FIGURE_OF,
@@ -48,6 +48,7 @@ from dialin.stats.trial_figures import (
 )
 from dialin.variables.durability import weaker_durability
 from dialin.verdict import caveats, changed_during_trial, comparison, effective_settings, outcome_notes, rates
+from dialin.verdict.candidate_states import Claim, Compared, candidate_states
 from dialin.verdict.effective_settings import EffectiveSettings
 from dialin.verdict.host_comparison import compare_hosts
 from dialin.verdict.live_findings import live_findings, live_notes
@@ -57,10 +58,11 @@ from dialin.workloads import load_identity
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """A verdict, and whether the study is decided, so that no more blocks are needed."""
+    """A verdict, whether the study is decided, so that no more blocks are needed, and what its states rest on."""
 
     verdict: Verdict
     decided: bool
+    compared: Sequence[Compared]
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,11 +115,21 @@ def reach_verdict(record: StudyRecord, known: Mapping[int, Figures] | None = Non
     decision = hosts.limited(case.decision, spec.baseline)
     is_reached = case.decision.is_reached(spec.until, spec.baseline) and hosts.is_enough
     is_reached = is_reached and (hosts.disagree or hosts.is_shown(case.decision))
-    outcome, states = decision.outcome, dict(decision.states)
+    outcome = decision.outcome
     # A confound that could explain a difference could also hide one, unless all candidates have identical effective settings.
-    if case.serious and outcome is not Outcome.INCONCLUSIVE and not any(len(group) == len(names) for group in case.identical):
+    is_confounded = bool(case.serious) and not any(len(group) == len(names) for group in case.identical)
+    if is_confounded:
         outcome = Outcome.INCONCLUSIVE
-        states = without_claims(states)
+    is_withheld = is_confounded or hosts.disagree or not hosts.is_shown(case.decision) or _is_nothing_claimed(case)
+    compared = [_compared(case, decision, name) for name in names]
+    claim = Claim(
+        outcome=outcome,
+        choice=None if outcome is Outcome.INCONCLUSIVE else decision.choice,
+        baseline=spec.baseline,
+        worthwhile=spec.worthwhile,
+        is_withheld=is_withheld,
+    )
+    states = candidate_states(compared, claim)
     recommended = recommend(
         spec,
         outcome,
@@ -153,7 +165,8 @@ def reach_verdict(record: StudyRecord, known: Mapping[int, Figures] | None = Non
         blocks=max((trial.block for trial in case.done), default=0),
         trials=decision.trials,
         shown_best=is_choice and decision.shown_best,
-        shown_better=chosen in decision.better,
+        shown_better=chosen in decision.better and not is_withheld,
+        probability_all_near=decision.all_near,
         minutes_of_load=sum(t.steps.get(Step.MEASURE, 0.0) for t in case.done) / 60,
         minutes_of_wall_clock=sum(sum(trial.steps.values()) for trial in record.trials) / 60,
         confidence=spec.confidence,
@@ -176,7 +189,21 @@ def reach_verdict(record: StudyRecord, known: Mapping[int, Figures] | None = Non
     )
     if case.live is not None:
         verdict = verdict.model_copy(update={"live": case.live})
-    return Judgement(add_sentences(spec, verdict), is_reached)
+    return Judgement(add_sentences(spec, verdict), is_reached, compared)
+
+
+def _compared(case: _Case, decision: Decision, name: str) -> Compared:
+    is_identical = any({name, case.spec.baseline} <= group for group in case.identical)
+    ratio = decision.ratios.get(name)
+    return Compared(name, decision.states[name], ratio, name in decision.better, is_identical and name != case.spec.baseline)
+
+
+def _is_nothing_claimed(case: _Case) -> bool:
+    """Return whether the load of live traffic could explain each difference, or is too short to tell."""
+    live = case.live
+    if live is None or case.decision.outcome is not Outcome.INCONCLUSIVE:
+        return False
+    return live.quads < live.quads_needed or any(one.disagrees or one.lasts for one in live.candidates)
 
 
 def _case(record: StudyRecord, known: Mapping[int, Figures] | None) -> _Case:
@@ -418,7 +445,7 @@ def _warnings_of_live_traffic(case: _Case, live: LiveFindings) -> list[Note]:
     dialin does not apply that load: an unsteady load, or clients that use the machine, are normal and have no warning.
     """
     spec, decision = case.spec, case.decision
-    given_up = [name for name, state in decision.states.items() if state is CandidateState.UNSAFE]
+    given_up = [name for name, state in decision.states.items() if state is AgainstBest.UNSAFE]
     notes = live_notes(spec, live, case.record.trials, given_up)
     notes += outcome_notes.durability_notes(case.weaker, decision.winners)
     notes += effective_settings.deviations(spec, case.last, effective_settings.catalogues_of(case.record.catalogues))

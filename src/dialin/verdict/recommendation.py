@@ -8,7 +8,7 @@ from typing import Any
 
 from dialin.model.durability import DurabilityLoss, as_data
 from dialin.model.study import StudySpec
-from dialin.model.verdict import CandidateState, Note, Outcome, ReasonCode
+from dialin.model.verdict import AgainstBest, Note, Outcome, ReasonCode
 from dialin.stats.decide import Decision
 
 
@@ -36,7 +36,7 @@ def recommend(
     `withheld`: all hosts together show a gain that not each kind of host shows.
     """
     base = spec.baseline
-    has_failed = decision.states[base] is CandidateState.FAILED
+    has_failed = decision.states[base] is AgainstBest.FAILED
     if spec.aa:
         return Recommendation(base, ReasonCode.IDENTICAL_CANDIDATES)
     if outcome is Outcome.NO_WORTHWHILE_DIFFERENCE:
@@ -73,11 +73,11 @@ def _while_inconclusive(
     base = spec.baseline
     if serious:
         return Recommendation(base, ReasonCode.CONFOUNDED, {"can_be_held": any(note.data["hold"] for note in serious)})
-    if decision.states[base] is CandidateState.FAILED:
+    if decision.states[base] is AgainstBest.FAILED:
         return Recommendation(base, ReasonCode.BASELINE_FAILED)
-    if {state for name, state in decision.states.items() if name != base} == {CandidateState.UNSAFE}:
+    if {state for name, state in decision.states.items() if name != base} == {AgainstBest.UNSAFE}:
         return Recommendation(base, ReasonCode.OTHERS_UNSAFE)
-    broken = [name for name, state in decision.states.items() if state is CandidateState.FAILED]
+    broken = [name for name, state in decision.states.items() if state is AgainstBest.FAILED]
     if broken and len(decision.levels) < 3:
         return Recommendation(base, ReasonCode.OTHERS_FAILED, {"candidates": broken})
     better = _shown_better(decision, base, weaker)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 
 from dialin.model.measure import deciding, improvement, measure_of
 from dialin.model.record import StudyRecord
@@ -22,15 +23,17 @@ from dialin.model.verdict import (
 from dialin.report.verdict_texts import add_sentences
 from dialin.stats.trial_figures import Figures
 from dialin.store.proof_view import candidate_of
+from dialin.verdict.candidate_states import Claim, candidate_states
 from dialin.verdict.reach_verdict import reach_verdict
 from dialin.verdict.recommendation import Recommendation
 
 _OUTCOMES = {
-    TuneOutcome.GAIN: Outcome.SAFE_CHOICE,
+    TuneOutcome.GAIN: Outcome.GAIN,
     TuneOutcome.NOTHING: Outcome.NO_WORTHWHILE_DIFFERENCE,
     TuneOutcome.INCONCLUSIVE: Outcome.INCONCLUSIVE,
     TuneOutcome.RUNNING: Outcome.INCONCLUSIVE,
 }
+_UNDECIDED = (TuneOutcome.INCONCLUSIVE, TuneOutcome.RUNNING)
 _LEAST_MORE, _MOST_MORE = 1.2, 10
 """An inconclusive proof needs at least this many times its time; the time of a tune is not named beyond this many budgets."""
 
@@ -45,7 +48,8 @@ def tune_verdict(record: StudyRecord, known: Mapping[int, Figures], findings: Tu
     """
     spec = record.spec
     trials = {trial.id for trial in record.trials}
-    judged = reach_verdict(record, {number: one for number, one in known.items() if number in trials}).verdict
+    judgement = reach_verdict(record, {number: one for number, one in known.items() if number in trials})
+    judged = judgement.verdict
     best = _proven(spec, findings.best)
     chosen = _proven(spec, findings.recommended)
     if best is not None:
@@ -55,8 +59,20 @@ def tune_verdict(record: StudyRecord, known: Mapping[int, Figures], findings: Tu
         findings = _without_recommendation(findings)
     reason = objection or _reason(record, judged, findings, chosen)
     is_gain = reason.candidate != spec.baseline
+    claim = Claim(
+        outcome=_OUTCOMES[findings.outcome],
+        choice=None if findings.outcome in _UNDECIDED else reason.candidate,
+        baseline=spec.baseline,
+        worthwhile=findings.worthwhile,
+        is_withheld=reason.code is ReasonCode.CONFOUNDED,
+    )
+    # Fresh trials prove the recommended setting, which was chosen before them.
+    proven = {reason.candidate} if is_gain else set()
+    compared = [replace(one, is_better=one.is_better or one.name in proven) for one in judgement.compared]
+    states = candidate_states(compared, claim)
     verdict = judged.model_copy(
         update={
+            "candidates": [one.model_copy(update={"state": states[one.name]}) for one in judged.candidates],
             "verdict": _OUTCOMES[findings.outcome],
             "recommended": dict(spec.candidate(reason.candidate).setting),
             "recommended_candidate": reason.candidate,
@@ -99,7 +115,7 @@ def _objection(record: StudyRecord, judged: Verdict, findings: TuneFindings, cho
     serious = [note for note in judged.confounds if note.data.get("could_explain")]
     if serious:
         return Recommendation(base, ReasonCode.CONFOUNDED, {"variable": serious[0].data["variable"]})
-    if candidate.state in (CandidateState.UNSAFE, CandidateState.FAILED):
+    if candidate.state in (CandidateState.UNSAFE, CandidateState.NOT_MEASURED):
         return Recommendation(base, ReasonCode.CHOICE_UNSAFE)
     ratio = deciding(candidate, judged)
     if ratio is None or improvement(ratio, judged) < 1:

@@ -37,6 +37,8 @@ class Report:
     Attributes:
         dropped: transactions that were due and not begun, because too many waited.
         unprepared: statements that a connection sends as text from then on, because the server had no room to prepare them.
+        prepared_again: statements that a connection prepared again, which it had closed because all connections together had
+            as many open as the server allows.
         unfinished: transactions that were open or waited for a connection at the end of the second.
         oldest_ms: how long ago the oldest of these was due, in milliseconds; 0 without any.
         longest_ms: how long the slowest transaction took that succeeded; 0 without any.
@@ -52,6 +54,7 @@ class Report:
     timers: Timers
     dropped: int
     unprepared: int
+    prepared_again: int
     unfinished: int
     oldest_ms: float
     longest_ms: float
@@ -125,6 +128,7 @@ def _report(fields: Mapping[str, Any], percentile: int) -> Report:
         Timers(count, count * float(timers["late_mean"] or 0.0), float(timers["late_max"] or 0.0)),
         int(fields["dropped"]),
         int(fields["unprepared"]),
+        int(fields["prepared_again"]),
         int(fields["unfinished"]),
         float(fields["oldest_ms"] or 0.0),
         float(fields["latency"]["max"] or 0.0),

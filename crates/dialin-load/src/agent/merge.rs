@@ -120,6 +120,7 @@ fn is_plausible(second: &Second) -> bool {
         tally.retries,
         tally.reconnects,
         tally.unprepared,
+        tally.prepared_again,
         tally.dropped,
         tally.backlog,
         tally.busy,

@@ -282,15 +282,15 @@ fn follow(
         transaction.add(digest, start, duration);
         transaction
     };
-    let mut ends = |ending: Ending| {
-        let mut transaction = session.transaction.take().unwrap_or_default();
+    let ends = |mut transaction: Transaction, ending: Ending| {
         transaction.add(digest, start, duration);
         Some((transaction, ending))
     };
     match effect {
         Effect::Outside => [None, None],
-        Effect::Commits => [ends(Ending::Committed), None],
-        Effect::RollsBack => [ends(Ending::RolledBack), None],
+        // Without a transaction, they do nothing: connection pools send them when they take a connection back.
+        Effect::Commits => [session.transaction.take().and_then(|open| ends(open, Ending::Committed)), None],
+        Effect::RollsBack => [session.transaction.take().and_then(|open| ends(open, Ending::RolledBack)), None],
         Effect::Begins => {
             let before = session.transaction.replace(single()).map(|transaction| (transaction, Ending::Committed));
             [before, None]
@@ -304,7 +304,7 @@ fn follow(
             let ended = session.transaction.take_if(|_| session.autocommit);
             [ended.map(|transaction| (transaction, Ending::Committed)), None]
         }
-        Effect::Belongs if was_victim => [ends(Ending::RolledBack), None],
+        Effect::Belongs if was_victim => [ends(session.transaction.take().unwrap_or_default(), Ending::RolledBack), None],
         Effect::Belongs => match &mut session.transaction {
             Some(transaction) => {
                 transaction.add(digest, start, duration);

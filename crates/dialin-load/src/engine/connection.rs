@@ -43,8 +43,8 @@ pub struct Connection {
     stream: Stream,
     id: SessionId,
     statements: Statements,
-    /// The number of the prepared statement to close; COM_STMT_CLOSE is sent ahead of the next command.
-    closing: Option<u32>,
+    /// The numbers of the prepared statements to close, which is sent ahead of the next command.
+    closing: Vec<u32>,
     /// The columns of the statement that is being prepared. Servers that cache metadata send them only then.
     preparing: Option<Columns>,
     response: Response,
@@ -61,15 +61,15 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// Creates a connection on a session. At most `open_statements` statements are open at a time.
+    /// Creates a connection on a session.
     #[must_use]
-    pub fn new(session: Session, open_statements: usize) -> Self {
+    pub fn new(session: Session, statements: Statements) -> Self {
         let Session { stream, dialect, status, id, .. } = session;
         Self {
             stream,
             id,
-            statements: Statements::new(open_statements),
-            closing: None,
+            statements,
+            closing: Vec::new(),
             preparing: None,
             response: Response::new(dialect),
             out: Vec::with_capacity(1024),
@@ -95,18 +95,43 @@ impl Connection {
         self.stream.as_fd()
     }
 
-    /// The index of a statement among the open statements; None if it is not open.
-    pub fn find(&mut self, query: &Query<'_>) -> Option<usize> {
-        self.statements.find(query.digest)
+    /// The index, among the open statements, of one that is used now; None if it is not open.
+    pub fn find(&mut self, query: &Query<'_>, now: u64) -> Option<usize> {
+        self.statements.find(query.digest, now)
     }
 
     /// Adds a statement to the open statements, with the way it is sent and the columns that the server sent when it prepared the
     /// statement. Returns its index.
-    pub fn learn(&mut self, query: &Query<'_>, prepared: Prepared) -> usize {
-        if let Some(id) = self.statements.make_room() {
-            self.closing = Some(id);
+    pub fn learn(&mut self, query: &Query<'_>, prepared: Prepared, now: u64) -> usize {
+        self.statements.insert(query.digest, prepared, self.preparing.take().unwrap_or_default(), now)
+    }
+
+    /// Its open statements.
+    #[must_use]
+    pub fn statements(&self) -> &Statements {
+        &self.statements
+    }
+
+    /// Closes the statements that were last used at this time or before. The server learns of it with the next command, or when
+    /// [`close_evicted`](Self::close_evicted) is called.
+    pub fn evict(&mut self, last: u64) {
+        if self.keeping.is_none() {
+            self.statements.evict(last, &mut self.closing);
         }
-        self.statements.insert(query.digest, prepared, self.preparing.take().unwrap_or_default())
+    }
+
+    /// Tells the server which statements were closed, on a connection that waits for no answer.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the connection is lost, or if the server does not read.
+    pub fn close_evicted(&mut self) -> io::Result<()> {
+        if self.closing.is_empty() {
+            return Ok(());
+        }
+        self.clear();
+        // The server does not answer, and a few bytes fit into the buffer of a socket that it reads.
+        if self.send()? { Ok(()) } else { Err(ErrorKind::WouldBlock.into()) }
     }
 
     /// Writes an open statement into the send buffer, with the parameters that its script supplies. `keeps`: whether the script keeps
@@ -128,10 +153,8 @@ impl Connection {
         self.response.expect(Expect::Text, sequence);
     }
 
-    /// Writes a command that prepares a statement. If too many statements are open, it first writes a command that closes the least
-    /// recently used one.
+    /// Writes a command that prepares a statement into the send buffer.
     pub fn prepare(&mut self, query: &Query<'_>) {
-        self.closing = self.statements.make_room();
         self.clear();
         self.preparing = Some(Columns::default());
         let sequence = command::prepare(&mut self.out, query.sql.as_bytes());
@@ -144,9 +167,7 @@ impl Connection {
         self.rows = RowCounts::default();
         self.keeping = None;
         self.preparing = None;
-        if let Some(id) = self.closing.take() {
-            command::close(&mut self.out, id);
-        }
+        self.closing.drain(..).for_each(|id| command::close(&mut self.out, id));
     }
 
     /// Adds row number `turn` of connection number `connection` to the batch. If the batch would exceed its limit, writes the rows
@@ -332,8 +353,10 @@ impl Connection {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::statements::Budget;
     use crate::mock_server::{Answer, MockServer};
     use crate::net::connect::connect;
+    use std::sync::Arc;
 
     #[test]
     fn a_turn_ends_though_an_answer_does_not() {
@@ -344,7 +367,7 @@ mod tests {
         });
         let server = server.unwrap();
         let session = connect(&server.account(), Duration::from_secs(20)).unwrap();
-        let mut connection = Connection::new(session, 1);
+        let mut connection = Connection::new(session, Statements::new(Arc::new(Budget::new(1))));
         connection.text(b"SELECT 1");
         assert!(connection.send().unwrap());
         let mut buffer = vec![0; 64 * 1024];

@@ -13,7 +13,7 @@ use crate::record::Tally;
 use sha2::{Digest as _, Sha256};
 
 /// The first 128 bits of the SHA-256 of a statement's text, which identify the statement.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Digest([u64; 2]);
 
 impl Digest {
@@ -118,7 +118,8 @@ pub struct Setup<'a> {
     pub kinds: usize,
     /// The SQL statements that each session begins with, sent as text.
     pub session: &'a [String],
-    /// The most statements that are open on a connection; after that, the least recently used one is closed.
+    /// The most prepared statements that are open on all connections of this process together; after that, the least recently used
+    /// ones are closed.
     pub open_statements: usize,
 }
 

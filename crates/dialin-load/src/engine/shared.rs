@@ -5,13 +5,14 @@ use super::error_policy::one_line;
 use super::gathering::Gathering;
 use super::schedule::{ArrivalQueue, Queue, Timetable};
 use super::script::Setup;
+use super::statements::Budget;
 use crate::errors::Error;
 use crate::net::connect::Connector;
 use crate::net::session::SessionId;
 use crate::run::{Arrivals, Rate, Run};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A value on separate cache lines, so that writes to it do not slow down reads of neighbouring values (false sharing).
 #[repr(align(128))]
@@ -25,6 +26,8 @@ pub struct Shared<'a> {
     pub run: &'a Run,
     /// Makes the connections.
     pub connector: &'a Connector<'a>,
+    /// How many prepared statements the connections may have open.
+    pub statements: Arc<Budget>,
     /// When the phases begin and end.
     pub timetable: Timetable,
     /// Whether the load threads gather answers in each phase.
@@ -50,6 +53,7 @@ impl<'a> Shared<'a> {
             setup,
             run,
             connector,
+            statements: Arc::new(Budget::new(setup.open_statements)),
             gathering: Gathering::of(&run.phases, &timetable, &dealing),
             timetable,
             dealing,

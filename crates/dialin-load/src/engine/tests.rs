@@ -187,3 +187,18 @@ fn too_many_open_statements_close_the_least_recently_used_one() {
     let counted = |word: &str| asked.iter().filter(|asked| asked.starts_with(word)).count();
     assert_eq!(counted("prepare"), counted("close"), "all are closed in the end");
 }
+
+#[test]
+fn connections_share_the_open_statements_by_use() {
+    let steps = ["SELECT 1", "SELECT 2", "SELECT 3"].map(Step::Ask).to_vec();
+    let (asked, _) = visited("shared", 4, Setup { open_statements: 12, ..SETUP }, &steps);
+    let counted = |asked: &[String], word: &str| asked.iter().filter(|asked| asked.starts_with(word)).count();
+    assert_eq!((counted(&asked, "prepare"), counted(&asked, "execute")), (12, 120));
+    let (asked, seconds) = visited("shared-too-few", 4, Setup { open_statements: 7, ..SETUP }, &steps);
+    let again: u64 = seconds.iter().map(|second| second.merged.tally.prepared_again).sum();
+    assert_eq!(counted(&asked, "execute"), 120);
+    assert_eq!((counted(&asked, "prepare") as u64, counted(&asked, "close") as u64), (12 + again, 12 + again));
+    let open = |seen: usize| counted(&asked[..seen], "prepare") - counted(&asked[..seen], "close");
+    // Each connection may have one that is being prepared, and one whose end it tells the server with its next command.
+    assert!((0..asked.len()).all(|seen| open(seen) <= 7 + 2 * 4), "{asked:?}");
+}

@@ -345,13 +345,10 @@ impl<'r, 's, S: Script<'s>> Worker<'r, 's, S> {
             let slot = &mut self.slots[place];
             match (slot.script.next(now), &mut slot.connection) {
                 (Action::Execute { query, keeps }, Some(connection)) => {
-                    let statement = match connection.find(&query) {
+                    let statement = match connection.find(&query, now) {
                         Some(statement) => statement,
-                        None if query.is_text => connection.learn(&query, Prepared::Text(Template::new(query.sql))),
-                        None => {
-                            connection.prepare(&query);
-                            return self.send(place, Awaited::Prepare, now);
-                        }
+                        None if query.is_text => connection.learn(&query, Prepared::Text(Template::new(query.sql)), now),
+                        None => return self.prepare(place, &query, now),
                     };
                     connection.execute(statement, keeps, &mut slot.script);
                     return self.send(place, Awaited::Statement(query.kind), now);

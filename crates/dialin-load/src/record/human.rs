@@ -129,6 +129,8 @@ fn sentences(line: &SummaryLine) -> Vec<String> {
     say_if(total.reconnects > 0, format!("Reconnects after lost connections: {}", total.reconnects));
     let unprepared = "Statements sent as text because the server had reached its max_prepared_stmt_count";
     say_if(total.unprepared > 0, format!("{unprepared}: {} (raise it)", total.unprepared));
+    let again = "Statements prepared again, because the server keeps only max_prepared_stmt_count open";
+    say_if(total.prepared_again > 0, format!("{again}: {} (raise it)", total.prepared_again));
     let dropped =
         format!("Too many transactions waited, and {} were dropped in measured seconds (see --backlog)", total.dropped);
     say_if(line.reached_backlog_cap, dropped);

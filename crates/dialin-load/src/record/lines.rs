@@ -66,6 +66,8 @@ pub struct SecondLine {
     pub reconnects: u64,
     /// Statements that a connection sends as text from then on, because the server had reached max_prepared_stmt_count.
     pub unprepared: u64,
+    /// Statements that were prepared again on a connection, which had closed them because all connections had too many open.
+    pub prepared_again: u64,
     /// Transactions that were due and were dropped, because too many waited.
     pub dropped: u64,
     /// Transactions that waited for a connection at the end of the second.
@@ -183,6 +185,7 @@ impl Merged {
             retries: tally.retries,
             reconnects: tally.reconnects,
             unprepared: tally.unprepared,
+            prepared_again: tally.prepared_again,
             dropped: tally.dropped,
             backlog: tally.backlog,
             busy: tally.busy,
@@ -334,7 +337,7 @@ mod tests {
             "type": "second", "second": 7, "at": 1_764_150_007.0, "seconds": 1.0, "phase": "measure", "step": 1,
             "connections": 5, "load_threads": 2, "gather": "off", "rate": 30.0, "transactions": 20, "by_transaction": {"pay": 15, "look": 5},
             "statements": {"read": 280, "write": 80, "other": 40}, "errors": {"1205": 1, "1213": 2}, "retries": 1,
-            "reconnects": 1, "unprepared": 6, "dropped": 3, "backlog": 4, "busy": 5, "unfinished": 9, "oldest_ms": 3000.0, "histogram_unit_ns": 100, "driver_cpu": 0.123_457, "busiest_thread_cpu": 0.7,
+            "reconnects": 1, "unprepared": 6, "prepared_again": 2, "dropped": 3, "backlog": 4, "busy": 5, "unfinished": 9, "oldest_ms": 3000.0, "histogram_unit_ns": 100, "driver_cpu": 0.123_457, "busiest_thread_cpu": 0.7,
             "timers": {"count": 2, "late_mean": 0.026, "late_max": 0.05},
             "gathering": {"pauses": 40, "seconds": 0.008},
         });

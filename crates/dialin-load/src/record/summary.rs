@@ -69,6 +69,8 @@ pub struct StepLine {
     pub reconnects: u64,
     /// Statements that a connection sends as text from then on, because the server had reached max_prepared_stmt_count.
     pub unprepared: u64,
+    /// Statements that were prepared again on a connection, which had closed them because all connections had too many open.
+    pub prepared_again: u64,
     /// Transactions that were due and were dropped, because too many waited.
     pub dropped: u64,
     /// The largest backlog at the end of a second.
@@ -223,6 +225,7 @@ impl Total {
             retries: tally.retries,
             reconnects: tally.reconnects,
             unprepared: tally.unprepared,
+            prepared_again: tally.prepared_again,
             dropped: tally.dropped,
             backlog_max: self.backlog_max,
             unfinished: self.unfinished_last,

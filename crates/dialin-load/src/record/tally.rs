@@ -21,6 +21,8 @@ pub struct Tally {
     pub reconnects: u64,
     /// Statements that a connection sends as text from then on, because the server had reached max_prepared_stmt_count.
     pub unprepared: u64,
+    /// Statements that were prepared again on a connection, which had closed them because all connections had too many open.
+    pub prepared_again: u64,
     /// Transactions that were due and were dropped, because too many waited.
     pub dropped: u64,
     /// Transactions that were due and waited for a connection at the end of the second.
@@ -112,7 +114,7 @@ impl Tally {
         self.transactions.fill(0);
         self.statements = [0; 3];
         self.errors.clear();
-        (self.retries, self.reconnects, self.unprepared) = (0, 0, 0);
+        (self.retries, self.reconnects, self.unprepared, self.prepared_again) = (0, 0, 0, 0);
         (self.dropped, self.backlog, self.busy) = (0, 0, 0);
         (self.gather_pauses, self.gather_ns, self.busiest_cpu_ns) = (0, 0, 0);
         (self.oldest_ns, self.timers, self.late_ns_sum, self.late_ns_max) = (0, 0, 0, 0);
@@ -163,6 +165,7 @@ impl Tally {
         self.retries += other.retries;
         self.reconnects += other.reconnects;
         self.unprepared += other.unprepared;
+        self.prepared_again += other.prepared_again;
         self.dropped += other.dropped;
         self.gather_pauses += other.gather_pauses;
         self.gather_ns += other.gather_ns;
@@ -230,6 +233,7 @@ pub(super) mod tests {
         tally.timer(50_000);
         tally.dropped += 3;
         tally.unprepared += 6;
+        tally.prepared_again += 2;
         (tally.backlog, tally.busy) = (4, 5);
         (tally.gather_pauses, tally.gather_ns, tally.busiest_cpu_ns) = (40, 8_000_000, 700_000_000);
         tally.oldest_ns = 3_000_000_000;

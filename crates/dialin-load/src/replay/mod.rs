@@ -31,6 +31,8 @@ pub use templates::{Execution, Template, Templates};
 use crate::capture::STATEMENTS;
 use crate::capture::format::Reader;
 use crate::errors::{Error, Result};
+use crate::net::client::Client;
+use crate::net::connect::Connector;
 use auto_increment::{Ids, Sequences};
 use planner::{Begins, Planner, Prepared};
 use seats::{Seats, Spans};
@@ -66,6 +68,29 @@ pub struct Request {
     pub from: Option<i64>,
 }
 
+/// How many prepared statements a server keeps open by default (max_prepared_stmt_count), with a margin: a statement that is closed on a
+/// connection that waits for an answer stays open until then.
+const OPEN_STATEMENTS: usize = with_margin(16_382);
+
+const fn with_margin(statements: usize) -> usize {
+    statements - statements / 64
+}
+
+/// How many further prepared statements a server keeps open, with a margin.
+///
+/// # Errors
+/// The server cannot be reached, or refuses the account.
+pub fn read_open_statements(connector: &Connector<'_>) -> Result<usize> {
+    let mut client = Client::connect(connector)?;
+    let mut number = |sql: &[u8]| {
+        let rows = client.rows(sql).unwrap_or_default();
+        rows.first().and_then(|row| row.last()?.as_ref()?.parse::<usize>().ok())
+    };
+    let most = number(b"SELECT @@GLOBAL.max_prepared_stmt_count");
+    let open = number(b"SHOW GLOBAL STATUS LIKE 'Prepared_stmt_count'");
+    Ok(most.map_or(OPEN_STATEMENTS, |most| with_margin(most.saturating_sub(open.unwrap_or_default()))))
+}
+
 /// Facts about the replay of a capture, collected before it is played.
 #[derive(Clone, Debug, Default)]
 pub struct Facts {
@@ -89,6 +114,8 @@ pub struct Facts {
     ids: Arc<Ids>,
     /// The kinds of its transactions.
     pub kinds: Arc<Kinds>,
+    /// The most prepared statements that all connections together may keep open.
+    pub open_statements: usize,
     /// The prepared statements.
     pub templates: Arc<Templates>,
     /// The numbers of the digests that begin a transaction if none is open; None if the log has every BEGIN.
@@ -110,7 +137,8 @@ impl Facts {
         let mut schedule =
             Schedule::open(request, Prepared::Learned(Learner::default()), begins.clone()).map_err(unreadable)?;
         schedule.planner.sequences = Sequences::learn(Arc::new(columns), request.from, schedule.uncertainty);
-        let mut facts = Self { begin: i64::MAX, end: i64::MIN, begins, ..Self::default() };
+        let (begin, end, open_statements) = (i64::MAX, i64::MIN, OPEN_STATEMENTS);
+        let mut facts = Self { begin, end, begins, open_statements, ..Self::default() };
         let mut kinds = kinds::Learner::default();
         while let Some(pieces) = schedule.next_pieces().map_err(unreadable)? {
             for (session, piece) in &pieces {

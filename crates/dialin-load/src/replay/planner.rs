@@ -33,8 +33,7 @@ use std::sync::Arc;
 pub const DEADLOCK: u64 = 1213;
 /// How many digests are remembered.
 const MOST_DIGESTS: usize = 20_000;
-/// How many ends of transactions are remembered. A transaction that began before all of them waits for a few more
-/// than it has to.
+/// How many ends of transactions are remembered. One that began before all of them waits for a few more than it has to.
 const MOST_ENDS: usize = 1 << 20;
 
 /// How many transactions a transaction may overtake for each connection of the replay, and at least: while one takes long, the
@@ -88,8 +87,7 @@ impl Planner {
         Self { from, prepared, begins, ..Self::default() }
     }
 
-    /// Let transactions overtake others, in a replay with this number of connections, and let sessions execute transactions of
-    /// other sessions, except of those in `bound`.
+    /// Let transactions overtake others, and sessions other than those in `bound` execute transactions of each other.
     pub fn relax_order(&mut self, connections: usize, bound: Arc<HashSet<u64>>) {
         let connections = u64::try_from(connections).unwrap_or(u64::MAX);
         self.window = connections.saturating_mul(WINDOW_PER_CONNECTION).clamp(SMALLEST_WINDOW, MAX_TRANSACTIONS);
@@ -260,7 +258,9 @@ impl Planner {
             Effect::Belongs => session.open.is_none() && session.is_autocommit,
             _ => session.open.is_none(),
         };
-        let counts = !matches!(effect, Effect::Outside | Effect::SetsAutocommit);
+        // Connection pools send a COMMIT or ROLLBACK when they take a connection back, also without a transaction.
+        let is_lone = session.open.is_none() && matches!(effect, Effect::Commits | Effect::RollsBack);
+        let counts = !is_lone && !matches!(effect, Effect::Outside | Effect::SetsAutocommit);
         let mut open = match session.open.take() {
             Some(open) => open,
             None => self.begin(session, start, counts, out),

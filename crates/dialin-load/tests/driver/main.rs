@@ -7,3 +7,4 @@ mod capture;
 mod command;
 mod live_protocol;
 mod samples;
+mod sessions;

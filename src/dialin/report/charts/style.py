@@ -19,6 +19,7 @@ _LABEL = 30
 _HEADLINES = {
     Outcome.WINNER: "bold green",
     Outcome.SAFE_CHOICE: "bold green",
+    Outcome.GAIN: "bold green",
     Outcome.TIE: "bold cyan",
     Outcome.NO_WORTHWHILE_DIFFERENCE: "bold cyan",
     Outcome.INCONCLUSIVE: "bold yellow",

@@ -70,8 +70,9 @@ def _table(record: StudyRecord, verdict: Verdict, names: Naming) -> Table:
     shown, unit = columns(verdict), units_of_record(record)
     of = f", values of {names.subject}" if names.subject else ""
     caption = (
-        f"The candidates{of}. Beside a figure is its {exact_percent(verdict.confidence)} confidence interval; the state rests "
-        "on stricter thresholds, which hold for all candidates and looks together. Chance: the probability that a candidate is "
+        f"The candidates{of}. Beside a figure is its {exact_percent(verdict.confidence)} confidence interval; the state "
+        "compares it with the baseline, and the baseline with the best of the others; what is proven holds for all candidates "
+        "and looks together. Chance: the probability that a candidate is "
         f"within {exact_percent(verdict.worthwhile)} of the best. Effective {unit.short}: how many independent {unit.one}s the "
         "measured ones are worth."
     )
@@ -103,8 +104,10 @@ def _row(candidate: CandidateVerdict, verdict: Verdict, shown: Sequence[FigureCo
     role = RowRole.PLAIN
     if candidate.name == verdict.recommended_candidate:
         role = RowRole.RECOMMENDED
-    elif candidate.state in (CandidateState.BEHIND, CandidateState.UNSAFE):
+    elif candidate.state in (CandidateState.LIKELY_WORSE, CandidateState.UNSAFE):
         role = RowRole.DIMMED
-    state = Cell(str(candidate.state), verdict_sentences.state_remarks(candidate, verdict))
+    state = Cell(
+        verdict_sentences.state_text(candidate.state, verdict.worthwhile), verdict_sentences.state_remarks(candidate, verdict)
+    )
     name = Cell(names.labels[candidate.name], order=place, candidate=candidate.name)
     return Row([name, *(column.of(candidate) for column in shown), state], role)

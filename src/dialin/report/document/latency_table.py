@@ -50,4 +50,4 @@ def _figure(estimate: Estimate | None) -> Cell:
     if estimate is None:
         return Cell(NOTHING)
     ends = interval(estimate, number)
-    return Cell(number(estimate.mean), [ends] if ends else [], ends.replace(" to ", "–"))
+    return Cell(number(estimate.mean), [ends] if ends else [], interval(estimate, number, between="–"))

@@ -30,7 +30,7 @@ from dialin.report.document.parts import (
 )
 from dialin.report.note_sentences import note_text
 from dialin.report.too_noisy import is_too_noisy, too_noisy
-from dialin.text import change, counted, duration, exact_percent, listed, visible
+from dialin.text import change, counted, duration, listed, visible
 from dialin.variables.durability import loss_text, losses_text
 
 
@@ -99,14 +99,11 @@ def _facts(record: StudyRecord, verdict: Verdict) -> list[Tile]:
         sentence = verdict_sentences.confirmation(verdict)
         ratio = verdict.confirmed.ratio
         fresh.append(Tile("fresh", "Confirmation", too_noisy() if is_too_noisy(ratio) else change(ratio.mean), sentence))
-    within = exact_percent(verdict.worthwhile)
-    meaning = (
-        f"Probability that the recommended candidate is within {within} of the best. {verdict_sentences.proof(verdict)} "
-        f"{verdict_sentences.noise(verdict)}"
-    )
+    sure, meaning = verdict_sentences.certainty(record, verdict)
+    meaning = f"{meaning} {verdict_sentences.proof(verdict)} {verdict_sentences.noise(verdict)}"
     return [
         *fresh,
-        Tile("sure", "How sure", verdict_sentences.chance(verdict.chosen.probability), meaning),
+        Tile("sure", "How sure", sure, meaning),
         Tile("took", "Duration", duration(60 * verdict.minutes_of_wall_clock), verdict_sentences.length(verdict)),
         Tile(
             "compared",

@@ -15,6 +15,7 @@ LIMITS = (
     LoadLimit(gauge="replay_late", most=0.05, code="replay_late"),
     LoadLimit(gauge="replay_waiting", most=0.5, code="replay_waiting"),
     LoadLimit(gauge="replay_time_elsewhere", most=0.5, code="replay_time_elsewhere"),
+    LoadLimit(gauge="replay_prepared_again", most=0.01, code="replay_prepared_again"),
     LoadLimit(gauge="replay_rows_examined", most=0.2, code="replay_rows_examined", is_ratio=True),
     LoadLimit(gauge="replay_page_misses", most=0.5, code="replay_page_misses", is_ratio=True),
     LoadLimit(gauge="replay_lock_waits", most=0.5, code="replay_lock_waits", is_ratio=True),

@@ -73,6 +73,7 @@ class ReplayRun(DialinLoadRun):
         self._sums: dict[str, float] = dict.fromkeys(_COUNTS, 0.0)
         self._statements = 0.0
         self._retries = 0.0
+        self._prepared_again = 0
         meter.read(0)
         self._measure_after(0)
 
@@ -98,6 +99,7 @@ class ReplayRun(DialinLoadRun):
         self._seconds += second.seconds
         self._statements += (second.reads + second.writes + second.other) * second.seconds
         self._retries += report.retries
+        self._prepared_again += report.prepared_again
         replay = report.replay or {}
         if (distance := replay.get("time_distance")) is not None:
             self._time_distance = float(distance)
@@ -135,7 +137,8 @@ class ReplayRun(DialinLoadRun):
         `replay_other_changes` of the changes changed another number, as far as the capture shows it; in `replay_out_of_order`
         of the transactions a statement no longer waited for the captured order; `replay_time_elsewhere` of the time of
         statements is spent on other digests than in the capture; `replay_waiting` of the connections' time was spent waiting
-        for the captured order; `replay_late` of the transactions began more than 5 ms late (at a pace).
+        for the captured order; `replay_late` of the transactions began more than 5 ms late (at a pace);
+        `replay_prepared_again` of the statements had to be prepared again, because the server keeps too few open.
 
         Amounts, which two replays of one capture have in common: `replay_rows_returned` and `replay_rows_changed` per
         transaction.
@@ -168,6 +171,7 @@ class ReplayRun(DialinLoadRun):
             "replay_rows_changed": _share(sums["rows_changed"], self._transactions),
             **({} if self._time_distance is None else {"replay_time_elsewhere": self._time_distance}),
             **({"replay_late": sums["begun_late"] / sums["begun"]} if sums["begun"] else {}),
+            "replay_prepared_again": _share(self._prepared_again, self._statements),
             "replay_waiting": _share(sums["waited_seconds"], self._figures.connections * self._seconds),
             **self._meter.ratios(),
             **self._times_from_due(),

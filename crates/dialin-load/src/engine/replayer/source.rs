@@ -18,8 +18,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 const AHEAD: usize = 64 << 20;
 /// The number of progress marks of a replay: one is recorded each time 1/40 of its transactions has ended.
 const MARKS: u64 = 40;
-/// The most prepared statements that all connections together keep open. Servers allow 16,382 by default (max_prepared_stmt_count).
-const OPEN_STATEMENTS: usize = 12_000;
 /// How many transactions that other connections offer are considered before a connection begins one.
 const MOST_OFFERS: usize = 32;
 /// How many connections that have nothing to begin try again whenever a transaction has ended.
@@ -142,11 +140,7 @@ impl Source {
     /// What the scripts require of each connection: no statements at the beginning of a session.
     #[must_use]
     pub fn setup(facts: &Facts) -> Setup<'static> {
-        Setup {
-            kinds: facts.kinds.all.len().max(1),
-            session: &[],
-            open_statements: (OPEN_STATEMENTS / facts.connections.max(1)).max(1),
-        }
+        Setup { kinds: facts.kinds.all.len().max(1), session: &[], open_statements: facts.open_statements }
     }
 
     /// The statement of a template. `mark` is a hash of the default schema: the same text refers to other tables in another schema.

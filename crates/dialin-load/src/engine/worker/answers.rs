@@ -154,7 +154,7 @@ impl<'s, S: Script<'s>> Worker<'_, 's, S> {
             }
         };
         if let Some(connection) = &mut self.slots[place].connection {
-            connection.learn(&query, prepared);
+            connection.learn(&query, prepared, now);
         }
         self.go_on(place, now)
     }

@@ -3,8 +3,8 @@
 
 use super::Worker;
 use crate::engine::dealing::Handover;
-use crate::engine::script::Script;
-use crate::engine::slot::{Slot, State};
+use crate::engine::script::{Query, Script};
+use crate::engine::slot::{Awaited, Slot, State};
 use crate::engine::threads::FEW;
 use crate::errors::Result;
 use std::cmp::Reverse;
@@ -95,6 +95,35 @@ impl<'s, S: Script<'s>> Worker<'_, 's, S> {
         let owner = self.shared.dealing.owner(self.phase, slot.number);
         // The send fails only if the other thread has ended, because the run ends or has failed; the connection is then closed.
         let _ = self.passing[owner].send(Handover { phase: self.phase, slot });
+    }
+
+    /// Sends the command that prepares a statement. If the connections have too many open, those used least recently are closed first.
+    pub(super) fn prepare(&mut self, place: usize, query: &Query<'_>, now: u64) -> Result<()> {
+        self.make_room(place);
+        if let Some(connection) = &mut self.slots[place].connection {
+            self.tally.prepared_again += u64::from(connection.statements().was_evicted(query.digest));
+            connection.prepare(query);
+        }
+        self.send(place, Awaited::Prepare, now)
+    }
+
+    fn make_room(&mut self, place: usize) {
+        let excess = self.shared.statements.excess();
+        if excess == 0 {
+            return;
+        }
+        let connections = self.slots.iter().filter_map(|slot| slot.connection.as_ref());
+        let mut uses: Vec<u64> = connections.flat_map(|connection| connection.statements().uses()).collect();
+        let Some(last) = uses.len().min(excess).checked_sub(1) else { return };
+        let (_, &mut last, _) = uses.select_nth_unstable(last);
+        for other in 0..self.slots.len() {
+            let Slot { connection: Some(connection), state, .. } = &mut self.slots[other] else { continue };
+            connection.evict(last);
+            let is_idle = other != place && !matches!(state, State::Waits(..));
+            if is_idle && connection.close_evicted().is_err() {
+                self.lose(other);
+            }
+        }
     }
 
     /// Discards the transactions that connections took and that are not due yet, because their step is over.

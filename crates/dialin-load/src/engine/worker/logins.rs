@@ -7,6 +7,7 @@ use crate::engine::connection::{Connection, Received};
 use crate::engine::error_policy::{may_end_connection, one_line, refused, remedy, shortened};
 use crate::engine::script::Script;
 use crate::engine::slot::State;
+use crate::engine::statements::Statements;
 use crate::errors::{Error, Result};
 use crate::net::connect::QUEUE_FULL;
 use crate::net::connect_error::ConnectError;
@@ -16,6 +17,7 @@ use crate::protocol::response::Outcome;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, VecDeque};
 use std::mem;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// How many connections of a run are opened at a time. It is high enough that the driver is not the bottleneck when a server is back
@@ -171,8 +173,8 @@ impl<'r, 's, S: Script<'s>> Worker<'r, 's, S> {
                 return self.open(place, opening);
             }
             Ok(Progress::Open(session)) => {
-                let most = self.shared.setup.open_statements;
-                let connection = Connection::new(session, most);
+                let statements = Statements::new(Arc::clone(&self.shared.statements));
+                let connection = Connection::new(session, statements);
                 return self.begin_session(place, Box::new(connection), 0);
             }
             Err(error) => return self.login_failed(place, error.into()),

@@ -2,12 +2,14 @@ use super::*;
 use crate::account::{Account, Address};
 use crate::engine::dealing::Dealing;
 use crate::engine::player::{Player, Source};
+use crate::engine::statements::{Budget, Statements};
 use crate::net::connect::Connector;
 use crate::net::stream::Stream;
 use crate::run::{Gather, Phase, Purpose, Run};
 use crate::workloads;
 use std::io::{Read as _, Write as _};
 use std::os::unix::net::UnixStream;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{channel, sync_channel};
 
@@ -61,7 +63,8 @@ fn the_next_transaction_begins_within_the_turn_in_which_an_answer_ends_the_last_
     let lines = Channels { filled, begin, empty, passed, passing: vec![passing] };
     let mut worker = Worker::<Player<'_>>::new(&shared, &source, 0, 2, lines).unwrap();
     for (place, socket) in ours.into_iter().enumerate() {
-        let connection = Connection::new(Stream::session_over(socket), 1);
+        let statements = Statements::new(Arc::new(Budget::new(1)));
+        let connection = Connection::new(Stream::session_over(socket), statements);
         worker.waiter.watch(connection.socket(), place, false).unwrap();
         worker.slots[place].connection = Some(connection);
         worker.rest(place);

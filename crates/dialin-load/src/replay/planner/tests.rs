@@ -254,7 +254,7 @@ fn a_begin_that_the_log_lacks_is_put_before_what_is_mostly_part_of_transactions(
     let events = [&whole[..], &without_begin, &alone, &[(1, 31, 31, "", 0), (2, 32, 32, "", 0)]].concat();
     assert_eq!(
         of_session(&planned(None, &events).0, 0),
-        "<0 BEGIN update t set a = 1 COMMIT > <1 update t set a = 2 > <2 delete from t > <0 COMMIT > <0 select 1 > \
+        "<0 BEGIN update t set a = 1 COMMIT > <1 update t set a = 2 > <2 delete from t > ( COMMIT > <0 select 1 > \
          <3 update t set a = 3 >"
     );
     let (_, learned) = planned_with(None, Begins::Learned(missing_begins::Learner::default()), &events);
