@@ -269,7 +269,7 @@ def test_if_only_one_setting_is_left_of_several_nothing_differs():
 def test_what_can_be_detected_is_that_of_the_noise_and_of_all_trials():
     result = judge(study(wiggle=wiggle(8), a=100, b=101, c=99)[:-3])
     assert result.trials == 15
-    assert result.detectable == detectable(result.sd, 3, 15, confidence=0.95, worthwhile=0.01)
+    assert result.detectable == detectable(result.sd, 3, 15, confidence=0.95)
 
 
 def test_where_a_choice_is_safe_no_more_trials_are_needed():

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.special import stdtrit
 
 from dialin.stats.allocation import next_block
 from dialin.stats.decide import Rules, decide
@@ -16,8 +17,26 @@ noise = st.floats(min_value=0.002, max_value=0.1)
 counts = st.integers(2, 16)
 
 
-def test_nothing_below_what_is_worthwhile_is_promised():
-    assert detectable(0.0001, 3, 30, **PROMISE) == 0.01
+@pytest.mark.parametrize("worthwhile", [0.001, 0.05, 0.3])
+@pytest.mark.parametrize("confidence", [0.9, 0.95, 0.99])
+def test_what_trials_detect_is_more_than_half_of_the_interval_beside_it_whatever_is_worthwhile(worthwhile, confidence):
+    rng = np.random.default_rng(5)
+    trials = [TimedTrial("run", name, 60.0 * at, math.exp(rng.normal(scale=0.05)), 0.04) for at, name in enumerate("abc" * 5)]
+    result = decide(trials, "abc", "a", Rules(confidence=confidence, worthwhile=worthwhile))
+    for name in "bc":
+        assert math.log1p(result.detectable) > math.log(result.ratios[name].high / result.ratios[name].low) / 2
+
+
+def test_four_of_five_studies_detect_what_is_called_detectable():
+    rng = np.random.default_rng(8)
+    sd, trials = 0.03, 20
+    gap = math.log1p(detectable(sd, 2, trials, confidence=0.95))
+    found = 0
+    for _ in range(400):
+        a, b = rng.normal(scale=sd, size=trials // 2), rng.normal(gap, sd, size=trials // 2)
+        error = math.sqrt((a.var(ddof=1) + b.var(ddof=1)) / (trials // 2))
+        found += b.mean() - a.mean() > float(stdtrit(trials - 2, 0.975)) * error
+    assert 0.73 <= found / 400 <= 0.87
 
 
 def trials_to_a_choice(rng, gap, sd, candidates):
@@ -46,19 +65,18 @@ def test_half_of_the_studies_take_about_the_trials_that_are_foreseen(candidates,
 
 
 @given(noise, counts, st.floats(min_value=0.011, max_value=0.3))
-def test_after_the_trials_that_it_takes_and_not_before_a_difference_is_detectable(sd, candidates, gap):
+def test_a_choice_takes_no_more_trials_than_detecting_its_gain(sd, candidates, gap):
     trials = trials_for(gap, sd, candidates, **PROMISE)
-    assert detectable(sd, candidates, trials, **PROMISE) <= gap * (1 + 1e-9)
     if trials > candidates + 4:
-        assert detectable(sd, candidates, trials - 1, **PROMISE) > gap
+        assert detectable(sd, candidates, trials - 1, confidence=0.95) > gap
 
 
 @given(noise, counts, st.integers(20, 400))
 def test_less_noise_fewer_candidates_and_more_trials_detect_smaller_differences(sd, candidates, trials):
-    least = detectable(sd, candidates, trials, **PROMISE)
-    assert detectable(1.5 * sd, candidates, trials, **PROMISE) >= least
-    assert detectable(sd, candidates, 2 * trials, **PROMISE) <= least
-    assert detectable(sd, candidates + 1, trials, **PROMISE) >= least
+    least = detectable(sd, candidates, trials, confidence=0.95)
+    assert detectable(1.5 * sd, candidates, trials, confidence=0.95) >= least
+    assert detectable(sd, candidates, 2 * trials, confidence=0.95) <= least
+    assert detectable(sd, candidates + 1, trials, confidence=0.95) >= least
 
 
 @given(noise, counts)

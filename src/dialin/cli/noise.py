@@ -60,7 +60,7 @@ def _print(record: StudyRecord, known: machine_noise.StudyNoise | None, console:
     table = Table(title="The smallest difference that a budget can detect here, four times out of five", title_justify="left")
     for heading in ("budget", "2 candidates", "4 candidates", "8 candidates"):
         table.add_column(heading, justify="left" if heading == "budget" else "right")
-    for row in machine_noise.budgets(noise, overhead, seconds, spec.confidence, spec.worthwhile):
+    for row in machine_noise.budgets(noise, overhead, seconds, spec.confidence):
         table.add_row(*row)
     console.print(table)
     console.print("Later studies with this load use this noise.")

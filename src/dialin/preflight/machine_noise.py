@@ -118,7 +118,7 @@ def forecast_sentence(spec: StudySpec, plan: Plan, known: StudyNoise | None) -> 
         return ""
     noise = known.noise if known else ASSUMED
     sd, count = noise.of_trial(plan.measure), len(spec.candidates)
-    least = detectable(sd, count, plan.blocks * count, confidence=spec.confidence, worthwhile=spec.worthwhile)
+    least = detectable(sd, count, plan.blocks * count, confidence=spec.confidence)
     if known:
         text = f"Noise here was {percent(sd)} per trial: {spec.minutes:g} minutes can detect a difference of {percent(least)}."
     else:
@@ -153,7 +153,7 @@ def _rounded(minutes: float) -> str:
     return counted(round(minutes), "minute") if minutes < 180 else f"{minutes / 60:.0f} hours"
 
 
-def budgets(noise: Noise, trial_overhead: float, seconds: float, confidence: float, worthwhile: float) -> list[list[str]]:
+def budgets(noise: Noise, trial_overhead: float, seconds: float, confidence: float) -> list[list[str]]:
     """Return what budgets of several lengths can detect between 2, 4 and 8 candidates: a row each, percentages as text."""
     sd = noise.of_trial(seconds)
     rows = []
@@ -161,7 +161,7 @@ def budgets(noise: Noise, trial_overhead: float, seconds: float, confidence: flo
         row = [f"{minutes} minutes"]
         for count in (2, 4, 8):
             trials = int(minutes * 60 // (trial_overhead + seconds))
-            least = detectable(sd, count, trials, confidence=confidence, worthwhile=worthwhile) if trials >= 3 * count else None
+            least = detectable(sd, count, trials, confidence=confidence) if trials >= 3 * count else None
             row.append("too few trials" if least is None else percent(least))
         rows.append(row)
     return rows

@@ -89,12 +89,10 @@ def observe(latency: Sequence[float], load: Sequence[float], *, period: int, was
     )
 
 
-def detectable_in(
-    observed: BaselineObservation, hours: float, slot: float, candidates: int, *, confidence: float, worthwhile: float
-) -> float:
-    """Return the smallest relative difference that `hours` of periods of `slot` seconds each settle four times out of five."""
+def detectable_in(observed: BaselineObservation, hours: float, slot: float, candidates: int, *, confidence: float) -> float:
+    """Return the smallest relative difference that `hours` of periods of `slot` seconds each detect four times out of five."""
     periods = max(int(hours * 3600 / slot), candidates + 1)
-    return detectable(observed.noise, candidates, periods, confidence=confidence, worthwhile=worthwhile)
+    return detectable(observed.noise, candidates, periods, confidence=confidence)
 
 
 def _fit(covariances: _Array) -> tuple[float, float]:

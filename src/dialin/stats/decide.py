@@ -45,7 +45,7 @@ class Decision:
         levels: level of each candidate, in the unit of the trials; None where it has no trial.
         sd: standard deviation of one trial about the machine's drift, on the log scale, or None while it is unknown.
         trials: number of completed trials of all candidates.
-        detectable: the smallest relative difference that this many trials settle at this noise four times out of five, or None
+        detectable: the smallest relative difference that this many trials detect at this noise four times out of five, or None
             while the noise is unknown.
         shown_best: whether it is shown that nothing is better than the choice by more than what is worthwhile.
         better: the candidates that are shown to be better than the baseline.
@@ -168,7 +168,7 @@ def decide(
         return decision
     decision = replace(
         decision,
-        detectable=detectable(fitted.sd, len(present), len(trials), confidence=rules.confidence, worthwhile=rules.worthwhile),
+        detectable=detectable(fitted.sd, len(present), len(trials), confidence=rules.confidence),
     )
     decision = _compare(decision, compared, stands_for, baseline, rules)
     return replace(

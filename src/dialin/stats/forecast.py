@@ -17,20 +17,22 @@ _SAFE = 1.9
 between 1.8 and 2.1 (`benchmarks/decide.py`)."""
 
 
-def detectable(sd: float, candidates: int, trials: int, *, confidence: float, worthwhile: float) -> float:
-    """Return the smallest relative difference that a number of trials settles four times out of five.
+def detectable(sd: float, candidates: int, trials: int, *, confidence: float) -> float:
+    """Return the smallest relative difference that a number of trials detects four times out of five.
 
-    Settled means that one candidate that is better than all others by this much is a safe choice.
+    Detected means that if one candidate is better than all others by this much, the intervals of its differences exclude zero:
+    it is larger than half of such an interval. What is worthwhile has no part in it: a choice may be safe before a difference
+    is detected, because it may be worse by that much.
 
     Args:
         sd: standard deviation of one trial about the machine's drift, on the log scale.
         candidates: number of candidates, two at least.
         trials: number of trials of all candidates together.
-        confidence: how sure the choice must be.
-        worthwhile: the smallest relative difference that matters, which is also the least that can be settled.
+        confidence: that of the intervals.
     """
-    reach = _reach(candidates, trials, at_confidence(_SAFE, confidence), _POWER) * sd * _spread(candidates) / math.sqrt(trials)
-    return max(worthwhile, math.expm1(min(reach - math.log1p(worthwhile), 50.0)))
+    deviate = float(ndtri((1 + confidence) / 2))
+    reach = _reach(candidates, trials, deviate, _POWER) * sd * _spread(candidates) / math.sqrt(trials)
+    return math.expm1(min(reach, 50.0))
 
 
 def trials_for(

@@ -194,7 +194,6 @@ def observed_figures(spec: StudySpec, plan: Plan, samples: Sequence[Sample]) -> 
             plan.trial_seconds,
             len(spec.candidates),
             confidence=spec.confidence,
-            worthwhile=spec.worthwhile,
         )
         for each in (*FORECAST_HOURS, spec.minutes / 60)
     }

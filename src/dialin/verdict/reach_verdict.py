@@ -393,7 +393,7 @@ def _planned(spec: StudySpec) -> float | None:
     if spec.expected_noise is None:
         return None
     count, trials = len(spec.candidates), plan(spec).blocks * len(spec.candidates)
-    return detectable(spec.expected_noise, count, trials, confidence=spec.confidence, worthwhile=spec.worthwhile)
+    return detectable(spec.expected_noise, count, trials, confidence=spec.confidence)
 
 
 def _confirmed(record: StudyRecord, chosen: str) -> Confirmation | None:
