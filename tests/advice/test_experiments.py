@@ -31,10 +31,10 @@ def test_a_server_that_does_nothing_has_no_experiment_by_a_figure():
     [
         ("pool_misses", "innodb_buffer_pool_size", (268435456, 536870912, 10307502080), 200.0,
          server(per_second={**QUERIES, "Innodb_buffer_pool_reads": 200.0, "Innodb_buffer_pool_read_requests": 4000.0})),
-        ("redo_log_full", "innodb_redo_log_capacity", (419430400, 1677721600), 0.8,
+        ("redo_log_full", "innodb_redo_log_capacity", (419430400, 1677721600), 1.0282115545273438,
          server(per_second={**QUERIES, "Com_update": 100.0}, innodb={"checkpoint_age": 80 * MIB},
                 innodb_redo_log_capacity="104857600")),
-        ("redo_log_full", "innodb_log_file_size", (201326592, 805306368), 0.8,
+        ("redo_log_full", "innodb_log_file_size", (201326592, 805306368), 1.1287477954144622,
          server("mysql@5.6.24", per_second={**QUERIES, "Com_update": 100.0}, innodb={"checkpoint_age": 76.8 * MIB})),
         ("log_buffer_full", "innodb_log_buffer_size", (16777216, 67108864), 2.0,
          server(per_second={"Innodb_log_waits": 2.0}, innodb_log_buffer_size="4194304")),

@@ -120,7 +120,7 @@ FIRES: dict[str, tuple[str, str]] = {
     ),
     "redo_log_full": (
         "writes",
-        "The redo log was 75.7 % full, which forces checkpoint flushing: it is small for this load, with roomy.",
+        "The checkpoint age reached 106.9 % of that from which pages are flushed to free the redo log, with roomy.",
     ),
     "io_capacity_max_reached": ("flushing", "Flushing wrote 87.5 % of what innodb_io_capacity_max allows it, with eager."),
     "table_cache_full": ("tables", "The table cache was full and evicted 2,007 tables/s, with 500."),

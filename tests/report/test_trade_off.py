@@ -71,6 +71,11 @@ def test_a_candidate_without_figures_has_no_place():
     assert names == ["pool 8G", "pool 16G"]
 
 
+def test_of_a_single_trial_it_is_not_said_that_it_is_steadiest():
+    assert sentence(example_studies.by_stability()).startswith("Fastest: 64; steadiest: 8")
+    assert "steadiest: 8" not in sentence(example_studies.by_stability(), c8={"trials": 1})
+
+
 def test_names_beside_points_keep_off_other_points_and_off_the_edge():
     assert positions([(0.5, 0.5)], [0.05]) == ["top right"]
     assert positions([(0.5, 0.5), (0.53, 0.53)], [0.05, 0.05])[0] != "top right"

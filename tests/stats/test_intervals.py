@@ -93,6 +93,14 @@ def test_where_no_stall_was_seen_the_rule_of_three_holds_for_the_longest_one():
 
 def test_stalls_never_take_more_than_all_seconds():
     assert stall_seconds_per_1000([30.0], 31, 30, ALPHA).high == 1000
+
+
+def test_an_interval_from_none_to_all_seconds_says_nothing_and_is_none():
+    result = stall_seconds_per_1000([], 12, 0, ALPHA)
+    assert (result.mean, result.low, result.high) == (0, None, None)
+
+
+def test_a_share_of_no_seconds_is_refused():
     with pytest.raises(ValueError, match="measured seconds"):
         stall_seconds_per_1000([], 0, 0, ALPHA)
 

@@ -167,7 +167,9 @@ class CandidateVerdict(FrozenModel):
     probability: float | None = Field(
         default=None, description="probability of being within `worthwhile` of the best candidate, by the goal; null if unknown"
     )
-    pareto: bool = Field(default=False, description="no other candidate is both faster and steadier")
+    pareto: bool = Field(
+        default=False, description="of two trials or more, and no other candidate like that is both faster and steadier"
+    )
     cv: Estimate | None = Field(description="coefficient of variation of the measured seconds, of a typical trial")
     worst_second_tps: float | None = Field(description="the lowest measured second of any trial")
     stall_seconds_per_1000: Estimate | None = Field(description="measured seconds below half of their trial's median, per 1000")

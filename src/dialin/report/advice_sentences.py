@@ -98,7 +98,9 @@ def _changed(name: str, x: Figures) -> str:
 _SENTENCES: Mapping[str, Callable[[Figures], str]] = {
     "pool_misses": _pool_misses,
     "no_free_page": lambda x: f"No page of the buffer pool was free {number(x['figure'])} times/s",
-    "redo_log_full": lambda x: f"The redo log was {percent(x['figure'])} full, which forces checkpoint flushing",
+    "redo_log_full": lambda x: (
+        f"The checkpoint age reached {percent(x['figure'])} of that from which pages are flushed to free the redo log"
+    ),
     "log_buffer_full": lambda x: f"Transactions waited for space in the log buffer {number(x['figure'])} times/s",
     "io_capacity_max_reached": lambda x: f"Flushing wrote {percent(x['figure'])} of what the variable allows it",
     "table_cache_full": lambda x: f"The table cache was full and evicted {number(x['figure'])} tables/s",

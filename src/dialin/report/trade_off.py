@@ -8,12 +8,13 @@ from dialin.evidence.pair_comparison import PairComparison, compare_pair
 from dialin.model.record import StudyRecord
 from dialin.model.study import Goal
 from dialin.model.verdict import CandidateVerdict, Outcome, Verdict
+from dialin.stats.pareto import FEWEST_COMPARED
 from dialin.text import listed
 
 
 def plotted_candidates(verdict: Verdict) -> list[CandidateVerdict]:
-    """Return the candidates whose throughput and variation are known: those that have a place in the chart."""
-    return [one for one in verdict.candidates if one.tps is not None and one.cv is not None]
+    """Return the candidates that have a place in the chart: a single trial does not show how steady a candidate is."""
+    return [one for one in verdict.candidates if one.tps is not None and one.cv is not None and one.trials >= FEWEST_COMPARED]
 
 
 def pareto_candidates(verdict: Verdict) -> list[CandidateVerdict]:

@@ -48,7 +48,7 @@ def _outside(count: int, alpha: float) -> int | None:
 
 
 def stall_seconds_per_1000(stalls: Sequence[float], seconds: float, longest: float, alpha: float) -> Estimate:
-    """Return in how many of 1000 seconds a server stalled, with an interval.
+    """Return in how many of 1000 seconds a server stalled, with an interval; with none where it would be from 0 to 1000.
 
     Stalls come at random, and each has a length: a compound Poisson process. The interval is that of Fay and Feuer for a
     weighted sum of Poisson counts (Statistics in Medicine 16, 1997), conservative, with the length of a stall as its weight.
@@ -70,6 +70,8 @@ def stall_seconds_per_1000(stalls: Sequence[float], seconds: float, longest: flo
     low = squares / (2 * total) * _chi2(alpha / 2, 2 * total**2 / squares) if total else 0.0
     spread = squares + most**2
     high = spread / (2 * (total + most)) * _chi2(1 - alpha / 2, 2 * (total + most) ** 2 / spread)
+    if not total and high >= seconds:
+        return Estimate(mean=1000 * total / seconds, low=None, high=None)
     return Estimate(mean=1000 * total / seconds, low=1000 * low / seconds, high=min(1000 * high / seconds, 1000.0))
 
 

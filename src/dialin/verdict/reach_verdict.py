@@ -33,7 +33,7 @@ from dialin.stats.blocks import fit
 from dialin.stats.decide import Decision, point_levels
 from dialin.stats.forecast import detectable
 from dialin.stats.intervals import stall_seconds_per_1000, typical
-from dialin.stats.pareto import pareto_front
+from dialin.stats.pareto import FEWEST_COMPARED, pareto_front
 from dialin.stats.safety import Failures
 from dialin.stats.throughput import by_mean
 from dialin.stats.trial_figures import (
@@ -145,7 +145,7 @@ def reach_verdict(record: StudyRecord, known: Mapping[int, Figures] | None = Non
         {
             name: (speed.mean, -statistics.median(trial.window.cv for trial in case.figures_of(name)))
             for name, speed in _speeds(case.speed).items()
-            if speed is not None
+            if speed is not None and len(case.figures_of(name)) >= FEWEST_COMPARED
         }
     )
     verdict = Verdict(

@@ -102,7 +102,7 @@ LIMITS: dict[str, tuple[Mapping[str, str], list[Figure], list[Figure], str]] = {
         {"innodb_redo_log_capacity": "100000000"},
         [("innodb", "checkpoint_age", G, 80e6)],
         [("innodb", "checkpoint_age", G, 60e6)],
-        "The redo log was 80.0 % full, which forces checkpoint flushing: it is small for this load.",
+        "The checkpoint age reached 102.8 % of that from which pages are flushed to free the redo log.",
     ),
     "io_capacity_max_reached": (
         {"innodb_io_capacity_max": "2000"},
@@ -192,6 +192,28 @@ def test_it_is_not_named_where_it_is_not_so(code: str) -> None:
 def test_what_costs_little_is_named_only_where_a_study_is_about_it(code: str) -> None:
     in_force, figures, _, _ = ROOM[code]
     assert reasons_of_code(code, study(in_force, figures)) == []
+
+
+@pytest.mark.parametrize(("variable", "share"), [("innodb_redo_log_capacity", 0.778), ("innodb_log_file_size", 0.709)])
+def test_the_redo_log_counts_as_full_from_the_age_at_which_the_source_of_the_build_forces_flushing(variable, share) -> None:
+    def said(age: float) -> list[str]:
+        return [
+            one.text
+            for one in reasons_of_code("redo_log_full", study({variable: "100000000"}, [("innodb", "checkpoint_age", G, age)]))
+        ]
+
+    assert said(1e8 * (share - 0.002)) == []
+    assert len(said(1e8 * (share + 0.002))) == 1
+
+
+def test_of_a_log_that_may_be_recommended_it_is_not_said_that_it_is_too_small() -> None:
+    (text,) = [
+        one.text
+        for one in reasons_of_code(
+            "redo_log_full", study({"innodb_redo_log_capacity": "100000000"}, [("innodb", "checkpoint_age", G, 9e7)])
+        )
+    ]
+    assert "small" not in text
 
 
 def test_what_holds_for_some_candidates_names_them() -> None:

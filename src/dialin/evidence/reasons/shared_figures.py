@@ -21,6 +21,21 @@ def redo_capacity(one: MeasuredTrial) -> float | None:
     return None if size is None else size * (one.setting("innodb_log_files_in_group") or 1.0)
 
 
+_FORCED_SHARE = 7 / 8 * 0.95 * 0.936
+"""Of a log of innodb_redo_log_capacity: seven eighths of what it may hold, which is 95 % of 30 of its 32 files (log0files_capacity.cc)."""
+_FORCED_SHARE_OF_FILES = 7 / 8 * 0.9 * 0.9
+"""Of a log of innodb_log_file_size: seven eighths of what is left after two margins of a tenth (log_calc_max_ages)."""
+
+
+def forced_flushing_age(one: MeasuredTrial) -> float | None:
+    """Return the checkpoint age, in bytes, from which on this server flushes pages only to free its redo log."""
+    capacity = redo_capacity(one)
+    if capacity is None:
+        return None
+    has_capacity = one.gauge("status", "Innodb_redo_log_capacity_resized") or one.setting("innodb_redo_log_capacity")
+    return capacity * (_FORCED_SHARE if has_capacity else _FORCED_SHARE_OF_FILES)
+
+
 def page_size(one: MeasuredTrial) -> float:
     """Return the bytes of an InnoDB page: 16 KiB where the server does not report innodb_page_size."""
     return one.setting("innodb_page_size") or _PAGE

@@ -31,7 +31,8 @@ BUFFER_POOL = _mysql("Buffer Pool", "innodb-buffer-pool")
 FLUSHING = _mysql("Configuring Buffer Pool Flushing", "innodb-buffer-pool-flushing")
 IO_CAPACITY = _mysql("Configuring InnoDB I/O Capacity", "innodb-configuring-io-capacity")
 REDO_LOG = (
-    f"{_mysql('Redo Log', 'innodb-redo-log')}; pages are flushed once the log is seven eighths full (InnoDB's source, log0log)"
+    f"{_mysql('Redo Log', 'innodb-redo-log')}; pages are flushed for it from seven eighths of what it may hold: "
+    "77.8 % of innodb_redo_log_capacity, 70.9 % of innodb_log_file_size × innodb_log_files_in_group (InnoDB's source, log0log)"
 )
 LOG_BUFFER = _mysql("Optimizing InnoDB Redo Logging", "optimizing-innodb-logging")
 DURABILITY = _mysql("InnoDB Startup Options", "innodb-parameters")

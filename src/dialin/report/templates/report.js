@@ -75,10 +75,12 @@
       const trial = data.trials[id];
       if (!trial || hidden.has(String(id))) continue;
       const place = (second) => wanted.axis === "study" ? (trial.b + second) / 60 : second - trial.z;
+      // The time in the axis's own words: the driver's second 16 is second 9 of measuring after a warm-up of 7 s.
+      const when = (second) => wanted.axis === "study" ? `minute ${place(second).toFixed(1)}` : `second ${place(second)}`;
       const words = `trial ${id}, block ${trial.n}${trial.k ? `, ${trial.k}` : ""}`;
       const course = trial[measure] || {};
       if (wanted.part === "lost") {
-        for (const [second, tps, latency] of trial.l || []) add(place(second), measure === "tps" ? tps : latency, `${words}, second ${second}`);
+        for (const [second, tps, latency] of trial.l || []) add(place(second), measure === "tps" ? tps : latency, `${words}, ${when(second)}`);
       } else if (wanted.part === "end") {
         const last = lastOf(course) || (measure === "tps" ? [trial.z, 0] : null);
         if (last) add(place(last[0]), last[1], words);
@@ -86,7 +88,7 @@
         const [seconds, values] = course[wanted.part];
         seconds.forEach((second, index) => {
           if (second === null) add(null, null, "");
-          else add(place(second), values[index], `${words}, second ${second}`);
+          else add(place(second), values[index], `${words}, ${when(second)}`);
         });
         add(null, null, "");
       }
