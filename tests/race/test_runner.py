@@ -147,7 +147,7 @@ def test_two_names_of_one_setting_come_out_alike(study, spec):
     trials.in_force = {**FORCED, "16": FORCED["4"]}
     verdict, _ = study(trials, shorter(spec))
     assert verdict.candidates[1].probability == verdict.candidates[2].probability
-    assert verdict.candidates[1].state is verdict.candidates[2].state is CandidateState.EQUAL
+    assert verdict.candidates[1].state is verdict.candidates[2].state is CandidateState.BETTER
     assert (verdict.verdict, verdict.winners) == (Outcome.TIE, ["4", "16"])
 
 

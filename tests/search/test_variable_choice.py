@@ -9,7 +9,8 @@ from dialin.search.performance_variables import TABLE
 from dialin.search.ranges import RequestedVariable, make_dimension
 from dialin.search.space import Space
 from dialin.search.variable_choice import ChosenVariable, Situation, choose_variables, make_constraints, variable_facts
-from dialin.variables import memory, rules
+from dialin.variables import memory
+from dialin.variables.durability import DURABILITY_RULES
 from fixtures.real_catalogues import BUILDS, real_catalogue
 
 GIB = 2**30
@@ -82,7 +83,7 @@ def test_each_build_has_its_own_redo_log() -> None:
 
 @pytest.mark.parametrize("build", BUILDS)
 def test_weaker_durability_takes_permission(build: str) -> None:
-    weaker = {rule.variable for rule in rules.DURABILITY_RULES} - {"innodb_flush_method"}
+    weaker = {rule.variables[0] for rule in DURABILITY_RULES} - {"innodb_flush_method"}
     assert not names(choose(build)) & weaker
     assert {"innodb_flush_log_at_trx_commit", "innodb_doublewrite"} <= names(choose(build, weaker=True, most=100))
 

@@ -123,7 +123,8 @@ def _agreeing(decision: Decision, baseline: str, **of_plain: Any) -> Decision:
     decision = replace(decision, **of_plain)
     ratios = [(name, decision.ratios.get(name)) for name in decision.better]
     better = tuple(name for name, ratio in ratios if ratio is not None and ratio.low is not None and ratio.low > 1)
-    if decision.outcome is Outcome.WINNER and decision.choice != baseline and decision.choice not in better:
+    compares_with_baseline = decision.ratios.get(decision.choice or "") is not None and decision.choice != baseline
+    if decision.outcome is Outcome.WINNER and compares_with_baseline and decision.choice not in better:
         decision = replace(decision, outcome=Outcome.SAFE_CHOICE, winners=())
     return replace(decision, better=better)
 
