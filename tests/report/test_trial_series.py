@@ -2,8 +2,10 @@ from dataclasses import replace
 
 import pytest
 
-from dialin.model.trial import Sample, Step, TrialState
-from dialin.report.charts import trial_series
+from dialin.model.trial import Sample, Step, TrialState, seconds_of
+from dialin.report.charts import captions, trial_series
+from dialin.report.document import facts
+from dialin.text import duration
 from fixtures import example_studies
 from fixtures.changed_studies import long_study
 
@@ -104,3 +106,17 @@ def test_latency_is_embedded_beside_throughput_and_left_out_where_there_is_none(
     assert one["latency"].keys() == one["tps"].keys() == {"w", "m", "a"}
     none = {trial: [replace(sample, latency_ms=0.0) for sample in own] for trial, own in record.samples.items()}
     assert "latency" not in trial_series.all_series(replace(record, samples=none))[0].embedded()
+
+
+def test_a_page_has_one_duration_of_its_trials():
+    record = example_studies.winner()
+    took = duration(seconds_of(record.trials))
+    assert f"{len(record.trials)} trials in {took} of trials" in captions.combined(trial_series.all_series(record))
+    assert f"of the trials' {took} was" in facts.time_sentence(record.trials)
+
+
+def test_waiting_for_a_server_is_no_part_of_the_duration():
+    first, *others = example_studies.winner().trials
+    waited = replace(first, steps={**first.steps, Step.WAIT: 300.0})
+    assert seconds_of([waited, *others]) == pytest.approx(seconds_of([first, *others]))
+    assert facts.time_sentence([waited, *others]) == facts.time_sentence([first, *others])

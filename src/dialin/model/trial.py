@@ -272,3 +272,8 @@ class Trial:
 def first_driver_choices(trials: Iterable[Trial]) -> tuple[DriverChoice, ...]:
     """Return what the load driver chose in the first completed trial, which every later one uses; empty before there is one."""
     return next((trial.driver_choices for trial in trials if trial.state is TrialState.DONE and trial.driver_choices), ())
+
+
+def seconds_of(trials: Iterable[Trial]) -> float:
+    """Return how long trials took in all, without waiting: the one duration of a study, of its budget and of every report."""
+    return sum(trial.seconds for trial in trials)

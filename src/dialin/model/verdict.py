@@ -417,7 +417,7 @@ class Verdict(FrozenModel):
     blocks: int = Field(description="blocks that entered the comparison")
     trials: int = Field(description="completed trials that entered the comparison")
     minutes_of_load: float = Field(description="minutes in which load was measured")
-    minutes_of_wall_clock: float
+    minutes_of_wall_clock: float = Field(description="minutes of all steps of all trials, without waiting for a server")
     confidence: float
     worthwhile: float
     detectable: float | None = Field(

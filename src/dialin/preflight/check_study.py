@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from dialin.errors import UserError
 from dialin.model.record import StudyRecord
 from dialin.model.study import StudySpec
+from dialin.model.trial import seconds_of
 from dialin.model.workload import WorkloadSpec
 from dialin.preflight import machine_noise
 from dialin.preflight.attached import NO_PERMISSION, Permission, check_attached, resume_attached
@@ -151,7 +152,7 @@ def _with_notes(ready: CheckedStudy, *first: str) -> CheckedStudy:
 
 def _with_budget(record: StudyRecord, minutes: float) -> StudySpec:
     """Return a study with another budget; a tune whose proof had begun continues its search, and repeats the proof."""
-    spec, spent = record.spec, sum(trial.seconds for trial in record.trials) / 60
+    spec, spent = record.spec, seconds_of(record.trials) / 60
     if minutes < spent:
         raise UserError(
             f"--minutes {minutes:g} is less than the {math.ceil(10 * spent) / 10:.1f} minutes that the study has used already",

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dialin.model.durability import DurabilityLoss, as_data
 from dialin.model.record import StudyRecord
 from dialin.model.study import StudySpec
-from dialin.model.trial import GUARD, Purpose, TrialState
+from dialin.model.trial import GUARD, Purpose, TrialState, seconds_of
 from dialin.model.verdict import AgainstBest, Note
 from dialin.stats.decide import Decision
 from dialin.stats.safety import Failures
@@ -72,7 +72,7 @@ def inconclusive_notes(record: StudyRecord, decision: Decision, needed: int | No
     """
     spec = record.spec
     data: dict[str, float | int] = {
-        "seconds": sum(trial.seconds for trial in record.trials),
+        "seconds": seconds_of(record.trials),
         "budget": 60 * spec.minutes,
         "trials": decision.trials,
     }

@@ -14,7 +14,7 @@ from dialin.model.load_driver import ALL_KINDS, TransactionTimes, describe_drive
 from dialin.model.progress import Standing
 from dialin.model.record import StudyRecord
 from dialin.model.study import COST_GOALS, LOWER_IS_BETTER, Goal, StudySpec
-from dialin.model.trial import Purpose, Step, Trial, TrialState, first_driver_choices
+from dialin.model.trial import Purpose, Step, Trial, TrialState, first_driver_choices, seconds_of
 from dialin.model.verdict import (
     AgainstBest,
     CandidateState,
@@ -168,7 +168,7 @@ def reach_verdict(record: StudyRecord, known: Mapping[int, Figures] | None = Non
         shown_better=chosen in decision.better and not is_withheld,
         probability_all_near=decision.all_near,
         minutes_of_load=sum(t.steps.get(Step.MEASURE, 0.0) for t in case.done) / 60,
-        minutes_of_wall_clock=sum(sum(trial.steps.values()) for trial in record.trials) / 60,
+        minutes_of_wall_clock=seconds_of(record.trials) / 60,
         confidence=spec.confidence,
         worthwhile=spec.worthwhile,
         detectable=decision.detectable,

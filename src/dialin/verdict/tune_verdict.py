@@ -10,7 +10,7 @@ from dialin.model.measure import deciding, improvement, measure_of
 from dialin.model.record import StudyRecord
 from dialin.model.setting import Setting
 from dialin.model.study import Candidate, StudySpec
-from dialin.model.trial import Step, TrialState
+from dialin.model.trial import Step, TrialState, seconds_of
 from dialin.model.verdict import (
     CandidateState,
     Estimate,
@@ -102,7 +102,7 @@ def _minutes(record: StudyRecord) -> dict[str, float]:
     done = [trial for trial in trials if trial.state is TrialState.DONE]
     return {
         "minutes_of_load": sum(trial.steps.get(Step.MEASURE, 0.0) for trial in done) / 60,
-        "minutes_of_wall_clock": sum(sum(trial.steps.values()) for trial in trials) / 60,
+        "minutes_of_wall_clock": seconds_of(trials) / 60,
     }
 
 
@@ -161,6 +161,6 @@ def _minutes_to_decide(record: StudyRecord, judged: Verdict, gain: Estimate | No
     level = math.log(gain.mean) if measure_of(judged).higher_is_better else -math.log(gain.mean)
     enough = max(level, math.log1p(judged.worthwhile) - level)
     times = max(_LEAST_MORE, (math.log(gain.high / gain.low) / 2 / enough) ** 2)
-    proof, budget = sum(trial.seconds for trial in record.trials) / 60, record.spec.minutes
+    proof, budget = seconds_of(record.trials) / 60, record.spec.minutes
     minutes = math.ceil(max(budget + times * proof, times * budget))
     return minutes if minutes <= _MOST_MORE * budget else None

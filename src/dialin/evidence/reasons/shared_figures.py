@@ -22,9 +22,9 @@ def redo_capacity(one: MeasuredTrial) -> float | None:
 
 
 _FORCED_SHARE = 7 / 8 * 0.95 * 0.936
-"""Of a log of innodb_redo_log_capacity: seven eighths of what it may hold, which is 95 % of 30 of its 32 files (log0files_capacity.cc)."""
+"""Of innodb_redo_log_capacity: seven eighths of what it may hold, 95 % of 30 of its 32 files (log0files_capacity.cc)."""
 _FORCED_SHARE_OF_FILES = 7 / 8 * 0.9 * 0.9
-"""Of a log of innodb_log_file_size: seven eighths of what is left after two margins of a tenth (log_calc_max_ages)."""
+"""Of innodb_log_file_size × files: seven eighths of what two margins of a tenth leave (log_calc_max_ages)."""
 
 
 def forced_flushing_age(one: MeasuredTrial) -> float | None:

@@ -8,7 +8,7 @@ from dialin.cause_sentences import with_advice
 from dialin.evidence.pair_comparison import PairComparison
 from dialin.model.measure import band, capital, deciding, measure_of
 from dialin.model.record import StudyRecord
-from dialin.model.trial import TrialState
+from dialin.model.trial import TrialState, seconds_of
 from dialin.model.verdict import Verdict
 from dialin.model.workload import latency_name
 from dialin.report.charts.style import Style
@@ -98,14 +98,13 @@ def latency_over_time(series: Sequence[Series], record: StudyRecord) -> str:
 
 
 def combined(series: Sequence[Series]) -> str:
-    ends = [one.base + one.tps.points[-1][0] for one in series if one.tps.points]
-    if not ends:
+    if not any(one.tps.points for one in series):
         return f"No {_noun(series)} was measured yet."
     sessions = len({one.trial.session for one in series})
     resumed = f" It was resumed {counted(sessions - 1, 'time')}; the pauses are left out." if sessions > 1 else ""
     fresh = sum(one.is_fresh for one in series)
     shaded = f", {fresh} of them fresh, to confirm the choice (shaded)" if fresh else ""
-    words = f"{counted(len(series), 'trial')} in {duration(max(ends))}{shaded}."
+    words = f"{counted(len(series), 'trial')} in {duration(seconds_of(one.trial for one in series))} of trials{shaded}."
     words += " A mark shows each trial's mean, of latency its median."
     worst = min(((box.worst, one.trial.id) for one in series for box in one.boxes.values()), default=None)
     if worst is not None:

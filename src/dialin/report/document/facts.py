@@ -10,7 +10,7 @@ from dialin.model.load_driver import FIRST_DRIVER, RESUMED_DRIVERS, describe_dri
 from dialin.model.record import StudyRecord
 from dialin.model.setting import Value, describe, same_value
 from dialin.model.study import StudySpec, Switch
-from dialin.model.trial import Step, Trial, TrialState, first_driver_choices
+from dialin.model.trial import Step, Trial, TrialState, first_driver_choices, seconds_of
 from dialin.report.host_sentences import describe_kind
 from dialin.report.load_units import units
 from dialin.report.log_sentences import log_text
@@ -57,8 +57,8 @@ def time_spent(trials: Sequence[Trial]) -> dict[str, float]:
 
 
 def time_sentence(trials: Sequence[Trial]) -> str:
-    """Return how much of the trials' wall clock was measurement."""
-    spent = sum(sum(trial.steps.values()) for trial in trials)
+    """Return how much of the time of trials, without waiting, was measurement."""
+    spent = seconds_of(trials)
     measured = sum(trial.steps.get(Step.MEASURE, 0.0) for trial in trials)
     if not spent:
         return "No step has completed yet."
