@@ -231,6 +231,28 @@ def test_sessions_that_stay_are_refused_by_the_slow_log_and_are_all_in_the_gener
     assert summary["capture"]["clock"] == "microsecond"
 
 
+WITHOUT_NUMBERS = [
+    pytest.param(build, id=build.id) for build in INSTALLED if not has(build, Capability.SESSION_NUMBERS_IN_SLOW_LOG)
+]
+
+
+@pytest.mark.parametrize("build", WITHOUT_NUMBERS)
+def test_a_slow_log_without_session_numbers_is_refused_before_anything_is_set(capture, build, tmp_path):
+    with playground(build, DOCUMENT) as old:
+        prepare(old)
+        before = values(old)
+        refused = capture(old)
+        assert refused.finish(code=2) is None
+        assert "no session numbers" in refused.said
+        assert "--source general" in refused.said
+        assert values(old) == before
+        with clients(old, tmp_path / "clients"):
+            summary = capture(old, "--source", "general", "--minutes", "0.03").finish()
+        assert values(old) == before
+    assert summary["capture"]["lack"] is None
+    assert summary["capture"]["statements"] > 10
+
+
 KILLED = [
     pytest.param(lambda run, server: until(watchdogs), marks=only_with_all, id="before anything is set"),
     pytest.param(lambda run, server: run.until_said(ARMED), id="while sessions are waited for"),

@@ -51,6 +51,11 @@ MISSING = [
     ({"not_replayed": [{"reason": Obstacle.IN_ROUTINE, "statements": 600}]}, CheckCode.NOT_REPLAYED, Fitness.GOOD),
     ({"log_bytes": 1}, CheckCode.UNREAD, Fitness.GOOD),
     ({"capture": {"clock": "second"}}, CheckCode.TIMES, Fitness.LIMITED),
+    ({"capture": {"clock": None}}, CheckCode.TIMES, Fitness.POOR),
+    ({"capture": {"lack": "sessions"}}, CheckCode.REPLAYABLE, Fitness.POOR),
+    ({"capture": {"lack": "times"}}, CheckCode.REPLAYABLE, Fitness.POOR),
+    ({"capture": {"sampling": {"one_of": 100, "by": "query"}}}, CheckCode.SAMPLING, Fitness.POOR),
+    ({"capture": {"sampling": {"one_of": 10, "by": "session"}}}, CheckCode.SAMPLING, Fitness.POOR),
     ({"capture": {"source": "slow"}}, CheckCode.ERRORS, Fitness.LIMITED),
     ({"capture": {"source": "general"}}, CheckCode.DURATIONS, Fitness.LIMITED),
 ]
@@ -68,6 +73,27 @@ def test_what_is_missing_limits_it_and_the_worst_counts(changes, code, fitness):
 
 def test_a_capture_without_statements_is_poor():
     assert check_capture(summary(capture={"statements": 0})).fitness is Fitness.POOR
+
+
+def printed(check):
+    out = io.StringIO()
+    add_check(Page(Console(file=out, width=100)), check)
+    return " ".join(out.getvalue().split())
+
+
+def test_a_sample_of_the_statements_covers_about_its_share():
+    check = check_capture(summary(coverage=None, capture={"sampling": {"one_of": 100, "by": "query"}}))
+    coverage = next(finding for finding in check.findings if finding.code is CheckCode.COVERAGE)
+    assert (coverage.figures["share"], coverage.fitness) == (0.01, Fitness.POOR)
+    assert "has 1 of 100 statements" in printed(check)
+    assert "has 1 of 10 sessions" in printed(check_capture(summary(capture={"sampling": {"one_of": 10, "by": "session"}})))
+
+
+@pytest.mark.parametrize(("lack", "says"), [("sessions", "have no session numbers"), ("times", "have no times")])
+def test_a_capture_without_sessions_or_times_says_why_it_cannot_be_replayed(lack, says):
+    shown = printed(check_capture(summary(capture={"lack": lack})))
+    assert shown.startswith("The capture cannot be replayed")
+    assert says in shown
 
 
 def test_every_finding_has_a_sentence_and_the_worst_stands_first():

@@ -1,9 +1,13 @@
 """`dialin capture` without a server: a small log, and what is refused. The program that reads logs has tests of its own."""
 
+import gzip
 import json
+import lzma
 import os
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -45,6 +49,39 @@ def test_a_log_becomes_a_capture_that_is_shown_without_values(tmp_path):
     text, _ = dialin("capture", "show", "shop.capture", "--json", cwd=tmp_path)
     assert CaptureSummary.model_validate_json(text).capture.statements == 1
     assert "hunter2" not in shown + text + (tmp_path / "shop.capture" / "summary.json").read_text()
+
+
+LOGS = Path(__file__).parents[2] / "crates" / "dialin-load" / "tests" / "driver" / "logs"
+COUNTED_ONLY = [
+    ("mysql-5.5.log", "update a set n = ? where id = ?", "no session numbers"),
+    ("general-without-times.log", "update a set n = ? where id = ?", "no times"),
+    ("percona-8.0-sampled-statements.log", "commit", "1 of 100 statements"),
+]
+
+
+@needs_program
+@pytest.mark.parametrize(("log", "digest", "why"), COUNTED_ONLY)
+def test_statements_that_cannot_be_replayed_are_shown_and_a_replay_says_why(tmp_path, log, digest, why):
+    dialin("capture", "from", LOGS / log, "--out", "shop.capture", cwd=tmp_path)
+    shown, _ = dialin("capture", "show", "shop.capture", cwd=tmp_path)
+    assert "1 statement" in shown
+    assert digest in shown
+    assert why in shown
+    _, err = dialin("capture", "check", "shop.capture", "--data", ".", cwd=tmp_path, code=2)
+    assert len(err.splitlines()) == 1
+    assert "cannot be replayed" in err
+    assert why in err
+
+
+@needs_program
+def test_what_is_piped_has_all_columns_and_all_of_each_cell(tmp_path):
+    columns = ", ".join(f"a_column_of_a_wide_table_{number}" for number in range(20))
+    (tmp_path / "slow.log").write_text(LOG.replace("id,a", columns))
+    dialin("capture", "from", "slow.log", "--out", "shop.capture", cwd=tmp_path)
+    shown, _ = dialin("capture", "show", "shop.capture", cwd=tmp_path)
+    assert f"select {columns} from p where secret = ?" in shown
+    assert re.search(r"# +statements +mean ms +rows read +failed +digest", shown)
+    assert "Left out" not in shown
 
 
 @needs_program
@@ -104,13 +141,25 @@ def test_counters_that_do_not_belong_together_are_refused(tmp_path):
 
 
 @needs_program
-@pytest.mark.parametrize("text", [None, "nothing of a log\n"])
-def test_what_is_no_log_is_one_line(tmp_path, text):
-    if text is not None:
-        (tmp_path / "slow.log").write_text(text)
+@pytest.mark.parametrize(
+    ("log", "says"),
+    [
+        (None, "No such file"),
+        (b"nothing of a log\n", "has no entry"),
+        (b"", "is empty"),
+        (gzip.compress(LOG.encode()), "gunzip --keep"),
+        (lzma.compress(LOG.encode()), "xz -dk"),
+        (b"\xfebin" + bytes(99), "is a binary log"),
+    ],
+)
+def test_what_is_no_log_is_named_in_one_line(tmp_path, log, says):
+    if log is not None:
+        (tmp_path / "slow.log").write_bytes(log)
     _, err = dialin("capture", "from", "slow.log", "--out", "shop.capture", cwd=tmp_path, code=2)
     assert len(err.splitlines()) == 1
     assert "slow.log" in err
+    assert says in err
+    assert not (tmp_path / "shop.capture").exists()
 
 
 @pytest.mark.parametrize(

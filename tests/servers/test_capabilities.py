@@ -39,6 +39,7 @@ INSTRUMENTS = {"mysql@5.6.24", "mysql@8.0.33", "mysql@9.7.4", "mariadb@10.1.23",
         (Capability.LOCKS_INSTRUMENTED_AT_START, {"mysql@5.6.24", "mariadb@10.1.23"}),
         (Capability.METRICS_ENABLED_COLUMN, {"mariadb@10.11.5", "mariadb@11.4.5"}),
         (Capability.GLOBAL_PRIV, {"mariadb@10.11.5", "mariadb@11.4.5"}),
+        (Capability.SESSION_NUMBERS_IN_SLOW_LOG, INSTRUMENTS),
         (Capability.CERTIFICATE_EACH_BOOT, {"mariadb@11.4.5"}),
     ],
 )

@@ -24,6 +24,9 @@ use std::sync::{Arc, OnceLock};
 /// The place and the message of the first panic of any thread.
 static PANIC: OnceLock<String> = OnceLock::new();
 
+/// The schema with a workload's tables, as sysbench names it.
+const SCHEMA: &str = "sbtest";
+
 fn main() -> ExitCode {
     let stop = Arc::new(AtomicBool::new(false));
     record_panics(&stop);
@@ -96,7 +99,7 @@ fn run_command(parsed: Parsed, json: bool, stop: &Arc<AtomicBool>) -> Result<u8>
         Command::Prepare(options) => prepare(&options)?,
         Command::Cleanup(options) => {
             let TableOptions { workload, account } = &options;
-            let account = account_of(account)?;
+            let account = account_of(account, SCHEMA)?;
             workloads::find(&workload.workload, &workload.pairs()?)?.cleanup(&account)?;
             Connector::new(&account).forget_sessions();
         }
@@ -108,8 +111,7 @@ fn run_command(parsed: Parsed, json: bool, stop: &Arc<AtomicBool>) -> Result<u8>
         Command::Capture(options) => {
             let request = options.request()?;
             let summary = capture::capture(&request)?;
-            let (statements, sessions) = (summary.capture.statements, summary.sessions);
-            say(format!("{statements} statements of {sessions} sessions: {}", request.out.display()));
+            say(format!("{}: {}", summary.size(), request.out.display()));
         }
         Command::SelfTest(options) => {
             watch_signals(stop)?;
@@ -152,9 +154,10 @@ fn ignores(signal: i32) -> bool {
     mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
 }
 
-fn account_of(options: &AccountOptions) -> Result<Account> {
+/// The account; where none is named, its schema is `schema`.
+fn account_of(options: &AccountOptions, schema: &str) -> Result<Account> {
     let around = Environment { variable: &|name| std::env::var(name).ok(), exists: &|path| path.exists() };
-    let resolved = options.account(&around)?;
+    let resolved = options.account(schema, &around)?;
     resolved.warnings.iter().for_each(|warning| say(format!("warning: {warning}")));
     Ok(resolved.account)
 }
@@ -163,7 +166,7 @@ fn run(options: &RunOptions, output: &mut Output<io::Stdout>, stop: &AtomicBool)
     if let Some(request) = options.replay()? {
         return replay(options, &request, output, stop);
     }
-    let run = options.run(account_of(&options.account)?)?;
+    let run = options.run(account_of(&options.account, SCHEMA)?)?;
     let connections = run.phases.iter().map(|phase| phase.connections).max().unwrap_or(1);
     let pairs = options.workload.pairs()?;
     let name = &options.workload.workload;
@@ -215,7 +218,7 @@ fn report_second(report: &mut Report<'_, io::Stdout>, second: &Second, stop: &At
 }
 
 fn replay(options: &RunOptions, request: &Request, output: &mut Output<io::Stdout>, stop: &AtomicBool) -> Result<u8> {
-    let account = account_of(&options.account)?;
+    let account = account_of(&options.account, "")?;
     let connector = Connector::new(&account);
     let mut facts = Facts::of(request, AutoIncrements::read(&connector)?)?;
     facts.open_statements = read_open_statements(&connector)?;
@@ -231,7 +234,7 @@ fn replay(options: &RunOptions, request: &Request, output: &mut Output<io::Stdou
 fn prepare(options: &PrepareOptions) -> Result<()> {
     let TableOptions { workload, account } = &options.tables;
     let threads = options.threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
-    let account = account_of(account)?;
+    let account = account_of(account, SCHEMA)?;
     workloads::find_for(&workload.workload, &workload.pairs()?, threads, 1)?.prepare(&account, threads, &say)?;
     Connector::new(&account).forget_sessions();
     Ok(())
@@ -239,7 +242,7 @@ fn prepare(options: &PrepareOptions) -> Result<()> {
 
 fn check(options: &TableOptions, output: &mut Output<io::Stdout>) -> Result<()> {
     let TableOptions { workload, account } = options;
-    let violations = workloads::find(&workload.workload, &workload.pairs()?)?.check(&account_of(account)?)?;
+    let violations = workloads::find(&workload.workload, &workload.pairs()?)?.check(&account_of(account, SCHEMA)?)?;
     if violations.is_empty() {
         output.text("All conditions hold");
         return Ok(());
@@ -252,5 +255,5 @@ fn check(options: &TableOptions, output: &mut Output<io::Stdout>) -> Result<()> 
 fn wait_as_agent(options: AgentOptions, stop: &AtomicBool) -> Result<()> {
     options::raise_limit(1)?;
     let AgentOptions { account, listen, token_file } = options;
-    agent::serve(&Serve { listen, token_file, account: account_of(&account)? }, stop, &say)
+    agent::serve(&Serve { listen, token_file, account: account_of(&account, SCHEMA)? }, stop, &say)
 }

@@ -19,16 +19,28 @@ _MOST_CUT = (0.01, 0.2)
 """The same for transactions that are cut off, as each session's last one may be."""
 
 
+_CLOCKS = {"microsecond": Fitness.GOOD, "second": Fitness.LIMITED, None: Fitness.POOR}
+
+
 def check_capture(summary: CaptureSummary) -> CaptureCheck:
     """Return how well a capture can be replayed."""
-    statements = summary.capture.statements
+    statements = summary.capture.statements or summary.statements
     lost = sum(group.statements for group in summary.not_replayed if group.reason not in _DONE_BY_OTHERS)
     unread = summary.unread.skipped_bytes
     transactions = sum(shape.transactions for shape in summary.transactions)
     cut = sum(shape.unfinished for shape in summary.transactions)
-    coverage = summary.coverage.share if summary.coverage else None
     has_durations = summary.capture.source != "general"
+    lack, sampling = summary.capture.lack, summary.capture.sampling
+    coverage = summary.coverage.share if summary.coverage else sampling.share if sampling else None
     findings = [
+        CheckFinding(
+            code=CheckCode.REPLAYABLE, fitness=Fitness.POOR if lack else Fitness.GOOD, figures={"lack": lack and lack.value}
+        ),
+        CheckFinding(
+            code=CheckCode.SAMPLING,
+            fitness=Fitness.POOR if sampling else Fitness.GOOD,
+            figures={"of": sampling and sampling.one_of, "by": sampling and sampling.by},
+        ),
         CheckFinding(
             code=CheckCode.COVERAGE,
             fitness=Fitness.LIMITED if coverage is None else _by_share(1 - coverage, _MOST_MISSING),
@@ -39,14 +51,14 @@ def check_capture(summary: CaptureSummary) -> CaptureCheck:
         _missing(CheckCode.CUT_TRANSACTIONS, "transactions", cut, transactions, _MOST_CUT),
         CheckFinding(
             code=CheckCode.TIMES,
-            fitness=Fitness.LIMITED if summary.capture.clock == "second" else Fitness.GOOD,
+            fitness=_CLOCKS[summary.capture.clock],
             figures={"clock": summary.capture.clock},
         ),
         _known(CheckCode.ERRORS, is_known="extra" in summary.capture.source),
         _known(CheckCode.DURATIONS, is_known=has_durations),
     ]
     findings.sort(key=lambda finding: _WORST_FIRST.index(finding.fitness))
-    return CaptureCheck(fitness=findings[0].fitness if statements else Fitness.POOR, findings=findings)
+    return CaptureCheck(fitness=findings[0].fitness if summary.capture.statements else Fitness.POOR, findings=findings)
 
 
 def _missing(code: CheckCode, name: str, count: int, total: int, limits: Sequence[float]) -> CheckFinding:

@@ -29,6 +29,7 @@ from dialin.model.query import Query
 from dialin.model.study import Attachment
 from dialin.paths import Home
 from dialin.servers.attached import activity
+from dialin.servers.attached.attached_build import AttachedBuild
 from dialin.servers.attached.client_options import find_account
 from dialin.servers.attached.entry import UndoEntry
 from dialin.servers.attached.quick_restore import QuickRestore
@@ -169,7 +170,7 @@ def prepare_capture(request: CaptureRequest, clock: Clock, environment: Mapping[
     account = find_account(Path(file) if file else None, request.attachment.login_path, environment)
     attached = Attached(account, clock)
     variables = attached.variables()
-    source = _source(request, variables)
+    source = _source(request, variables, attached.build)
     place = log_place.find_place(source, variables, account, attached.files, request.log_directory)
     log = place.directory / f"dialin-capture-{uuid.uuid4().hex[:8]}.log"
     settings = log_settings(source, str(log), variables, attached.build)
@@ -183,7 +184,12 @@ def prepare_capture(request: CaptureRequest, clock: Clock, environment: Mapping[
     return prepared
 
 
-def _source(request: CaptureRequest, variables: Mapping[str, str]) -> Source:
+def _source(request: CaptureRequest, variables: Mapping[str, str], build: AttachedBuild) -> Source:
+    if request.source is not Source.GENERAL and not has(build, Capability.SESSION_NUMBERS_IN_SLOW_LOG):
+        raise UserError(
+            f"The slow log of {build.id} has no session numbers: its statements could not be replayed",
+            "Use --source general, which has them",
+        )
     if variables.get("sql_mode") and "NO_BACKSLASH_ESCAPES" in variables["sql_mode"]:
         raise UserError(
             "The server runs with sql_mode NO_BACKSLASH_ESCAPES, in which a backslash does not escape a quote",

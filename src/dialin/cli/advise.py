@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
-from dialin.cli.console import say
+from dialin.cli.console import output, say
 from dialin.cli.study_flags import help_of, load_flag, pairs, spelled
 from dialin.errors import ExitCode, UserError
 from dialin.question.options import StudyOptions
@@ -105,5 +104,5 @@ def advise(
     if json:
         typer.echo(json_documents.render(add_advice_texts(advice)), nl=False)
     else:
-        print_advice(advice, Console(highlight=False))
+        print_advice(advice, output())
     raise typer.Exit(ExitCode.VERDICT)

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from dialin.cli.console import output
 from dialin.cli.exit_codes import exit_code
 from dialin.errors import UserError
 from dialin.model.setting import share_of
@@ -64,8 +65,6 @@ def analyze(
 
     dialin analyze results/ --by 'bpi(\d+)'
     """
-    from rich.console import Console
-
     from dialin.logs.analyze_runs import Request
     from dialin.logs.analyze_runs import analyze as analyze_logs
     from dialin.logs.assignment import AssignmentRule
@@ -93,7 +92,7 @@ def analyze(
     if json:
         typer.echo(json_documents.render(analysis), nl=False)
     else:
-        print_analysis(analysis, Console(highlight=False))
+        print_analysis(analysis, output())
     raise typer.Exit(exit_code(analysis.verdict))
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from dialin.capture import KEEP_DAYS
-from dialin.cli.console import confirmed, say
+from dialin.cli.console import confirmed, output, say
 from dialin.errors import ExitCode, UserError
 from dialin.paths import Home
 
@@ -222,8 +222,6 @@ def check(
 
     dialin capture check shop.capture --data /backup/before
     """
-    from rich.console import Console
-
     from dialin.capture.capture_files import SUMMARY, read_capture
     from dialin.capture.fitness import check_capture
     from dialin.cli.study_flags import pairs
@@ -243,7 +241,7 @@ def check(
     workload.check()
     tools = Tools.open(say)
     (build,) = tools.choose([server] if server else [], builds.discover(tools.home, os.environ)).values()
-    console = Console(highlight=False)
+    console = output()
     if (directory / SUMMARY).exists():
         print_check(check_capture(read_capture(directory)), console)
     outcome = replay_once(tools, build, spec, workload)
@@ -262,8 +260,6 @@ def _two(text: str) -> tuple[Path, Path]:
 def _print(summary: CaptureSummary, directory: Path, *, json: bool) -> None:
     from contextlib import suppress
 
-    from rich.console import Console
-
     from dialin.capture.fitness import check_capture
     from dialin.capture.retention import retention_of
     from dialin.report import json_documents
@@ -275,4 +271,4 @@ def _print(summary: CaptureSummary, directory: Path, *, json: bool) -> None:
         kept_until = None
         with suppress(FileNotFoundError):
             kept_until = retention_of(directory).date
-        print_capture(summary, check_capture(summary), Console(highlight=False), kept_until)
+        print_capture(summary, check_capture(summary), output(), kept_until)

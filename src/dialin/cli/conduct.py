@@ -13,7 +13,7 @@ from pathlib import Path
 import typer
 from rich.console import Console
 
-from dialin.cli.console import confirmed, errors, say
+from dialin.cli.console import confirmed, errors, output, say
 from dialin.cli.exit_codes import exit_code
 from dialin.clock import SystemClock
 from dialin.dashboard import page_process
@@ -266,7 +266,7 @@ def show(directory: Path, *, json: bool, must_write: bool = True) -> ExitCode:
     if json and record.verdict is not None:
         typer.echo(json_documents.render_verdict(add_sentences(record.spec, record.verdict)), nl=False)
     elif not json:
-        print_verdict(record, Console(highlight=False), why)
+        print_verdict(record, output(), why)
     try:
         files.write_all(record, directory, why)
     except files.MayNotWriteError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 import typer
@@ -14,6 +15,13 @@ from dialin.errors import UserError
 def errors() -> Console:
     """Return the console of standard error, where everything but the verdict goes."""
     return Console(stderr=True, highlight=False)
+
+
+def output() -> Console:
+    """Return the console of standard output, where the verdict goes. Without a terminal, nothing is cut to its width."""
+    console = Console(highlight=False)
+    console.soft_wrap = not console.is_terminal and "COLUMNS" not in os.environ
+    return console
 
 
 def say(text: str) -> None:

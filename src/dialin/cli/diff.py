@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from dialin.cli.console import output
+
 
 def diff(
     first: Annotated[Path, typer.Argument(metavar="A", help="The directory of the first study.")],
@@ -20,8 +22,6 @@ def diff(
 
     dialin diff pool-instances-8.0 pool-instances-9.7
     """
-    from rich.console import Console
-
     from dialin.report import json_documents
     from dialin.report.document.diff_document import diff_document
     from dialin.report.render.terminal import print_document
@@ -33,4 +33,4 @@ def diff(
     if json:
         typer.echo(json_documents.render(result), nl=False)
     else:
-        print_document(diff_document(result, a.spec), Console(highlight=False))
+        print_document(diff_document(result, a.spec), output())

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
+from dialin.cli.console import output
 from dialin.cli.study_flags import load_flag, pairs
 from dialin.errors import ExitCode, UserError
 from dialin.model.fitness import Finding, Severity
@@ -93,7 +94,7 @@ def doctor(
     if json:
         typer.echo(jsonlib.dumps(_data(facts, findings, unknown, fit=fit), indent=2))
     else:
-        _print(findings, unknown, Console(highlight=False))
+        _print(findings, unknown, output())
     raise typer.Exit(ExitCode.VERDICT if fit else ExitCode.NO_VERDICT)
 
 

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from dialin.cli.console import output
 from dialin.cli.exit_codes import exit_code
 from dialin.cli.studies import Directory
 
@@ -20,8 +21,6 @@ def explain(
 
     dialin explain dialin-innodb_buffer_pool_instances-20260902-120041
     """
-    from rich.console import Console
-
     from dialin.evidence.why_verdict import explain as explain_verdict
     from dialin.report import json_documents
     from dialin.report.render.terminal import print_why
@@ -32,5 +31,5 @@ def explain(
     if json:
         typer.echo(json_documents.render(why), nl=False)
     else:
-        print_why(record, why, Console(highlight=False))
+        print_why(record, why, output())
     raise typer.Exit(exit_code(record.verdict.verdict if record.verdict else None))

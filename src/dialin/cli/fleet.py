@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 from rich.markup import escape
+
+from dialin.cli.console import output
 
 if TYPE_CHECKING:
     from dialin.fleet.cluster_status import NodeStatus
@@ -37,7 +38,7 @@ def status(
     from dialin.text import counted
 
     cluster = cluster_status(address)
-    console = Console(highlight=False)
+    console = output()
     if not cluster.asks_for_token:
         console.print(f"{OPEN_TO_ALL}.", soft_wrap=True)
     if not cluster.nodes:

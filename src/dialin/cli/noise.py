@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from dialin.cli.conduct import conduct, new_directory
+from dialin.cli.console import output
 from dialin.cli.study_flags import spelled
 from dialin.errors import ExitCode
 from dialin.model.record import StudyRecord
@@ -36,7 +37,7 @@ def measure_noise(asked: Mapping[str, Any], *, out: Path | None, json: bool) -> 
         record = store.read()
     known = machine_noise.study_noise(record)
     if not json:
-        _print(record, known, Console(highlight=False))
+        _print(record, known, output())
     different = (CandidateState.BETTER, CandidateState.WORSE)
     failed = record.verdict is None or any(candidate.state in different for candidate in record.verdict.candidates)
     return ExitCode.NO_VERDICT if failed or known is None else ExitCode.VERDICT

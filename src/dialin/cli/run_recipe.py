@@ -9,10 +9,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import typer
-from rich.console import Console
 
 from dialin.cli import conduct
-from dialin.cli.console import say
+from dialin.cli.console import output, say
 from dialin.errors import ExitCode
 from dialin.evidence.server_metrics import READINGS
 from dialin.evidence.why_verdict import explain
@@ -65,7 +64,7 @@ def run_recipe(
 
 def _show(places: Sequence[StudyPlace], *, as_json: bool) -> ExitCode:
     """Print the verdicts of all studies and a summary, then write their reports: a full disk loses no verdict."""
-    console = Console(highlight=False)
+    console = output()
     studies = [(place, *_read(place)) for place in places]
     verdicts = [(place, record.verdict) for place, record, _ in studies if record.verdict is not None]
     if as_json:

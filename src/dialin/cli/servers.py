@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.markup import escape
 
-from dialin.cli.console import say
+from dialin.cli.console import output, say
 from dialin.errors import UserError
 from dialin.model.build import Build, BuildReference
 from dialin.servers import builds
@@ -35,7 +34,7 @@ def _list(context: typer.Context) -> None:
     if context.invoked_subcommand is not None:
         return
     tools = Tools.open(say)
-    console = Console(highlight=False)
+    console = output()
     installed = builds.discover(tools.home, os.environ)
     width = max((len(build.id) for build in installed), default=0)
     for build in installed:

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from dialin.cli.console import output
+
 
 def studies(
     directory: Annotated[
@@ -21,8 +23,6 @@ def studies(
 
     dialin studies ~/benchmarks
     """
-    from rich.console import Console
-
     from dialin.report import json_documents
     from dialin.report.study_list import StudyLister
 
@@ -30,4 +30,4 @@ def studies(
     if json:
         typer.echo(json_documents.render(lister.document()), nl=False)
     else:
-        lister.print_on(Console(highlight=False))
+        lister.print_on(output())

@@ -10,15 +10,37 @@ from pydantic import ConfigDict, Field
 from dialin.model.frozen import FrozenModel
 
 
+class Lack(StrEnum):
+    """What a log does not have of its statements, so that they can be counted, but not replayed."""
+
+    SESSIONS = "sessions"
+    """The numbers of their sessions: MySQL writes them to its slow log since 5.6."""
+    TIMES = "times"
+
+
+class Sampling(FrozenModel):
+    """The part of the statements that a server wrote to its slow log (`log_slow_rate_limit` of Percona Server)."""
+
+    one_of: int = Field(description="of how many it wrote one")
+    by: Literal["query", "session"] = Field(description="what it chose: single statements, or sessions with all of theirs")
+
+    @property
+    def share(self) -> float:
+        """The share of the statements that is in the log, about."""
+        return 1 / self.one_of
+
+
 class CaptureHeader(FrozenModel):
     """The first line of the statements of a capture; null where the logs and counters do not say."""
 
     schema_: Literal["dialin/capture/1"] = Field(alias="schema")
     server: str | None = Field(description="the server's version")
     source: Literal["slow", "slow+extra", "general", "slow+general", "slow+extra+general"] = Field(
-        description="the logs that it was made from; extra: the slow log was written with log_slow_extra"
+        description="the logs that it was made from; extra: the slow log has error numbers (log_slow_extra, Percona Server)"
     )
-    clock: Literal["second", "microsecond"] = Field(description="the unit of the logs' times")
+    clock: Literal["second", "microsecond"] | None = Field(description="the unit of the logs' times; null if they have none")
+    lack: Lack | None = Field(default=None, description="what the logs lack of all statements, so that none can be replayed")
+    sampling: Sampling | None = Field(default=None, description="the part of the statements in the slow log; null for all")
     sql_mode: str | None = Field(description="the server's global sql_mode")
     time_zone: str | None = Field(description="the server's global time_zone")
     questions: int | None = Field(description="Questions between the two readings of counters")
@@ -45,7 +67,7 @@ class CapturedDigest(FrozenModel):
     digest: str = Field(description="the statement in lower case, values replaced by ?")
     statements: int
     prepared: int = Field(description="executed by the binary protocol, as far as the logs say")
-    failed: int = Field(description="ended with an error; known with log_slow_extra")
+    failed: int = Field(description="ended with an error; known where source has extra")
     seconds: float | None = Field(description="the sum of their durations")
     rows_sent: int | None
     rows_examined: int | None
@@ -87,6 +109,8 @@ class Obstacle(StrEnum):
     ADMINISTRATION = "administration"
     CURSOR = "cursor"
     OPEN_QUOTE = "open-quote"
+    NO_SESSION = "no-session"
+    NO_TIME = "no-time"
 
 
 class NotReplayed(FrozenModel):
@@ -123,6 +147,11 @@ class CaptureSummary(FrozenModel):
 
     model_config = ConfigDict(populate_by_name=True)
 
+    @property
+    def statements(self) -> int:
+        """The statements that the logs have, whether or not they can be replayed."""
+        return sum(digest.statements for digest in self.digests)
+
 
 class Fitness(StrEnum):
     """How well a replay of a capture can represent the load that was captured."""
@@ -136,6 +165,10 @@ class Fitness(StrEnum):
 class CheckCode(StrEnum):
     """The checks of how well a capture can be replayed, each with its figures."""
 
+    REPLAYABLE = "replayable"
+    """What the logs `lack` of all statements, so that none can be replayed; null where nothing."""
+    SAMPLING = "sampling"
+    """The log has one `of` so many statements, chosen `by` query or by session; null where it has all."""
     COVERAGE = "coverage"
     """`share` of the server's Questions that is in the logs; null where it is not known."""
     NOT_REPLAYED = "not-replayed"
@@ -145,7 +178,7 @@ class CheckCode(StrEnum):
     CUT_TRANSACTIONS = "cut-transactions"
     """`transactions` whose end is not in the logs, and their `share`."""
     TIMES = "times"
-    """The `clock` of the logs: if it counts seconds, the order of transactions within a second is not known."""
+    """The `clock` of the logs, null without times: if it counts seconds, the order of transactions within one is not known."""
     ERRORS = "errors"
     """Whether errors are `known`: without them, a transaction that the server rolled back looks committed."""
     DURATIONS = "durations"

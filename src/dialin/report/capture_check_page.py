@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rich.console import Console
 
-from dialin.model.capture import CaptureCheck, CheckCode, CheckFinding, Fitness
+from dialin.model.capture import CaptureCheck, CheckCode, CheckFinding, Fitness, Lack
 from dialin.report.render.terminal_page import Page
 from dialin.text import percent
 
@@ -12,6 +12,13 @@ _HEADLINES = {
     Fitness.GOOD: "The capture has the whole load, and can be replayed",
     Fitness.LIMITED: "The capture can be replayed, with the limits below",
     Fitness.POOR: "The capture lacks too much: a replay of it is not the load that was captured",
+}
+
+_CANNOT = "The capture cannot be replayed: it has digests and figures only"
+
+_LACKING = {
+    Lack.SESSIONS.value: "the logs have no session numbers: only digests and figures are known; a general log has them",
+    Lack.TIMES.value: "the logs have no times: only digests and figures are known",
 }
 
 _STYLES = {Fitness.GOOD: "green", Fitness.LIMITED: "yellow", Fitness.POOR: "bold red"}
@@ -24,10 +31,14 @@ def print_check(check: CaptureCheck, console: Console) -> None:
 
 def add_check(page: Page, check: CaptureCheck) -> None:
     """Add to a page how well a capture can be replayed, and what limits that, the worst first."""
-    page.text(_HEADLINES[check.fitness], _STYLES[check.fitness])
+    page.text(_CANNOT if _is_without_records(check) else _HEADLINES[check.fitness], _STYLES[check.fitness])
     for finding in check.findings:
         if finding.fitness is not Fitness.GOOD:
             page.labelled(f"{finding.fitness.capitalize()}:", finding_text(finding), _STYLES[finding.fitness])
+
+
+def _is_without_records(check: CaptureCheck) -> bool:
+    return any(finding.code is CheckCode.REPLAYABLE and finding.figures["lack"] for finding in check.findings)
 
 
 def finding_text(finding: CheckFinding) -> str:
@@ -36,6 +47,14 @@ def finding_text(finding: CheckFinding) -> str:
     share = figures.get("share")
     in_percent = percent(share) if isinstance(share, (int, float)) else ""
     match finding.code:
+        case CheckCode.REPLAYABLE:
+            return _LACKING.get(str(figures["lack"]), "the statements have sessions and times")
+        case CheckCode.SAMPLING if figures["by"] == "query":
+            return f"the log has 1 of {figures['of']} statements (log_slow_rate_limit): only the mix of statements is known"
+        case CheckCode.SAMPLING if figures["by"] == "session":
+            return f"the log has 1 of {figures['of']} sessions (log_slow_rate_limit): a replay is only that part of the load"
+        case CheckCode.SAMPLING:
+            return "the log has all statements that the server was to write"
         case CheckCode.COVERAGE:
             if not isinstance(share, (int, float)):
                 return "coverage is unknown: the server's counters were not read before and after"
@@ -46,6 +65,8 @@ def finding_text(finding: CheckFinding) -> str:
             return f"{figures['bytes']:,} bytes of the logs ({in_percent}) could not be read"
         case CheckCode.CUT_TRANSACTIONS:
             return f"{figures['transactions']:,} transactions ({in_percent}) have no end in the logs"
+        case CheckCode.TIMES if figures["clock"] is None:
+            return "times are unknown"
         case CheckCode.TIMES if figures["clock"] == "second":
             return "times are to the second: the order of transactions within a second is unknown"
         case CheckCode.TIMES:

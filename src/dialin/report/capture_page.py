@@ -26,21 +26,28 @@ _OBSTACLES = {
     Obstacle.ADMINISTRATION: "change the server, not the data (SET GLOBAL, FLUSH, KILL and others)",
     Obstacle.CURSOR: "fetches from a cursor of the protocol",
     Obstacle.OPEN_QUOTE: "have a quote that is not closed",
+    Obstacle.NO_SESSION: "without the number of their session in the log",
+    Obstacle.NO_TIME: "without a time in the log",
 }
+
+_SAMPLED = {"query": "statements", "session": "sessions"}
 
 _SOURCES = {
     "slow": "slow log",
-    "slow+extra": "slow log with log_slow_extra",
+    "slow+extra": "slow log with error numbers",
     "general": "general log",
     "slow+general": "slow log and general log",
-    "slow+extra+general": "slow log with log_slow_extra, and general log",
+    "slow+extra+general": "slow log with error numbers, and general log",
 }
 
 
 def print_capture(summary: CaptureSummary, check: CaptureCheck, console: Console, kept_until: str | None) -> None:
     """Print the summary of a capture; `kept_until` is the day until which it keeps its statements, None if it has none."""
     page, header = Page(console), summary.capture
-    page.text(f"{counted(header.statements, 'statement')} in {counted(summary.sessions, 'session')}", "bold")
+    if header.lack:
+        page.text(counted(summary.statements, "statement"), "bold")
+    else:
+        page.text(f"{counted(header.statements, 'statement')} in {counted(summary.sessions, 'session')}", "bold")
     if summary.begin is not None and summary.end is not None:
         lasted = duration(summary.end - summary.begin)
         page.fact("Time:", f"{moment(summary.begin)} to {clock_time(summary.end)}, {lasted}; times to the {header.clock}")
@@ -63,6 +70,9 @@ def print_capture(summary: CaptureSummary, check: CaptureCheck, console: Console
 
 def _coverage(summary: CaptureSummary) -> str:
     coverage = summary.coverage
+    sampling = summary.capture.sampling
+    if coverage is None and sampling:
+        return f"about {_fine_percent(sampling.share)}: the log has 1 of {sampling.one_of} {_SAMPLED[sampling.by]}"
     if coverage is None:
         return "unknown without the server's counters from before and after (dialin capture counters, --digests)"
     words = f"{coverage.logged:,} of {coverage.questions:,} Questions"

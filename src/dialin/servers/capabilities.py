@@ -82,6 +82,9 @@ class Capability(StrEnum):
     MICROSECONDS_IN_LOGS = "microseconds_in_logs"
     """Writes times to the microsecond into its logs; to the second otherwise."""
 
+    SESSION_NUMBERS_IN_SLOW_LOG = "session_numbers_in_slow_log"
+    """Writes the number of the session above each statement of the slow log; the general log has it on every build."""
+
     SLOW_LOG_BY_SESSION = "slow_log_by_session"
     """Copies `slow_query_log` to each session: one that begins while it is OFF never logs (observed on 10.11.19)."""
 
@@ -131,6 +134,8 @@ _TABLE = (
     _Row(MYSQL, Capability.MICROSECONDS_IN_LOGS, (5, 7, 2)),
     _Row(MYSQL, Capability.VARIABLES_BY_THREAD, (8, 0)),
     _Row(MYSQL, Capability.VALUE_ORIGIN, (8, 0)),
+    _Row(MYSQL, Capability.SESSION_NUMBERS_IN_SLOW_LOG, (5, 6)),
+    _Row(MARIADB, Capability.SESSION_NUMBERS_IN_SLOW_LOG, (5, 1)),
     _Row(MARIADB, Capability.SLOW_LOG_BY_SESSION, (5, 1)),
     _Row(MARIADB, Capability.VALUE_ORIGIN, (10, 1, 1)),
     _Row(MARIADB, Capability.POOL_DUMP, (10, 0)),

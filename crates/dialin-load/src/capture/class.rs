@@ -54,6 +54,10 @@ pub enum Obstacle {
     Cursor,
     /// Quoted text in it has no end.
     OpenQuote,
+    /// The log does not say in which session it ran.
+    NoSession,
+    /// The log has no time for it.
+    NoTime,
 }
 
 impl Class {

@@ -6,14 +6,53 @@ use serde::Serialize;
 /// An entry of a log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry<'a> {
-    /// The server's number of the session.
-    pub thread: u64,
-    /// When the event began, in microseconds since 1970.
-    pub start: i64,
+    /// The server's number of the session; None if the log does not say.
+    pub thread: Option<u64>,
+    /// When the event began, in microseconds since 1970; None if the log has no time up to here.
+    pub start: Option<i64>,
     /// The resolution of `start`.
     pub clock: Clock,
     /// What happened.
     pub event: Event<'a>,
+}
+
+/// What the entries of some logs lack. Their statements can be counted, but not replayed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Lack {
+    /// The numbers of the sessions, as in slow logs of MySQL up to 5.5.
+    Sessions,
+    /// Times, as in parts of old logs, which have the time only where the second changes.
+    Times,
+}
+
+impl Entry<'_> {
+    /// The session and the start, in microseconds since 1970.
+    ///
+    /// # Errors
+    /// The log does not say which session, or when.
+    pub fn place(&self) -> Result<(u64, i64), Lack> {
+        Ok((self.thread.ok_or(Lack::Sessions)?, self.start.ok_or(Lack::Times)?))
+    }
+}
+
+/// The part of the statements that a server wrote to its slow log (`log_slow_rate_limit` of Percona Server).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Sampling {
+    /// Of how many it chose one.
+    pub one_of: u64,
+    /// What it chose.
+    pub by: SampledBy,
+}
+
+/// What a server chooses when it writes only a part of the statements to its slow log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SampledBy {
+    /// Single statements: no transaction is whole.
+    Query,
+    /// Sessions, with all their statements.
+    Session,
 }
 
 /// What happened in a session.
@@ -113,12 +152,21 @@ pub struct About {
     pub server: Option<String>,
     /// The coarsest resolution of the times so far; None before the first entry.
     pub clock: Option<Clock>,
-    /// Whether entries have the error number of a statement (`log_slow_extra`).
+    /// Whether entries have the error number of a statement (`log_slow_extra`, or Percona Server).
     pub has_errors: bool,
+    /// Which part of the statements the server wrote to the log; None for all.
+    pub sampling: Option<Sampling>,
     /// How many microseconds the server's time zone is ahead of UTC; None if the log does not show both times.
     pub zone: Option<i64>,
     /// What could not be read.
     pub unread: Unread,
+}
+
+impl About {
+    /// Record that a time in the log has this resolution.
+    pub(super) fn note_clock(&mut self, clock: Clock) {
+        self.clock = Some(self.clock.map_or(clock, |coarsest| coarsest.min(clock)));
+    }
 }
 
 /// The version in the line that ends with `started with:`, which servers write at the top of a log and after each flush.
@@ -131,5 +179,7 @@ pub(super) fn banner(line: &[u8]) -> Option<String> {
 
 /// Whether a line is one of the two that follow a [`banner`].
 pub(super) fn is_below_banner(line: &[u8]) -> bool {
-    line.starts_with(b"Tcp port: ") || (line.starts_with(b"Time") && line.trim_ascii_end().ends_with(b"Argument"))
+    line.starts_with(b"Tcp port: ")
+        || line.starts_with(b"TCP Port: ")
+        || (line.starts_with(b"Time") && line.trim_ascii_end().ends_with(b"Argument"))
 }

@@ -73,7 +73,12 @@ fn write(request: &Request, logs: Logs, counters: Option<&Difference>) -> io::Re
         schema: format::SCHEMA.into(),
         server: after.map(|after| after.server.clone()).or(about.server),
         source: source.into(),
-        clock: if about.clock == Some(Clock::Second) { "second" } else { "microsecond" },
+        clock: about.clock.map(|clock| match clock {
+            Clock::Second => "second",
+            Clock::Microsecond => "microsecond",
+        }),
+        lack: recorder.lack(),
+        sampling: about.sampling,
         sql_mode: after.map(|after| after.sql_mode.clone()),
         time_zone: after.map(|after| after.time_zone.clone()),
         questions: counters.map(Difference::questions),

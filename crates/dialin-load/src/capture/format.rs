@@ -3,6 +3,7 @@
 //!
 //! docs/capture.md describes the format. Everything is compressed with zstd, the header as a separate frame.
 
+use super::entry::{Lack, Sampling};
 use super::timestamp;
 use serde::Serialize;
 use std::io::{BufRead, Error, ErrorKind, Read, Result, Write};
@@ -19,8 +20,12 @@ pub struct Header {
     pub server: Option<String>,
     /// The logs that it was made from: `slow`, `slow+extra`, `general`, `slow+general` or `slow+extra+general`.
     pub source: String,
-    /// The resolution of its times: `second` or `microsecond`.
-    pub clock: &'static str,
+    /// The resolution of its times: `second` or `microsecond`; None if the logs have no times.
+    pub clock: Option<&'static str>,
+    /// What all statements lack, so that none can be replayed.
+    pub lack: Option<Lack>,
+    /// Which part of the statements the server wrote to the slow log; None for all.
+    pub sampling: Option<Sampling>,
     /// The server's SQL mode.
     pub sql_mode: Option<String>,
     /// The server's time zone.
@@ -29,6 +34,21 @@ pub struct Header {
     pub questions: Option<u64>,
     /// The number of statements.
     pub statements: u64,
+}
+
+/// Why a capture with this header cannot be replayed, and the remedy; None if it may be.
+#[must_use]
+pub fn why_not_replayed(header: &serde_json::Value) -> Option<(String, &'static str)> {
+    match header["lack"].as_str() {
+        Some("sessions") => return Some(("its log has no session numbers".into(), "Capture a general log, which has them")),
+        Some(_) => return Some(("its log has no times".into(), "Capture a whole log, from a line with a time on")),
+        None => {}
+    }
+    let sampling = &header["sampling"];
+    (sampling["by"] == "query").then(|| {
+        let why = format!("its log has 1 of {} statements (log_slow_rate_limit): no transaction is whole", sampling["one_of"]);
+        (why, "Capture again with log_slow_rate_limit = 1")
+    })
 }
 
 /// A line after the header, and the text that follows the line of a statement.
@@ -277,7 +297,9 @@ mod tests {
             schema: SCHEMA.into(),
             server: None,
             source: "slow".into(),
-            clock: "second",
+            clock: Some("second"),
+            lack: None,
+            sampling: None,
             sql_mode: None,
             time_zone: None,
             questions: None,

@@ -2,7 +2,7 @@
 
 use super::class::{Effect, Obstacle, turns_autocommit_on};
 use super::digests::Digests;
-use super::entry::{Entry, Event, Protocol, Schema, Statement, Unread};
+use super::entry::{Entry, Event, Lack, Protocol, Schema, Statement, Unread};
 use super::format::{Line, Record};
 use super::sessions::{Session, Sessions};
 use super::summary;
@@ -32,6 +32,8 @@ pub struct Recorder {
     questions: u64,
     questions_between: u64,
     statements: u64,
+    /// What the first statement that has no place in the series of records lacks.
+    unplaced: Option<Lack>,
 }
 
 impl Recorder {
@@ -43,21 +45,56 @@ impl Recorder {
 
     /// Process an entry, and append its records to `out`.
     pub fn take(&mut self, entry: &Entry<'_>, out: &mut Vec<u8>) {
-        let Entry { thread, start, clock, event } = entry;
+        let (thread, start) = match entry.place() {
+            Ok(place) => place,
+            Err(lack) => return self.count_unplaced(entry, lack),
+        };
+        let Entry { clock, event, .. } = entry;
         match event {
             Event::Connect { schema } => {
                 // After a restart, a server uses session numbers again. With two logs, the slow log may already have
                 // begun this session.
-                if !self.sessions.has_begun(*thread, start - SECOND..=start + SECOND) {
-                    self.end(*thread, *start, out);
+                if !self.sessions.has_begun(thread, start - SECOND..=start + SECOND) {
+                    self.end(thread, start, out);
                 }
-                let session = self.session(*thread, *start, *schema, out);
+                let session = self.session(thread, start, *schema, out);
                 session.schema = session.schema.take().or_else(|| schema.map(<[u8]>::to_vec));
             }
-            Event::Refused => self.end(*thread, *start, out),
-            Event::Command { name, argument } => self.command(*thread, *start, *clock, (name, argument), out),
-            Event::Statement(statement) => self.statement(*thread, *start, *clock, statement, out),
+            Event::Refused => self.end(thread, start, out),
+            Event::Command { name, argument } => self.command(thread, start, *clock, (name, argument), out),
+            Event::Statement(statement) => self.statement(thread, start, *clock, statement, out),
         }
+    }
+
+    /// Count an entry that has no place in the series of records, because the log lacks its session or its time.
+    fn count_unplaced(&mut self, entry: &Entry<'_>, lack: Lack) {
+        // Without times, the log is taken to be from between the two readings.
+        let is_between = self.between.is_some() && entry.start.is_none_or(|start| self.is_between(start, entry.clock));
+        match &entry.event {
+            Event::Statement(Statement { in_routine: true, .. }) => return self.obstacle(Obstacle::InRoutine),
+            Event::Statement(Statement { sql, protocol, figures, .. }) => {
+                let (digest, class) = self.digests.of(sql);
+                let sums = self.digests.sums(digest);
+                sums.add(figures, *protocol == Protocol::Prepared);
+                sums.counted += u64::from(is_between);
+                let no_place = match lack {
+                    Lack::Sessions => Obstacle::NoSession,
+                    Lack::Times => Obstacle::NoTime,
+                };
+                self.obstacle(class.obstacle.unwrap_or(no_place));
+                self.unplaced.get_or_insert(lack);
+            }
+            Event::Command { name, .. } if !NOT_COUNTED.contains(name) => {}
+            _ => return,
+        }
+        self.questions += 1;
+        self.questions_between += u64::from(is_between);
+    }
+
+    /// What all statements lack, so that none was written; None if at least one was written.
+    #[must_use]
+    pub fn lack(&self) -> Option<Lack> {
+        self.unplaced.filter(|_| self.statements == 0)
     }
 
     fn command(&mut self, thread: u64, start: i64, clock: Clock, (name, argument): (&[u8], &[u8]), out: &mut Vec<u8>) {
@@ -90,14 +127,14 @@ impl Recorder {
         }
         let (digest, class) = self.digests.of(sql);
         let known = match schema {
-            Schema::Known(schema) if !schema.is_empty() => Some(*schema),
-            _ => None,
+            Schema::Known(schema) => Some(*schema),
+            Schema::Session => None,
         };
-        let session = self.session(thread, start, known, out);
+        let session = self.session(thread, start, known.filter(|schema| !schema.is_empty()), out);
         if let Some(known) = known
-            && session.schema.as_deref() != Some(known)
+            && session.schema.as_deref().unwrap_or_default() != known
         {
-            session.schema = Some(known.to_vec());
+            session.schema = (!known.is_empty()).then(|| known.to_vec());
         }
         let is_prepared = match protocol {
             Protocol::Text => Some(false),

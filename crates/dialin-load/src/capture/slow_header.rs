@@ -1,7 +1,8 @@
-//! The header lines above a statement in a slow log of MySQL or MariaDB.
+//! The header lines above a statement in a slow log of MySQL, Percona Server or MariaDB.
 
-use super::entry::{Figures, banner, is_below_banner};
-use super::timestamp::{self, Clock};
+use super::entry::{Figures, SampledBy, Sampling, banner, is_below_banner};
+use super::timestamp::{self, Clock, SECOND};
+use memchr::{memchr, memmem};
 
 /// The values in the lines above a statement.
 #[derive(Debug, Default)]
@@ -15,11 +16,14 @@ pub(super) struct Header {
     pub(super) timestamp: Option<i64>,
     /// The schema from the line `use`.
     pub(super) used: Option<Vec<u8>>,
-    /// The schema that MariaDB writes in every header; empty if there is none.
+    /// The schema that MariaDB and Percona Server write in every header; empty if there is none.
     pub(super) schema: Option<Vec<u8>>,
+    /// Whether the next line may go on with `schema`: a name can have a line end.
+    is_schema_open: bool,
     pub(super) figures: Figures,
     pub(super) bytes_received: Option<u64>,
     pub(super) bytes_sent: Option<u64>,
+    pub(super) sampling: Option<Sampling>,
     pub(super) in_routine: bool,
     pub(super) is_mariadb: bool,
     /// Whether the line `# Query_time` was read.
@@ -33,28 +37,46 @@ pub(super) enum Kind {
     Header,
     /// The last line above a statement.
     Last,
+    /// The first line above the next statement: this one has no text.
+    Next,
     /// A line at the top of a file. The first of these has the server's version.
     Top(Option<String>),
     /// Any other line: the statement, or text that belongs to no entry.
     Other,
 }
 
+/// Whether a line, without its line end, is one with which a header may begin. All come before `# Query_time`.
+pub(super) fn may_begin_header(line: &[u8]) -> bool {
+    line.strip_prefix(b"#").and_then(named).is_some_and(|(name, _)| begins_header(name))
+}
+
+fn begins_header(name: &[u8]) -> bool {
+    matches!(name, b"Time" | b"User@Host" | b"User" | b"Client" | b"Thread_id" | b"Schema" | b"Query_time")
+}
+
+/// The name with which a line begins after its `#`, and the text after the name's colon.
+fn named(line: &[u8]) -> Option<(&[u8], &[u8])> {
+    let line = line.strip_prefix(b" ")?;
+    let colon = memchr(b':', line)?;
+    Some((&line[..colon], &line[colon + 1..]))
+}
+
 impl Header {
     /// Read a line, without its line end, and return its kind.
     pub(super) fn take(&mut self, line: &[u8]) -> Kind {
         match line {
-            [b'#', rest @ ..] => {
-                self.comment(rest);
-                Kind::Header
-            }
-            [b'S', b'E', b'T', b' ', rest @ ..] if self.has_figures && line.ends_with(b";") => {
-                match memchr::memmem::find(rest, b"timestamp=") {
-                    Some(at) => {
-                        self.timestamp = timestamp::seconds(&rest[at + 10..rest.len() - 1]);
-                        Kind::Last
-                    }
-                    None => Kind::Other,
+            [b'#', rest @ ..] => match named(rest) {
+                Some((name, _)) if self.has_figures && begins_header(name) => Kind::Next,
+                Some((name, value)) => {
+                    self.field(name, value, rest);
+                    Kind::Header
                 }
+                None => Kind::Header,
+            },
+            [b'S', b'E', b'T', b' ', rest @ .., b';'] if self.has_figures && is_set_by_server(rest) => {
+                let timestamp = memmem::find(rest, b"timestamp=").map(|at| &rest[at + 10..]);
+                self.timestamp = timestamp.and_then(timestamp::seconds);
+                Kind::Last
             }
             [b'u', b's', b'e', b' ', schema @ .., b';'] if self.has_figures => {
                 self.used = Some(unquoted(schema));
@@ -63,38 +85,81 @@ impl Header {
             _ => match banner(line) {
                 Some(version) => Kind::Top(Some(version)),
                 None if is_below_banner(line) => Kind::Top(None),
+                None if self.is_schema_open && !self.has_figures => self.rest_of_schema(line),
                 None => Kind::Other,
             },
         }
     }
 
-    fn comment(&mut self, line: &[u8]) {
-        if let Some(fields) = line.strip_prefix(b" Query_time: ") {
-            self.has_figures = true;
-            self.figures.duration = fields.split(|byte| *byte == b' ').next().and_then(timestamp::seconds);
-            self.fields(fields);
-        } else if let Some(text) = line.strip_prefix(b" Time: ") {
-            let text = text.trim_ascii();
-            let exact = timestamp::iso(text).map(|at| (at, Clock::Microsecond));
-            self.end = exact.or_else(|| timestamp::short(text).map(|at| (at, Clock::Second)));
-        } else if line.starts_with(b" User@Host: ") {
-            // A user name may contain `Id:`. The number is the last thing on the line.
-            if let Some(at) = memchr::memmem::rfind(line, b"Id:") {
-                self.thread = number(line[at + 3..].trim_ascii());
+    /// Read the field with which a line begins, and those that follow it in `line`.
+    fn field(&mut self, name: &[u8], value: &[u8], line: &[u8]) {
+        match name {
+            b"Query_time" => {
+                self.has_figures = true;
+                self.figures.duration =
+                    value.trim_ascii_start().split(|byte| *byte == b' ').next().and_then(timestamp::seconds);
+                self.fields(line);
             }
-        } else if let Some(fields) = line.strip_prefix(b" Thread_id: ") {
-            self.is_mariadb = true;
-            let end = fields.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(fields.len());
-            self.thread = number(&fields[..end]);
-            if let Some(schema) = fields[end..].strip_prefix(b"  Schema: ") {
-                let end = memchr::memmem::rfind(schema, b"  QC_hit: ").unwrap_or(schema.len());
-                self.schema = Some(schema[..end].to_vec());
+            b"Time" => {
+                // Servers up to 5.1 write the user on the same line.
+                let user = memmem::find(value, b" # User@Host:");
+                let text = value[..user.unwrap_or(value.len())].trim_ascii();
+                self.end = timestamp::iso(text).map(|at| (at, Clock::Microsecond)).or_else(|| timestamp::short(text));
+                if let Some(user) = user {
+                    self.user(&value[user..]);
+                }
             }
-        } else if line.starts_with(b" Rows_affected: ") {
-            self.fields(line);
-        } else if line.starts_with(b" Stored_routine: ") {
-            self.in_routine = true;
+            b"User@Host" => self.user(value),
+            b"Thread_id" => {
+                let value = value.trim_ascii_start();
+                let end = value.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(value.len());
+                self.thread = number(&value[..end]);
+                if let Some(schema) = value[end..].trim_ascii_start().strip_prefix(b"Schema:") {
+                    self.schema(schema);
+                }
+            }
+            b"Schema" => self.schema(value),
+            b"Rows_affected" => self.fields(line),
+            b"Log_slow_rate_type" => self.sampling = sampling(value),
+            b"Stored_routine" => self.in_routine = true,
+            _ => {}
         }
+    }
+
+    fn user(&mut self, value: &[u8]) {
+        // A user name may contain `Id:`. The number is the last thing on the line.
+        if let Some(at) = memmem::rfind(value, b"Id:") {
+            self.thread = number(value[at + 3..].trim_ascii());
+        }
+    }
+
+    /// Read a schema and what follows it: `QC_hit` of MariaDB, `Last_errno` and `Killed` of Percona Server, or nothing.
+    fn schema(&mut self, value: &[u8]) {
+        let value = value.strip_prefix(b" ").unwrap_or(value);
+        let after = |name| memmem::rfind(value, name).filter(|at| *at == 0 || value[at - 1] == b' ');
+        let (end, is_mariadb) = match (after(b"QC_hit: "), after(b"Last_errno: ")) {
+            (Some(end), _) => (end, true),
+            (None, Some(end)) => (end, false),
+            (None, None) => (value.len(), false),
+        };
+        self.is_mariadb |= is_mariadb;
+        self.is_schema_open = end == value.len();
+        self.fields(&value[end..]);
+        // No name ends with a blank.
+        self.schema = Some(value[..end].trim_ascii_end().to_vec());
+    }
+
+    /// Read the second line of a schema whose name has a line end.
+    fn rest_of_schema(&mut self, line: &[u8]) -> Kind {
+        let mut name = self.schema.take().unwrap_or_default();
+        name.push(b'\n');
+        self.schema(line);
+        if std::mem::take(&mut self.is_schema_open) {
+            return Kind::Other;
+        }
+        name.extend_from_slice(self.schema.as_deref().unwrap_or_default());
+        self.schema = Some(name);
+        Kind::Header
     }
 
     /// Read the pairs of a name and a value.
@@ -108,7 +173,7 @@ impl Header {
                 b"Rows_sent:" => &mut self.figures.rows_sent,
                 b"Rows_examined:" => &mut self.figures.rows_examined,
                 b"Rows_affected:" => &mut self.figures.rows_affected,
-                b"Errno:" => &mut self.figures.error,
+                b"Errno:" | b"Last_errno:" => &mut self.figures.error,
                 b"Thread_id:" => &mut self.thread,
                 b"Bytes_received:" => &mut self.bytes_received,
                 b"Bytes_sent:" => &mut self.bytes_sent,
@@ -124,16 +189,41 @@ impl Header {
         }
     }
 
-    /// When the statement began, and the resolution of that time.
-    pub(super) fn begin(&self) -> Option<(i64, Clock)> {
+    /// When the statement began, and the resolution of that time. `now` is the last time above this header, to the second.
+    pub(super) fn begin(&self, now: Option<i64>) -> Option<(i64, Clock)> {
+        let duration = self.figures.duration.unwrap_or(0);
         let exact = |at| (at, Clock::Microsecond);
         self.start.map(exact).or(match self.end {
-            Some((end, Clock::Microsecond)) => Some(exact(end - self.figures.duration.unwrap_or(0))),
-            local => self.timestamp.map(|at| (at, Clock::Second)).or(local),
+            Some((end, Clock::Microsecond)) => Some(exact(end - duration)),
+            local => {
+                let end = local.map(|(end, _)| end).or(now);
+                let start = self.timestamp.or_else(|| end.map(|end| end - duration / SECOND * SECOND));
+                start.map(|start| (start, Clock::Second))
+            }
         })
     }
 }
 
+/// Whether these are the assignments that servers write above a statement, such as `last_insert_id=3,timestamp=1795860001`.
+fn is_set_by_server(assignments: &[u8]) -> bool {
+    assignments.split(|byte| *byte == b',').all(|each| {
+        let names: [&[u8]; 3] = [b"timestamp=", b"insert_id=", b"last_insert_id="];
+        let value = names.iter().find_map(|name| each.strip_prefix(*name));
+        value.is_some_and(|value| !value.is_empty() && value.iter().all(|byte| byte.is_ascii_digit() || *byte == b'.'))
+    })
+}
+
+/// The sampling of a line such as `# Log_slow_rate_type: query  Log_slow_rate_limit: 100`, after its first colon.
+fn sampling(value: &[u8]) -> Option<Sampling> {
+    let limit = memmem::find(value, b"Log_slow_rate_limit:")?;
+    let one_of = first_number(&value[limit + 20..]).filter(|one_of| *one_of > 1)?;
+    let by = if value[..limit].trim_ascii() == b"session" { SampledBy::Session } else { SampledBy::Query };
+    Some(Sampling { one_of, by })
+}
+
+fn first_number(text: &[u8]) -> Option<u64> {
+    number(text.trim_ascii_start().split(|byte| *byte == b' ').next()?)
+}
 /// The number of a session, or a count.
 pub(super) fn number(digits: &[u8]) -> Option<u64> {
     if digits.len() > 12 { std::str::from_utf8(digits).ok()?.parse().ok() } else { timestamp::number(digits).map(|n| n as u64) }

@@ -5,10 +5,10 @@
 //! which a quote may be open. In its logs, a header inside quoted text is therefore accepted if its time fits the
 //! current entry.
 
-use super::entry::{About, Entry, Event, Figures, MAX_STATEMENT, Protocol, Schema, Statement, banner};
+use super::entry::{About, Entry, Event, Figures, MAX_STATEMENT, Protocol, Sampling, Schema, Statement, banner};
 use super::log_times::LogTimes;
 use super::quoting::Quoting;
-use super::slow_header::{Header, Kind};
+use super::slow_header::{Header, Kind, may_begin_header, unquoted};
 use super::timestamp::{Clock, SECOND};
 use super::window::Window;
 use std::io::{Read, Result};
@@ -17,6 +17,11 @@ use std::ops::Range;
 const COMMAND: &[u8] = b"# administrator command: ";
 /// The maximum length of a line above a statement, in bytes. Servers write no longer ones.
 const MOST_OF_A_LINE: usize = 64 * 1024;
+/// The most lines from the first of a header to `# Query_time`.
+const MOST_LINES_TO_FIGURES: usize = 6;
+/// What follows the `use` line of a schema whose name has a line end, and the most bytes up to it.
+const AFTER_SCHEMA: &[u8] = b";\nSET timestamp=";
+const MOST_OF_A_SCHEMA: usize = 600;
 /// A header inside quoted text is accepted only if its time is at most this much later than the current entry's.
 const NEXT: i64 = 3_600 * SECOND;
 
@@ -30,6 +35,8 @@ pub struct SlowLog<R> {
     about: About,
     /// The schema of the last `use` line: servers write that line only when the schema changes.
     schema: Option<Vec<u8>>,
+    /// The last time in the log, in microseconds since 1970: old servers write the time only when the second changes.
+    now: Option<i64>,
     /// When entries ended, recorded for a log with times to the second.
     times: Option<LogTimes>,
 }
@@ -43,6 +50,7 @@ impl<R: Read> SlowLog<R> {
             header: Header::default(),
             about: About::default(),
             schema: None,
+            now: None,
             times: None,
         }
     }
@@ -64,22 +72,22 @@ impl<R: Read> SlowLog<R> {
     /// # Errors
     /// The log cannot be read.
     pub fn next_entry(&mut self) -> Result<Option<Entry<'_>>> {
-        let (text, thread, (mut start, mut clock)) = loop {
-            self.window.consume(std::mem::take(&mut self.given));
-            let Some((text, given)) = self.find()? else { return Ok(None) };
-            self.given = given;
-            if let (Some(thread), Some(begin)) = (self.header.thread, self.header.begin()) {
-                break (text, thread, begin);
-            }
-            self.about.unread.skipped_bytes += given as u64;
-        };
+        self.window.consume(std::mem::take(&mut self.given));
+        let Some((text, given)) = self.find()? else { return Ok(None) };
+        self.given = given;
         let header = &self.header;
-        let end = self.window.passed() + self.given as u64;
+        let mut begin = header.begin(self.now);
+        self.now = header.end.map(|(end, _)| end).or(self.now).or(header.timestamp);
+        let end = self.window.passed() + given as u64;
         if let Some(ended) = self.times.as_mut().and_then(|times| times.at(end)) {
-            (start, clock) = (ended - header.figures.duration.unwrap_or(0), Clock::Microsecond);
+            begin = Some((ended - header.figures.duration.unwrap_or(0), Clock::Microsecond));
         }
-        self.about.clock = Some(self.about.clock.map_or(clock, |coarsest| coarsest.min(clock)));
+        if let Some((_, clock)) = begin {
+            self.about.note_clock(clock);
+        }
         self.about.has_errors |= header.figures.error.is_some();
+        let rarest = |a: &Sampling, b: &Sampling| a.one_of.cmp(&b.one_of);
+        self.about.sampling = self.about.sampling.into_iter().chain(header.sampling).max_by(rarest);
         if let (Some((end, Clock::Second)), Some(at)) = (header.end, header.timestamp) {
             // Both times are the end of the statement. Time zones differ by multiples of 15 minutes.
             let quarter = 900 * SECOND;
@@ -90,7 +98,8 @@ impl<R: Read> SlowLog<R> {
             self.schema = Some(used);
         }
         let sql = &self.window.bytes()[text];
-        Ok(Some(Entry { thread, start, clock, event: event(sql, &self.header, self.schema.as_deref()) }))
+        let (start, clock) = (begin.map(|(start, _)| start), begin.map_or(Clock::Second, |(_, clock)| clock));
+        Ok(Some(Entry { thread: self.header.thread, start, clock, event: event(sql, &self.header, self.schema.as_deref()) }))
     }
 
     /// The position of the next statement in the window, and the length of its entry in bytes.
@@ -106,7 +115,7 @@ impl<R: Read> SlowLog<R> {
     /// Read a header, and return where the statement below it begins. Everything before the header is consumed.
     fn statement_begin(&mut self) -> Result<Option<usize>> {
         self.header = Header::default();
-        let mut at = 0;
+        let (mut at, mut use_line) = (0, None);
         loop {
             if !self.window.has(at + 1)? {
                 self.about.unread.cut_off += u64::from(self.header.has_figures);
@@ -115,24 +124,52 @@ impl<R: Read> SlowLog<R> {
             let end = self.window.line_end(at, MOST_OF_A_LINE)?;
             let line = &self.window.bytes()[at..end];
             let kind = if line.starts_with(COMMAND) { Kind::Other } else { self.header.take(line) };
+            let next = (end + 1).min(self.window.bytes().len());
             match kind {
-                Kind::Header => at = end + 1,
-                Kind::Last => return Ok(Some((end + 1).min(self.window.bytes().len()))),
-                Kind::Other if self.header.has_figures => return Ok(Some(at)),
+                Kind::Header => {
+                    use_line = line.starts_with(b"use ").then_some(at);
+                    at = next;
+                }
+                Kind::Last => return Ok(Some(next)),
+                // Below a header, without a line that the server writes after it, `use` is the statement.
+                Kind::Next if use_line.is_some() => return Ok(use_line),
+                Kind::Next => {
+                    self.about.unread.cut_off += 1;
+                    self.pass(at);
+                    at = 0;
+                }
+                Kind::Other if self.header.has_figures => match self.schema_end(at)? {
+                    Some(end) => {
+                        self.header.used = Some(unquoted(&self.window.bytes()[at + 4..end]));
+                        at = end + 2;
+                    }
+                    None => return Ok(Some(at)),
+                },
                 Kind::Top(version) => {
                     if version.is_some() {
                         self.about.server = version;
                     }
-                    self.pass(end + 1);
+                    self.pass(next);
                     at = 0;
                 }
                 Kind::Other => {
-                    self.about.unread.skipped_bytes += end as u64 + 1;
-                    self.pass(end + 1);
+                    self.about.unread.skipped_bytes += next as u64;
+                    self.pass(next);
                     at = 0;
                 }
             }
         }
+    }
+
+    /// Where the schema ends that a `use` line at a position begins, if its name has a line end.
+    fn schema_end(&mut self, at: usize) -> Result<Option<usize>> {
+        if !self.window.bytes()[at..].starts_with(b"use ") {
+            return Ok(None);
+        }
+        self.window.has(at + MOST_OF_A_SCHEMA)?;
+        let rest = &self.window.bytes()[at..];
+        let rest = &rest[..rest.len().min(MOST_OF_A_SCHEMA)];
+        Ok(memchr::memmem::find(rest, AFTER_SCHEMA).map(|found| at + found))
     }
 
     /// Skip bytes that belong to no entry.
@@ -180,8 +217,9 @@ impl<R: Read> SlowLog<R> {
                 self.about.unread.open_quotes += 1;
                 return Ok(in_quotes);
             }
-            if self.window.bytes()[begin..].ends_with(b";") {
-                return Ok(Some(length - 1));
+            let rest = self.window.bytes()[begin..].trim_ascii_end();
+            if rest.ends_with(b";") && quoting.after(&self.window.bytes()[followed..begin + rest.len()]) == Quoting::Plain {
+                return Ok(Some(begin + rest.len() - 1));
             }
             self.about.unread.cut_off += 1;
             self.window.consume(length);
@@ -210,10 +248,29 @@ impl<R: Read> SlowLog<R> {
         }
         let rest = &self.window.bytes()[at..];
         if rest.starts_with(b"#") {
-            return Ok(rest.starts_with(b"# Time: ") || rest.starts_with(USER));
+            return Ok(rest.starts_with(b"# Time: ") || rest.starts_with(USER) || self.leads_to_figures(at)?);
         }
         let end = self.window.line_end(at, 4_096)?;
         Ok(banner(&self.window.bytes()[at..end]).is_some())
+    }
+
+    /// Whether the lines at a position are those of a header up to `# Query_time`. Logs that programs write may lack others.
+    fn leads_to_figures(&mut self, mut at: usize) -> Result<bool> {
+        for _ in 0..MOST_LINES_TO_FIGURES {
+            let end = self.window.line_end(at, MOST_OF_A_LINE)?;
+            let line = &self.window.bytes()[at..end];
+            if line.starts_with(b"# Query_time: ") {
+                return Ok(true);
+            }
+            if !may_begin_header(line) {
+                return Ok(false);
+            }
+            at = end + 1;
+            if !self.window.has(at + 1)? {
+                break;
+            }
+        }
+        Ok(false)
     }
 
     /// Whether the lines at a position are the complete header of an entry, with a time that fits after the current entry's.
@@ -226,7 +283,7 @@ impl<R: Read> SlowLog<R> {
                 Kind::Header => at = end + 1,
                 Kind::Top(_) => return Ok(true),
                 Kind::Last => break,
-                Kind::Other => return Ok(false),
+                Kind::Other | Kind::Next => return Ok(false),
             }
             if !self.window.has(at + 1)? {
                 return Ok(false);
@@ -242,6 +299,8 @@ fn event<'a>(sql: &'a [u8], header: &'a Header, schema: Option<&'a [u8]>) -> Eve
         return Event::Command { name, argument: b"" };
     }
     let protocol = match (header.bytes_received, header.bytes_sent) {
+        // It came in the packet of the statement before it: only text can hold several statements.
+        (Some(0), _) => Protocol::Text,
         (Some(bytes), _) => Protocol::Bytes(bytes),
         (None, Some(0)) if header.is_mariadb => Protocol::Prepared,
         (None, Some(_)) if header.is_mariadb => Protocol::Text,

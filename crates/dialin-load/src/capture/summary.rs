@@ -1,7 +1,7 @@
 //! The summary of a capture, its file `summary.json`: digests and figures, without user data.
 
 use super::class::Obstacle;
-use super::entry::Unread;
+use super::entry::{Lack, Unread};
 use super::format::Header;
 use serde::Serialize;
 
@@ -35,6 +35,19 @@ pub struct Summary {
     pub not_replayed: Vec<NotReplayed>,
     /// What could not be read from the logs.
     pub unread: Unread,
+}
+
+impl Summary {
+    /// How much was captured, such as `7 statements of 2 sessions`.
+    #[must_use]
+    pub fn size(&self) -> String {
+        let read: u64 = self.digests.iter().map(|digest| digest.statements).sum();
+        match self.capture.lack {
+            None => format!("{} statements of {} sessions", self.capture.statements, self.sessions),
+            Some(Lack::Sessions) => format!("{read} statements without session numbers"),
+            Some(Lack::Times) => format!("{read} statements without times"),
+        }
+    }
 }
 
 /// How many of the questions that the server counted were logged.

@@ -42,13 +42,18 @@ pub fn iso(text: &[u8]) -> Option<i64> {
     }
 }
 
-/// A time like `261123  5:59:40`. It is in the server's time zone, but is treated as UTC.
+/// A time like `261123  5:59:40`, and its resolution: pt-query-digest writes `261123 05:59:40.123456`. It is in the
+/// server's time zone, but is treated as UTC.
 #[must_use]
-pub fn short(text: &[u8]) -> Option<i64> {
+pub fn short(text: &[u8]) -> Option<(i64, Clock)> {
     let (date, time) = text.split_at_checked(6)?;
     let date = number(date)?;
     let time = time.strip_prefix(b" ")?.trim_ascii();
-    Some(midnight(2_000 + date / 10_000, date / 100 % 100, date % 100)? + time_of_day(time)?)
+    let (time, fraction, clock) = match time.iter().position(|byte| *byte == b'.') {
+        Some(point) => (&time[..point], microseconds(&time[point + 1..])?, Clock::Microsecond),
+        None => (time, 0, Clock::Second),
+    };
+    Some((midnight(2_000 + date / 10_000, date / 100 % 100, date % 100)? + time_of_day(time)? + fraction, clock))
 }
 
 /// Decimal seconds, such as `0.000560` or `1795413685`, as microseconds.
@@ -123,8 +128,9 @@ mod tests {
         assert_eq!(iso(b"2026-11-23T06:01:25.834957Z"), Some(1_795_413_685_834_957));
         assert_eq!(iso(b"2026-11-23T08:01:25.834957+02:00"), Some(1_795_413_685_834_957));
         assert_eq!(iso(b"2026-11-23T01:31:25-04:30"), Some(1_795_413_685_000_000));
-        assert_eq!(short(b"261123  6:01:25"), Some(1_795_413_685_000_000));
-        assert_eq!(short(b"261123 16:01:25"), Some(1_795_449_685_000_000));
+        assert_eq!(short(b"261123  6:01:25"), Some((1_795_413_685_000_000, Clock::Second)));
+        assert_eq!(short(b"261123 16:01:25"), Some((1_795_449_685_000_000, Clock::Second)));
+        assert_eq!(short(b"261123 06:01:25.834957"), Some((1_795_413_685_834_957, Clock::Microsecond)));
         assert_eq!(iso(b"2024-02-29T00:00:00Z"), Some(1_709_164_800_000_000));
         assert_eq!(seconds(b"0.000560"), Some(560));
         assert_eq!(seconds(b"1795413685"), Some(1_795_413_685_000_000));

@@ -26,7 +26,7 @@ pub struct AccountOptions {
     /// The user name [default: the current user of this machine]
     #[arg(long, value_name = "NAME", help_heading = "Server")]
     pub user: Option<String>,
-    /// The schema with the workload's tables [default: sbtest]
+    /// The schema with the workload's tables [default: sbtest; of a capture: none, its sessions have their own]
     #[arg(long, value_name = "NAME", help_heading = "Server")]
     pub database: Option<String>,
     /// A private option file with user, password, host and so on under [client] or [dialin-load]
@@ -70,17 +70,18 @@ pub struct ResolvedAccount {
 }
 
 impl AccountOptions {
-    /// The requested account. Options take precedence over the option file, and that over the environment.
+    /// The requested account. Options take precedence over the option file, and that over the environment. Where neither names
+    /// a schema, it is `schema`.
     ///
     /// # Errors
     ///
     /// The option file cannot be read, or options contradict each other.
-    pub fn account(&self, around: &Environment<'_>) -> Result<ResolvedAccount> {
+    pub fn account(&self, schema: &str, around: &Environment<'_>) -> Result<ResolvedAccount> {
         let file = self.defaults_file.as_deref().map(account_file::read).transpose()?.unwrap_or_default();
-        self.account_with(file, around)
+        self.account_with(file, schema, around)
     }
 
-    fn account_with(&self, file: AccountFile, around: &Environment<'_>) -> Result<ResolvedAccount> {
+    fn account_with(&self, file: AccountFile, schema: &str, around: &Environment<'_>) -> Result<ResolvedAccount> {
         let variable = |name: &str| (around.variable)(name).filter(|value| !value.is_empty());
         let account = Account {
             address: self.address(&file, around),
@@ -93,7 +94,7 @@ impl AccountOptions {
                 .or_else(|| variable("LOGNAME"))
                 .unwrap_or_else(|| "root".into()),
             password: file.password.or_else(|| variable("MYSQL_PWD")).unwrap_or_default(),
-            database: self.database.clone().or(file.database).unwrap_or_else(|| "sbtest".into()),
+            database: self.database.clone().or(file.database).unwrap_or_else(|| schema.into()),
             sessions_file: self.sessions_file.clone(),
         };
         Ok(ResolvedAccount { account, warnings: file.warnings })
@@ -148,7 +149,7 @@ mod tests {
         let variable = |name: &str| environment.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
         let around = Environment { variable: &variable, exists: &|_| socket_there };
         let file = account_file::parse(file, "my.cnf")?;
-        options.account_with(file, &around).map(|found| found.account)
+        options.account_with(file, "sbtest", &around).map(|found| found.account)
     }
 
     fn address(options: &AccountOptions, file: &str, socket_there: bool) -> String {

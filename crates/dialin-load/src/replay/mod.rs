@@ -29,7 +29,7 @@ pub use planner::{ChangedRows, DEADLOCK, Omissions, Piece, Step};
 pub use templates::{Execution, Template, Templates};
 
 use crate::capture::STATEMENTS;
-use crate::capture::format::Reader;
+use crate::capture::format::{Reader, why_not_replayed};
 use crate::errors::{Error, Result};
 use crate::net::client::Client;
 use crate::net::connect::Connector;
@@ -136,6 +136,9 @@ impl Facts {
         let begins = learn_missing_begins(request).map_err(unreadable)?;
         let mut schedule =
             Schedule::open(request, Prepared::Learned(Learner::default()), begins.clone()).map_err(unreadable)?;
+        if let Some((why, remedy)) = &schedule.why_not {
+            return Err(Error::user(format!("{} cannot be replayed: {why}", request.directory.display()), *remedy));
+        }
         schedule.planner.sequences = Sequences::learn(Arc::new(columns), request.from, schedule.uncertainty);
         let (begin, end, open_statements) = (i64::MAX, i64::MIN, OPEN_STATEMENTS);
         let mut facts = Self { begin, end, begins, open_statements, ..Self::default() };
@@ -193,6 +196,8 @@ struct Schedule {
     is_read: bool,
     /// Whether its log leaves out statements of less than a microsecond, and there is no other log with them.
     may_lack_begins: bool,
+    /// Why the capture cannot be replayed, and the remedy.
+    why_not: Option<(String, &'static str)>,
     /// By how much the times of the capture may be wrong, in microseconds.
     uncertainty: i64,
 }
@@ -213,6 +218,7 @@ impl Schedule {
             planner: Planner::new(request.from, prepared, begins),
             is_read: false,
             may_lack_begins,
+            why_not: why_not_replayed(&header),
             uncertainty: if is_coarse { SECOND } else { 0 },
         })
     }
@@ -267,7 +273,9 @@ pub(crate) mod tests {
             schema: SCHEMA.into(),
             server: None,
             source: "slow".into(),
-            clock: "microsecond",
+            clock: Some("microsecond"),
+            lack: None,
+            sampling: None,
             sql_mode: None,
             time_zone: None,
             questions: None,

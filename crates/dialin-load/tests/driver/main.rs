@@ -6,5 +6,6 @@ mod build_digest;
 mod capture;
 mod command;
 mod live_protocol;
+mod logs;
 mod samples;
 mod sessions;

@@ -28,6 +28,7 @@ class Page:
         self._console = console
         self.is_ascii = console.options.ascii_only
         self.width = max(20, console.width)
+        self._table_width = None if console.soft_wrap else self.width
         self._prose = min(self.width, _LONGEST_LINE)
 
     def gap(self) -> None:
@@ -71,8 +72,11 @@ class Page:
         self._console.print(line, no_wrap=True, overflow="crop" if self.is_ascii else "ellipsis", crop=True)
 
     def table(self, columns: Sequence[TerminalColumn], *, styles: Sequence[str] = ()) -> None:
-        """Print a table, each row in its style; what does not fit is shortened, then left out, and the page says so."""
-        shown, dropped = fitted(columns, self.width)
+        """Print a table, each row in its style; what does not fit is shortened, then left out, and the page says so.
+
+        On a console that wraps nothing (`soft_wrap`), as where there is no terminal, everything fits.
+        """
+        shown, dropped = fitted(columns, self._table_width)
         widths = [max(cell_len(cell) for cell in (column.title, *column.cells)) for column in shown]
         for row in range(-1, len(columns[0].cells)):
             cells = [column.title if row < 0 else column.cells[row] for column in shown]
@@ -82,7 +86,10 @@ class Page:
             ]
             style = "dim" if row < 0 else styles[row] if styles else ""
             line = Text(self._fit((" " * GAP).join(padded)).rstrip(), style=style)
-            self._console.print(line, no_wrap=True, overflow="crop", crop=True)
+            if self._table_width is None:
+                self._console.print(line)
+            else:
+                self._console.print(line, no_wrap=True, overflow="crop", crop=True)
         if dropped:
             self.text(f"Left out at this width: {', '.join(dropped)}.", "dim")
 

@@ -72,9 +72,14 @@ def row_styles(table: Table) -> list[str]:
     return [styles[row.role] for row in table.rows]
 
 
-def fitted(columns: Sequence[TerminalColumn], width: int) -> tuple[list[TerminalColumn], list[str]]:
-    """Return the columns of a table as they fit a width, and the titles of those left out that no chart shows."""
+def fitted(columns: Sequence[TerminalColumn], width: int | None) -> tuple[list[TerminalColumn], list[str]]:
+    """Return the columns of a table as they fit a width, and the titles of those left out that no chart shows.
+
+    Without a width, all columns are shown in full.
+    """
     shown = list(columns)
+    if width is None:
+        return shown, []
     for attempt in _attempts(columns, width):
         shown = attempt
         if sum(map(_width, attempt)) + GAP * (len(attempt) - 1) <= width:

@@ -28,9 +28,6 @@ from dialin.workloads.replay.replay_options import CAPTURE, ReplayOptions
 from dialin.workloads.replay.replay_run import PARTS, PartsRun, ReplayFigures, ReplayRun
 from dialin.workloads.replay.replay_work import WorkMeter, captured_work
 
-_NO_SCHEMA = "information_schema"
-"""The default schema of a session that has none: every server has it, and it stores no data."""
-
 _LEAST_SECONDS = 5
 """A shorter replay has too few seconds to compare."""
 
@@ -146,7 +143,7 @@ class Replay(Workload):
             raise WorkloadError(Cause(CauseCode.DATA_NOT_PREPARED, figures), "Check that the dump fits this kind of server")
 
     def start(self, target: Target, *, threads: int, seed: int, cpus: str | None) -> ReplayRun:  # noqa: ARG002 - of the capture
-        account = dialin_load_account.options(target, _NO_SCHEMA)
+        account = dialin_load_account.options(target, "")
         words = [str(self._binary), "run", f"capture:{self._directory}", *account, "--json", f"--pace={self._options.pace}"]
         if isinstance(self._options.since, float):
             words.append(f"--from={self._options.since:.6f}")

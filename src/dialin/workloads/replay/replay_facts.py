@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dialin.errors import UserError
+from dialin.servers.sandbox_client import dump_command
 from dialin.workloads import private
 from dialin.workloads.dialin_load_lines import Fault, parse_stream_line
 from dialin.workloads.replay.replay_options import ReplayOptions
@@ -76,7 +77,8 @@ def moment_of_backup(binary: Path, directory: Path) -> float:
         case ():
             raise UserError(
                 f"{directory} shows no backup: none of its statements begins one",
-                "Give its moment as --workload-option from=SECONDS since 1970, or leave it out for data from before",
+                "Give its moment as --workload-option from=SECONDS since 1970, leave it out for data from before, or dump "
+                f"while the capture runs: {dump_command(captured_server(directory))}",
             )
         case several:
             raise UserError(
@@ -121,6 +123,15 @@ def _replay_facts(binary: Path, directory: Path, since: float | None) -> ReplayF
         backups=tuple(backup["at"] for backup in fields["backups"]),
         random=fields["random"],
     )
+
+
+def captured_server(directory: Path) -> str | None:
+    """Return the version of the server that was captured; None where it is not known."""
+    try:
+        server = json.loads((directory / "summary.json").read_text())["capture"]["server"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return server if isinstance(server, str) else None
 
 
 def share_covered(directory: Path) -> float | None:
