@@ -43,11 +43,11 @@ def test_the_ratio_that_decides_is_drawn():
     assert verdict.candidates[1].ratio.mean > 1
 
 
-def test_an_interval_that_dwarfs_all_figures_is_cut_off_without_an_end():
+def test_an_interval_that_dwarfs_all_figures_is_cut_off_with_an_arrow():
     verdict = example_studies.winner().verdict
     one = verdict.candidates[1]
     wide = one.model_copy(update={"ratio": one.ratio.model_copy(update={"high": 900.0})})
     candidates = [wide if each is one else each for each in verdict.candidates]
     lines = lines_of(verdict.model_copy(update={"candidates": candidates}), 81, forest.ASCII)
-    assert lines[1].rstrip().endswith("--")
+    assert lines[1].rstrip().endswith("->")
     assert len({line.index("o") for line in lines[1:-1]}) == 6

@@ -11,7 +11,8 @@ import pytest
 from dialin.evidence.server_metrics import server_metrics
 from dialin.model.study import Candidate
 from dialin.model.trial import Purpose
-from dialin.model.verdict import ReasonCode
+from dialin.model.verdict import Estimate, ReasonCode
+from dialin.report.charts.chart import cut_off
 from dialin.report.charts.style import HUES, styles
 from dialin.report.charts.trial_series import all_series
 from dialin.report.document.trial_tables import every_trial
@@ -338,3 +339,13 @@ def test_an_option_is_never_broken_after_its_dashes():
 def test_no_rule_of_the_style_sheet_swallows_the_next_one():
     for selector in re.findall(r"(?:^|(?<=[{};]))([^{};]+)\{", asset("report.css")):
         assert re.search(r"[^,\s]\s*\n", selector.strip()) is None, selector
+
+
+def test_an_interval_that_is_cut_off_has_an_arrow_at_the_end_of_the_axis():
+    wide = Estimate(mean=5.0, low=-90.0, high=12.0)
+    (arrows,) = cut_off([(wide, 1, "red"), (Estimate(mean=2.0, low=1.0, high=3.0), 2, "blue")], (-10.0, 20.0))
+    assert (arrows["x"], arrows["y"]) == ([-10.0], [1])
+    assert arrows["marker"]["symbol"] == ["triangle-left"]
+    (upright,) = cut_off([(wide, 1, "red")], (-100.0, 10.0), upright=True)
+    assert (upright["x"], upright["y"]) == ([1], [10.0])
+    assert cut_off([(wide, 1, "red")], (-100.0, 20.0)) == []

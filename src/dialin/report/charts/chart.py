@@ -167,6 +167,39 @@ def error_bars(estimates: Sequence[Estimate], colour: str, thickness: float, wid
     }
 
 
+Span = tuple[float, float]
+
+
+def cut_off(estimates: Sequence[tuple[Estimate, float, str]], span: Span, *, upright: bool = False) -> list[go.Scatter]:
+    """Return an arrow at each end of an axis beyond which an interval goes on.
+
+    `estimates` have their place on the other axis and their colour; with `upright` they lie along the vertical axis.
+    """
+    low, high = ("triangle-down", "triangle-up") if upright else ("triangle-left", "triangle-right")
+    arrows = [
+        (end, place, colour, symbol)
+        for one, place, colour in estimates
+        for end, symbol, beyond in (
+            (span[0], low, one.low is not None and one.low < span[0]),
+            (span[1], high, one.high is not None and one.high > span[1]),
+        )
+        if beyond
+    ]
+    if not arrows:
+        return []
+    along, across = [end for end, *_ in arrows], [place for _, place, *_ in arrows]
+    return [
+        go.Scatter(
+            x=across if upright else along,
+            y=along if upright else across,
+            mode="markers",
+            marker={"symbol": [one[3] for one in arrows], "size": 9, "color": [one[2] for one in arrows]},
+            hovertemplate="the interval goes on beyond the axis<extra></extra>",
+            cliponaxis=False,
+        )
+    ]
+
+
 def marked_line(x: Sequence[float], y: Sequence[float | None], look: Style, hovers: Sequence[str], **more: Any) -> go.Scatter:
     """Return a line with a mark at each point; `hovers` has one text per point."""
     return go.Scatter(

@@ -11,7 +11,18 @@ from dialin.model.verdict import CandidateVerdict, Estimate, Verdict
 from dialin.model.workload import latency_name
 from dialin.report.charts import captions
 from dialin.report.charts import plotly_data as go
-from dialin.report.charts.chart import NARROW_LABEL, Chart, axis, blank, error_bars, plain, rows_with_figures, safe
+from dialin.report.charts.chart import (
+    NARROW_LABEL,
+    Chart,
+    Span,
+    axis,
+    blank,
+    cut_off,
+    error_bars,
+    plain,
+    rows_with_figures,
+    safe,
+)
 from dialin.report.charts.forest import plot, scale, widened
 from dialin.report.charts.placing import positions
 from dialin.report.charts.style import Style
@@ -53,6 +64,13 @@ def forest(verdict: Verdict, style: Mapping[str, Style]) -> Chart:
     figure.add_vline(x=0, line={"color": "var(--base)", "width": 1.5})
     for place, candidate in enumerate(rows):
         figure.add_trace(_forest_row(candidate, verdict, style[candidate.name], place))
+    cut = [
+        (change_in_percent(ratio), place, style[one.name].colour)
+        for place, one in enumerate(rows)
+        if one.name != verdict.baseline and (ratio := deciding(one, verdict))
+    ]
+    across = (100 * (ends.low - 1), 100 * (ends.high - 1))
+    figure.add_traces(cut_off(cut, across))
     return Chart(
         "forest",
         f"{capital(aim.noun)} against the baseline",
@@ -99,6 +117,7 @@ def pareto(verdict: Verdict, style: Mapping[str, Style], ends: PairComparison) -
     widths = [_PER_CHARACTER * min(NARROW_LABEL, len(style[one.name].label)) for one in shown]
     for candidate, side in zip(shown, positions(places, widths), strict=True):
         figure.add_trace(_point(candidate, verdict, style[candidate.name], side if candidate.name in labelled else ""))
+    figure.add_traces(_cut_off_points(shown, style, (across[0], across[1]), (up[0], up[1])))
     return Chart("pareto", "Throughput against steadiness", captions.pareto(verdict, style, ends), 360, plain(figure))
 
 
@@ -152,6 +171,13 @@ def _point(candidate: CandidateVerdict, verdict: Verdict, look: Style, side: str
         hovertext=["<br>".join(lines)],
         hovertemplate="%{hovertext}<extra></extra>",
     )
+
+
+def _cut_off_points(shown: Sequence[CandidateVerdict], style: Mapping[str, Style], across: Span, up: Span) -> list[Any]:
+    """Return the arrows of intervals that are cut off, of throughput and of variation."""
+    of_tps = [(one.tps, _y(one), style[one.name].colour) for one in shown if one.tps]
+    of_cv = [(cv, _x(one), style[one.name].colour) for one in shown if (cv := _percent(one.cv))]
+    return [*cut_off(of_tps, across), *cut_off(of_cv, up, upright=True)]
 
 
 def _bars(estimate: Estimate | None, colour: str, thickness: float) -> dict[str, Any] | None:

@@ -19,13 +19,15 @@ _REACH = 3
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """The characters that the plot is made of."""
+    """The characters that the plot is made of; an interval goes on beyond the axis where it ends in an arrow."""
 
     point: str
     baseline: str
     left: str
     line: str
     right: str
+    beyond_left: str
+    beyond_right: str
     band: str
     zero: str
 
@@ -63,8 +65,8 @@ def plot(verdict: Verdict) -> ForestPlot:
     return ForestPlot(rows, band(verdict))
 
 
-UNICODE = Marks(point="●", baseline="◆", left="├", line="─", right="┤", band="░", zero="│")
-ASCII = Marks(point="o", baseline="*", left="[", line="-", right="]", band=".", zero="|")
+UNICODE = Marks(point="●", baseline="◆", left="├", line="─", right="┤", beyond_left="◂", beyond_right="▸", band="░", zero="│")
+ASCII = Marks(point="o", baseline="*", left="[", line="-", right="]", beyond_left="<", beyond_right=">", band=".", zero="|")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +86,7 @@ class AxisScale:
 def scale(forest: ForestPlot, width: int) -> AxisScale:
     """Return the scale that shows the baseline, the worthwhile band and all ratios, and most of their intervals.
 
-    An interval that is much wider is cut off, because it would leave no room for the rest.
+    An interval that is much wider is cut off with an arrow, because it would leave no room for the rest.
     """
     ratios = [row.ratio for row in forest.rows if row.ratio]
     core = [*forest.band, *(ratio.mean for ratio in ratios)]
@@ -122,8 +124,8 @@ def _draw(cells: list[str], ratio: Estimate, axis: AxisScale, marks: Marks) -> N
         first, last = axis.column(ratio.low), axis.column(ratio.high)
         for column in range(first, last + 1):
             cells[column] = marks.line
-        cells[first] = marks.left if ratio.low >= axis.low else marks.line
-        cells[last] = marks.right if ratio.high <= axis.high else marks.line
+        cells[first] = marks.left if ratio.low >= axis.low else marks.beyond_left
+        cells[last] = marks.right if ratio.high <= axis.high else marks.beyond_right
     cells[axis.column(ratio.mean)] = marks.point
 
 
