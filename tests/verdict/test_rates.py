@@ -81,13 +81,16 @@ def test_what_was_dropped_with_each_number_of_threads_is_summed_up():
     assert [note.data["dropped"] for note in notes] == [100]
 
 
-@pytest.mark.parametrize("achieved", [900, 1000])
-@pytest.mark.parametrize(("late", "named"), [(0.4, False), (12.0, True)])
-def test_a_driver_that_was_late_itself_is_named_whether_the_rate_was_reached_or_not(achieved, late, named):
-    notes = reported(at_rate(1000), {"a": achieved}, load_figures(late_ms=late))
-    assert ("driver_late" in notes) is named
+@pytest.mark.parametrize("rate", [0, 1000])
+@pytest.mark.parametrize(("share", "named"), [(0.08, False), (0.4, True)])
+def test_what_the_driver_itself_added_to_latency_is_reported_with_and_without_a_rate(rate, share, named):
+    notes = reported(at_rate(rate), {"a": 1000, "b": 1000}, load_figures(driver_share_p99=share, driver_added_p99_ms=38.1))
+    assert ("driver_added" in notes) is named
     if named:
-        assert "The load driver itself was 12 ms late on average" in notes["driver_late"].text
+        text = notes["driver_added"].text
+        assert "The load driver itself added up to 38.1 ms to p99 of latency in 1 of 2 trials (a), up to 40.0 % of it" in text
+        assert "not the server" in text
+        assert "--load-cpus" in text
 
 
 @pytest.mark.parametrize(("share", "named"), [(0.6, False), (0.97, True)])

@@ -160,12 +160,18 @@ def test_a_workload_is_given_the_sizes_that_it_has(program, target, name, expect
 
 
 def test_seconds_are_read_and_what_they_report_of_the_driver_is_kept(program, target):
-    lines = [json.dumps({"type": "start"}), second(), "a warning", second(second=4, dropped=0, busiest_thread_cpu=0.6)]
+    lines = [json.dumps({"type": "start"}), second(), "a warning", second(second=4, dropped=0, load_thread_cpu=[0.4, 0.8])]
     program.says.write_text("\n".join(lines) + "\n")
     load = DialinLoad(spec(), program.path).start(target, threads=1, seed=1, cpus=None)
     assert [load.read(30).number, load.read(30).number] == [3, 4]
     facts = load.facts()
-    kept = {"late_ms": 0.5, "latest_ms": 1.5, "dropped": 5, "unprepared": 14, "busiest_thread": 0.5}
+    kept = {
+        "late_ms": 0.5,
+        "latest_ms": 1.5,
+        "dropped": 5,
+        "unprepared": 14,
+        "busiest_thread": 0.5,
+    }  # of one thread, not of the busiest of each second
     assert {name: facts[name] for name in kept} == kept
     with pytest.raises(WorkloadError, match="dialin-load ended by itself: a warning"):
         load.read(30)

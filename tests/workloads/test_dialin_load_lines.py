@@ -16,7 +16,7 @@ SCHEMA = Path(__file__).parents[2] / "schema"
 def test_a_second_is_read_with_what_it_reports_of_the_driver():
     rates = {"tps": 200, "reads": 2800, "writes": 800, "other": 400, "errors": 4, "reconnects": 2}
     expected = Second(3, **rates, latency_ms=3.5, codes={1213: 3, 1205: 1}, choice=DriverChoice(8, 3, False))
-    assert parse_stream_line(second(), 95) == Report(expected, Timers(4, 2.0, 1.5), 5, 7, 8, 16, 1200.5, 9.0, 0.0, 0.4)
+    assert parse_stream_line(second(), 95) == Report(expected, Timers(4, 2.0, 1.5), 5, 7, 8, 16, 1200.5, 9.0, 0.0, [0.4, 0.2])
 
 
 def test_a_part_of_a_second_is_reported_by_the_second():

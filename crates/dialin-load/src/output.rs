@@ -159,9 +159,9 @@ mod tests {
 
     fn second(number: u64, transactions: u64, rate: Option<f64>) -> Second {
         let mut tally = Tally::new(1);
-        (0..transactions).for_each(|_| tally.transaction(0, 1_000_000, 1_000_000));
+        (0..transactions).for_each(|_| tally.transaction(0, 1_000_000, 1_000_000, 0));
         let mut merged = Merged::new(1);
-        merged.add(&tally);
+        merged.add(0, &tally);
         let rate = rate.map(|per_second| Rate { per_second, arrivals: Arrivals::Constant });
         Second {
             number,

@@ -7,8 +7,8 @@ use crate::plan::{Execute, FIRST_FREE, Kind, NoRow, Op, Parameter, Plan, Retry, 
 use crate::protocol::command::{self, Execution};
 use crate::protocol::parameters::Parameters as _;
 use crate::random::{Distribution, Generator, Integers};
-use crate::record::{CeilingLine, SCHEMA, SelfTestLine, process_cpu, thread_cpu};
-use crate::run::{Gather, Phase, Purpose, Run};
+use crate::record::{CeilingLine, LatenessLine, SCHEMA, SelfTestLine, Tally, process_cpu, thread_cpu};
+use crate::run::{Arrivals, Gather, Phase, Purpose, Rate, Run};
 use crate::workloads;
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::net::UnixStream;
@@ -17,8 +17,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Measure the driver's CPU time per statement, and the kernel's part of it for sending and receiving the same bytes. Each of
-/// the four measurements takes `seconds` seconds. Without `load_threads`, the driver chooses their number for the machine.
+/// The rate at which lateness is measured, in transactions per second.
+const RATE: f64 = 1_000.0;
+
+/// Measure the driver's CPU time per statement, and the kernel's part of it for sending and receiving the same bytes; then how late
+/// the driver is at a rate. Each of the five measurements takes `seconds` seconds. Without `load_threads`, the driver chooses their number for the machine.
 ///
 /// The mock server runs on a thread of this process. The result excludes the CPU time of this thread, although it takes a share
 /// of the machine. It includes the CPU time of connecting, so use several seconds for many connections.
@@ -39,10 +42,24 @@ pub fn run(connections: usize, load_threads: Option<usize>, seconds: u64, stop: 
     let bytes = |exchange: &Exchange| send_and_receive(exchange, connections, seconds, stop);
     let (load_threads, noop) = measure(&workloads::find("noop", &[])?.plan()?, &phase, stop)?;
     let noop_bytes = bytes(&Exchange::noop())?;
-    let (_, point_select) = measure(&point_select()?, &phase, stop)?;
+    let plan = point_select()?;
+    let (_, point_select) = measure(&plan, &phase, stop)?;
     let point_select_bytes = bytes(&Exchange::point_select())?;
+    let at_rate = Phase { rate: Some(Rate { per_second: RATE, arrivals: Arrivals::Poisson }), ..phase };
+    let idle = play(&plan, &at_rate, stop)?;
+    let lateness = LatenessLine::of(&idle.tally, RATE, idle.seconds);
     let (schema, version) = (SCHEMA, env!("CARGO_PKG_VERSION"));
-    Ok(SelfTestLine { schema, version, connections, load_threads, noop, noop_bytes, point_select, point_select_bytes })
+    Ok(SelfTestLine {
+        schema,
+        version,
+        connections,
+        load_threads,
+        noop,
+        noop_bytes,
+        point_select,
+        point_select_bytes,
+        lateness,
+    })
 }
 
 /// The plan of sysbench's oltp_point_select: one row by its primary key.
@@ -67,6 +84,21 @@ fn point_select() -> Result<Plan> {
 }
 
 fn measure(plan: &Plan, phase: &Phase, stop: &AtomicBool) -> Result<(usize, CeilingLine)> {
+    let played = play(plan, phase, stop)?;
+    let statements = played.tally.statements.iter().sum();
+    Ok((played.load_threads, ceiling(statements, played.seconds, played.cpu)?))
+}
+
+/// What was counted in a phase against the mock server.
+struct Played {
+    tally: Tally,
+    seconds: f64,
+    load_threads: usize,
+    /// The CPU time of the load threads.
+    cpu: Duration,
+}
+
+fn play(plan: &Plan, phase: &Phase, stop: &AtomicBool) -> Result<Played> {
     let before = process_cpu();
     let mock_server = MockServer::listen(&socket(), answers()).map_err(|error| {
         Error::driver(format!("No server could be started: {error}"), "Give TMPDIR a directory that this user may write to")
@@ -79,19 +111,19 @@ fn measure(plan: &Plan, phase: &Phase, stop: &AtomicBool) -> Result<(usize, Ceil
         stride: 1,
         transactions: None,
         text: false,
-        backlog: 0,
+        backlog: 100_000,
         timeout: Duration::from_secs(10),
         reconnect_for: Duration::ZERO,
     };
-    let (mut statements, mut took, mut load_threads) = (0, 0.0, 0);
+    let (mut tally, mut seconds, mut load_threads) = (Tally::new(plan.transactions.len()), 0.0, 0);
     engine::play(plan, &run, stop, &mut |second| {
-        statements += second.merged.tally.statements.iter().sum::<u64>();
-        took += second.seconds;
+        tally.follow(&second.merged.tally);
+        seconds += second.seconds;
         load_threads = second.load_threads;
     })?;
-    let servers = mock_server.end();
-    let drivers = process_cpu().saturating_sub(before).saturating_sub(servers);
-    Ok((load_threads, ceiling(statements, took, drivers)?))
+    let server_cpu = mock_server.end();
+    let cpu = process_cpu().saturating_sub(before).saturating_sub(server_cpu);
+    Ok(Played { tally, seconds, load_threads, cpu })
 }
 
 /// The bytes of a request and of its response.
@@ -200,6 +232,9 @@ mod tests {
             assert!(found.per_second > 100.0 && found.cpu_us > 0.0 && found.ceiling > found.per_second / 4.0, "{found:?}");
         }
         assert_eq!((line.load_threads, line.connections), (1, 4));
+        // Whatever the machine does meanwhile: latency is what the driver added and the server took.
+        let late = line.lateness;
+        assert!(late.transactions > 0 && late.timers.count > 0 && late.latency.mean >= late.service.mean, "{late:?}");
     }
 
     #[test]

@@ -38,7 +38,7 @@ fn fill(tally: &mut Tally, number: u64, thread: u64) {
     tally.clear();
     for each in 0..TRANSACTIONS {
         let nanoseconds = (number * 7_919 + each * 104_729 + thread) % 900_000_000;
-        tally.transaction((each % 2) as usize, nanoseconds, nanoseconds / 2);
+        tally.transaction((each % 2) as usize, nanoseconds, nanoseconds / 2, nanoseconds / 4);
         tally.statement(Kind::Read);
         tally.timer(each);
     }
@@ -64,7 +64,7 @@ fn an_hour_at_full_rate_stays_below_200_mb_and_does_not_grow() {
         let mut merged = Merged::new(2);
         for (thread, tally) in (0..).zip(&mut threads) {
             fill(tally, number, thread);
-            merged.add(tally);
+            merged.add(thread as usize, tally);
         }
         // The number of connections changes every ten minutes.
         let step = 1 + ((number - 1) / 600) as usize;

@@ -46,6 +46,7 @@ class ReasonCode(StrEnum):
     BEST_BUT_FAILED_BASELINE = "best_but_failed_baseline"
     WEAKER_DURABILITY = "weaker_durability"
     CONFOUNDED = "confounded"
+    DRIVER_DELAYED = "driver_delayed"
     HOSTS_DISAGREE = "hosts_disagree"
     NOT_ON_EACH_KIND = "not_on_each_kind"
     BASELINE_FAILED = "baseline_failed"

@@ -162,6 +162,8 @@ def _why_baseline(spec: StudySpec, verdict: Verdict, baseline: CandidateVerdict,
 
 def _why_inconclusive(spec: StudySpec, verdict: Verdict, near: str) -> str:
     serious = [note for note in verdict.confounds if note.data.get("could_explain")]
+    if any(note.code == "driver_delay" for note in serious):
+        return "what the load driver itself added to latency could explain the result"
     if serious:
         return f"{serious[0].data.get('variable', 'another variable')} differs too and could explain the result"
     disagree = next((note for note in verdict.warnings if note.code == "hosts_disagree"), None)

@@ -47,11 +47,17 @@ def _dropped(_spec: StudySpec, data: Figures) -> str:
     )
 
 
-def _driver_late(spec: StudySpec, data: Figures) -> str:
-    counted_in = ", which latency includes" if spec.workload.rate else ""
+def _driver_added(_spec: StudySpec, data: Figures) -> str:
     return (
-        f"The load driver itself was {data['late_ms']:.0f} ms late on average{counted_in}: it lacks CPU; give it "
-        "separate CPUs (--load-cpus)"
+        f"The load driver itself added up to {number(data['added_ms'])} ms to p99 of latency in {_among(data)}, up to "
+        f"{percent(data['share'])} of it: it was late, and not the server. Give it separate CPUs (--load-cpus)"
+    )
+
+
+def _driver_delay(_spec: StudySpec, data: Figures) -> str:
+    return (
+        f"The load driver itself added up to {percent(data['share'])} of the latency of a trial, and without that the "
+        "candidates compare differently"
     )
 
 
@@ -159,7 +165,8 @@ SENTENCES: Mapping[str, Callable[[StudySpec, Figures], str]] = {
     "rate_not_reached": _rate_not_reached,
     "rate_reached": _rate_reached,
     "transactions_dropped": _dropped,
-    "driver_late": _driver_late,
+    "driver_added": _driver_added,
+    "driver_delay": _driver_delay,
     "busy_load_thread": _busy_load_thread,
     "unfinished_transactions": _unfinished,
     "slow_failures": _slow_failures,

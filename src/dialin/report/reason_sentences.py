@@ -73,6 +73,9 @@ def _sentence(spec: StudySpec, verdict: Verdict, code: ReasonCode) -> str:
                 return f"{text}, or give the tune more minutes."
             minutes = data["minutes"]
             return f"{text}. About {minutes} minutes in total may show which: dialin resume DIR --minutes {minutes}."
+        case ReasonCode.DRIVER_DELAYED:
+            how = "give the load driver separate CPUs (--load-cpus)"
+            return f"Nothing is claimed while the load driver's own delay could explain it: keep {baseline}, and {how}."
         case ReasonCode.CONFOUNDED if verdict.tune is not None:
             return f"No gain is claimed while {data['variable']} differs too and could explain it: pin it with --set."
         case ReasonCode.CONFOUNDED:

@@ -29,6 +29,7 @@ from dialin.servers.objects import real_objects
 from dialin.stats.steady import examine
 from dialin.stats.trial_figures import steadiness
 from dialin.stats.warmup import is_steady
+from dialin.trials.driver_share import driver_share
 from dialin.trials.events import Event, Evidence, Sampled, StepBegan, TrialBegan, TrialEnded, Verified
 from dialin.trials.hang_detector import HangDetector
 from dialin.trials.probing import TrialWatcher, Watching, watch_nothing
@@ -252,6 +253,8 @@ class _RunningTrial:
             name: Gauge(values[0], values[-1], min(values), max(values), statistics.fmean(values))
             for name, values in figures.items()
         }
+        shares = driver_share(self._measured, self._context.spec.workload.percentile)
+        gauges |= {name: Gauge(share, share, share, share, share) for name, share in shares.items()}
         return [Watched("load", self._progress.costs.seconds if self._progress.costs else 0.0, gauges=gauges)]
 
     def _failure(self, fault: str, cause: Cause, log_tail: str) -> Failure | None:

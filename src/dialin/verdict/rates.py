@@ -13,6 +13,7 @@ from dialin.model.study import Goal, StudySpec
 from dialin.model.trial import Sample, Trial
 from dialin.model.verdict import Note
 from dialin.stats.trial_figures import by_threads
+from dialin.verdict import driver_delay
 
 _SHORT = 0.01
 """The share of the requested rate by which throughput may fall short."""
@@ -22,8 +23,6 @@ _STALL_MS = 1000.0
 """Milliseconds from which a transaction that latency leaves out has a note."""
 _BUSY_THREAD = 0.9
 """The share of a CPU above which the busiest load thread limits the load."""
-_LATE_MS = 5.0
-"""Milliseconds of mean lateness of the load driver's timers above which the driver lacks CPU."""
 
 _WatchedByTrial = Mapping[int, Mapping[str, Watched]]
 
@@ -83,7 +82,7 @@ def notes(
     return [
         *_missed_notes(spec, done, short, dropped=bool(dropped)),
         *dropped,
-        *_late_notes(done, watched),
+        *_added_notes(done, watched),
         *_busy_thread_notes(done, watched),
         *_unfinished_notes(done, watched),
         *_failure_notes(done, watched),
@@ -109,9 +108,15 @@ def _dropped_notes(spec: StudySpec, done: Sequence[Trial], watched: _WatchedByTr
     return [_note("transactions_dropped", {"dropped": total}, hit, done)]
 
 
-def _late_notes(done: Sequence[Trial], watched: _WatchedByTrial) -> list[Note]:
-    late = max((gauge.most for _, gauge in _gauges(done, watched, "late_ms")), default=0.0)
-    return [Note(code="driver_late", data={"late_ms": late})] if late > _LATE_MS else []
+def _added_notes(done: Sequence[Trial], watched: _WatchedByTrial) -> list[Note]:
+    """Return a note on trials whose latency has a large part that the load driver itself added."""
+    hit = [
+        (trial, gauge.mean) for trial, gauge in _gauges(done, watched, "driver_share_p99") if gauge.mean > driver_delay.LIMIT
+    ]
+    if not hit:
+        return []
+    added = max(gauge.mean for _, gauge in _gauges([trial for trial, _ in hit], watched, "driver_added_p99_ms"))
+    return [_note("driver_added", {"added_ms": added, "share": max(share for _, share in hit)}, hit, done)]
 
 
 def _busy_thread_notes(done: Sequence[Trial], watched: _WatchedByTrial) -> list[Note]:

@@ -10,6 +10,7 @@ from dialin.model.durability import DurabilityLoss, as_data
 from dialin.model.study import StudySpec
 from dialin.model.verdict import AgainstBest, Note, Outcome, ReasonCode
 from dialin.stats.decide import Decision
+from dialin.verdict import driver_delay
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +72,8 @@ def _while_inconclusive(
     spec: StudySpec, decision: Decision, weaker: Mapping[str, Sequence[DurabilityLoss]], serious: Sequence[Note]
 ) -> Recommendation:
     base = spec.baseline
+    if any(note.code == driver_delay.CODE for note in serious):
+        return Recommendation(base, ReasonCode.DRIVER_DELAYED)
     if serious:
         return Recommendation(base, ReasonCode.CONFOUNDED, {"can_be_held": any(note.data["hold"] for note in serious)})
     if decision.states[base] is AgainstBest.FAILED:

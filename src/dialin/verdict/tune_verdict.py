@@ -23,6 +23,7 @@ from dialin.model.verdict import (
 from dialin.report.verdict_texts import add_sentences
 from dialin.stats.trial_figures import Figures
 from dialin.store.proof_view import candidate_of
+from dialin.verdict import driver_delay
 from dialin.verdict.candidate_states import Claim, candidate_states
 from dialin.verdict.reach_verdict import reach_verdict
 from dialin.verdict.recommendation import Recommendation
@@ -113,6 +114,8 @@ def _objection(record: StudyRecord, judged: Verdict, findings: TuneFindings, cho
         return Recommendation(base, ReasonCode.CHOICE_NOT_PROVEN)
     candidate = judged.candidate(chosen.name)
     serious = [note for note in judged.confounds if note.data.get("could_explain")]
+    if any(note.code == driver_delay.CODE for note in serious):
+        return Recommendation(base, ReasonCode.DRIVER_DELAYED)
     if serious:
         return Recommendation(base, ReasonCode.CONFOUNDED, {"variable": serious[0].data["variable"]})
     if candidate.state in (CandidateState.UNSAFE, CandidateState.NOT_MEASURED):

@@ -48,6 +48,8 @@ class Second:
         codes: errors per second by the server's error number, where it is known.
         times: returns for each kind of transaction how many took how long (ms), under `ALL_KINDS` where there is one kind; to
             be called after the measurement; raises WorkloadError where the figures cannot be read.
+        undelayed: likewise returns how long the transactions of all kinds took without what the driver itself added; nothing
+            where the driver does not report it.
         choice: what the driver has chosen so far; None for a driver that chooses nothing.
         traffic: everything that was read from a live server; None for a load that dialin applies.
     """
@@ -63,6 +65,7 @@ class Second:
     seconds: float = 1.0
     codes: Mapping[int, float] = field(default_factory=dict, kw_only=True)
     times: Callable[[], Mapping[str, Mapping[float, int]]] = field(default=dict, kw_only=True, compare=False)
+    undelayed: Callable[[], Mapping[float, int]] = field(default=dict, kw_only=True, compare=False)
     choice: DriverChoice | None = field(default=None, kw_only=True)
     traffic: TrafficSecond | None = field(default=None, kw_only=True)
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import re
-import statistics
 import subprocess
 from collections import deque
 from collections.abc import Iterator, Mapping
@@ -263,7 +263,8 @@ class DialinLoadRun(DriverLoad):
         self._recent_ms: deque[float] = deque(maxlen=_RECENT)
         self._longest_ms = 0.0
         self._failed_ms = 0.0
-        self._busiest_thread: list[float] = []
+        self._seconds_read = 0.0
+        self._thread_cpu: list[float] = []
 
     def read(self, timeout: float) -> Second | None:
         report = self._next(timeout)
@@ -296,7 +297,9 @@ class DialinLoadRun(DriverLoad):
         self._recent_ms.append(report.longest_ms)
         self._longest_ms = max(self._longest_ms, report.longest_ms)
         self._failed_ms = max(self._failed_ms, report.failed_ms)
-        self._busiest_thread.append(report.busiest_thread)
+        self._seconds_read += report.second.seconds
+        pairs = itertools.zip_longest(self._thread_cpu, report.thread_cpu, fillvalue=0.0)
+        self._thread_cpu = [before + cpu for before, cpu in pairs]
 
     def facts(self) -> Mapping[str, float]:
         """Return what the latencies of this load leave out, and how late the driver's own timers were.
@@ -304,7 +307,7 @@ class DialinLoadRun(DriverLoad):
         `unfinished` transactions were open at the end, the oldest for `unfinished_ms`; both are 0 unless that is longer than
         the slowest transaction of the last `_RECENT` seconds took. `failed_ms` is the time of the slowest failed transaction; 0
         unless it exceeds that of the slowest successful one. `busiest_thread` is the share of a CPU that the busiest load
-        thread used, the median over seconds. `dropped` transactions never began. `unprepared` statements were sent as text.
+        thread used. `dropped` transactions never began. `unprepared` statements were sent as text.
         Timers were late by `late_ms` on average and `latest_ms` at most; both are missing where the driver had no timers.
         """
         last = self._last
@@ -315,7 +318,7 @@ class DialinLoadRun(DriverLoad):
             "failed_ms": self._failed_ms if self._failed_ms > self._longest_ms else 0.0,
             "dropped": float(self._dropped),
             "unprepared": float(self._unprepared),
-            "busiest_thread": statistics.median(self._busiest_thread) if self._busiest_thread else 0.0,
+            "busiest_thread": max(self._thread_cpu) / self._seconds_read if self._thread_cpu else 0.0,
         }
         if self._timers:
             facts |= {"late_ms": self._late_ms / self._timers, "latest_ms": self._latest_ms}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,7 +43,7 @@ class Report:
         oldest_ms: how long ago the oldest of these was due, in milliseconds; 0 without any.
         longest_ms: how long the slowest transaction took that succeeded; 0 without any.
         failed_ms: how long the slowest transaction took that failed or was lost; 0 without any.
-        busiest_thread: the share of a CPU that the busiest load thread used, from 0 to 1.
+        thread_cpu: the CPU seconds that each load thread used.
         retries: transactions that were played again.
         replay: what only a replay counts; None for other loads.
         from_due: returns how many transactions of a replay at a pace took how long (ms) from when they were due; None for other
@@ -59,7 +59,7 @@ class Report:
     oldest_ms: float
     longest_ms: float
     failed_ms: float
-    busiest_thread: float
+    thread_cpu: Sequence[float]
     retries: int = 0
     replay: Mapping[str, Any] | None = None
     from_due: Callable[[], Mapping[float, int]] | None = None
@@ -120,6 +120,7 @@ def _report(fields: Mapping[str, Any], percentile: int) -> Report:
         reconnects=fields["reconnects"] / seconds,
         codes={int(code): count / seconds for code, count in fields["errors"].items()},
         times=functools.partial(_times, _histograms(fields), _unit_ms(fields)),
+        undelayed=functools.partial(_times_together, str(fields["undelayed_histogram"]), _unit_ms(fields)),
         choice=DriverChoice(int(fields["connections"]), int(fields["load_threads"]), _GATHER[fields["gather"]]),
     )
     count = int(timers["count"])
@@ -133,10 +134,10 @@ def _report(fields: Mapping[str, Any], percentile: int) -> Report:
         float(fields["oldest_ms"] or 0.0),
         float(fields["latency"]["max"] or 0.0),
         float(fields["failed"]["max"] or 0.0),
-        float(fields["busiest_thread_cpu"]) / seconds,
+        [float(cpu) for cpu in fields["load_thread_cpu"]],
         int(fields.get("retries", 0)),
         replay := fields.get("replay"),
-        functools.partial(_times_from_due, replay["from_due_histogram"], _unit_ms(fields)) if replay else None,
+        functools.partial(_times_together, replay["from_due_histogram"], _unit_ms(fields)) if replay else None,
     )
 
 
@@ -167,7 +168,7 @@ def _times(histograms: Mapping[str, str], unit: float) -> dict[str, dict[float, 
     return {name: {value * unit: count for value, count in by_value.items()} for name, by_value in counts.items()}
 
 
-def _times_from_due(histogram: str, unit: float) -> dict[float, int]:
+def _times_together(histogram: str, unit: float) -> dict[float, int]:
     return _times({ALL_KINDS: histogram}, unit)[ALL_KINDS]
 
 

@@ -27,9 +27,19 @@ struct Agent {
     /// Its seconds that are not complete yet, in order.
     waiting: VecDeque<Second>,
     has_ended: bool,
+    /// The number of its load threads.
+    threads: usize,
 }
 
 impl Agent {
+    /// The CPU time of each of its load threads in its next second, in nanoseconds. Those of an agent that has ended used none.
+    fn thread_cpu_ns(&mut self) -> Vec<u64> {
+        let next = self.waiting.front().map(|second| second.merged.thread_cpu_ns.clone());
+        let times = next.unwrap_or_else(|| vec![0; self.threads]);
+        self.threads = times.len();
+        times
+    }
+
     fn lags(&self) -> bool {
         self.waiting.is_empty() && !self.has_ended
     }
@@ -39,7 +49,7 @@ impl Merger {
     /// A merger for a run with these phases on agents with these names. `started_at` is the Unix time of the start, in seconds.
     #[must_use]
     pub fn new(phases: &[Phase], names: impl IntoIterator<Item = String>, started_at: f64) -> Self {
-        let agent = |name| Agent { name, waiting: VecDeque::new(), has_ended: false };
+        let agent = |name| Agent { name, waiting: VecDeque::new(), has_ended: false, threads: 0 };
         Self { phases: phases.to_vec(), agents: names.into_iter().map(agent).collect(), completed: 0, started_at }
     }
 
@@ -84,8 +94,10 @@ impl Merger {
         if self.agents.iter().any(Agent::lags) {
             return Ok(None);
         }
+        let thread_cpu_ns = self.agents.iter_mut().flat_map(Agent::thread_cpu_ns).collect();
         let seconds = self.agents.iter_mut().filter_map(|agent| agent.waiting.pop_front());
-        let Some(second) = seconds.map(Ok).reduce(|sum, more| sum_of(sum?, &more?)).transpose()? else { return Ok(None) };
+        let Some(mut second) = seconds.map(Ok).reduce(|sum, more| sum_of(sum?, &more?)).transpose()? else { return Ok(None) };
+        second.merged.thread_cpu_ns = thread_cpu_ns;
         let phase = self.phases.iter().find(|phase| (phase.purpose, phase.step) == (second.purpose, second.step));
         // All agents began at the same instant, so their reported times are not needed.
         let at = self.started_at + self.completed as f64 + second.seconds;
@@ -100,7 +112,7 @@ impl Merger {
     }
 }
 
-/// The sum of a second of two agents, without its time and rate.
+/// The sum of a second of two agents, without its time, its rate and the CPU times of load threads.
 fn sum_of(mut sum: Second, more: &Second) -> Result<Second> {
     if (sum.purpose, sum.step) != (more.purpose, more.step) {
         return Err(Error::driver(format!("Agents are in different phases in second {}", sum.number), OTHER_BUILD));
@@ -124,20 +136,26 @@ fn is_plausible(second: &Second) -> bool {
         tally.dropped,
         tally.backlog,
         tally.busy,
-        tally.timers,
+        tally.late.count(),
         tally.gather_pauses,
         tally.gather_ns,
-        tally.busiest_cpu_ns,
+        tally.cpu_ns,
         tally.latency.count(),
         tally.service.count(),
         tally.failed.count(),
+        tally.undelayed.count(),
         second.merged.driver_cpu_ns,
         second.connections as u64,
         second.load_threads as u64,
     ];
     let by_kind: Vec<u64> = tally.latency_by.iter().map(Times::count).collect();
-    let mut all =
-        counts.iter().chain(&by_kind).chain(&tally.transactions).chain(&tally.statements).chain(tally.errors.values());
+    let mut all = counts
+        .iter()
+        .chain(&by_kind)
+        .chain(&second.merged.thread_cpu_ns)
+        .chain(&tally.transactions)
+        .chain(&tally.statements)
+        .chain(tally.errors.values());
     all.all(|count| *count < 1 << 40) && (0.0..=2.0).contains(&second.seconds) && tally.replay.is_none()
 }
 
@@ -152,7 +170,7 @@ pub(super) mod tests {
     pub fn second(number: u64, transactions: u64) -> Second {
         let mut merged = Merged::new(1);
         for each in 0..transactions {
-            merged.tally.transaction(0, 1_000_000 * (each + 1), 500_000);
+            merged.tally.transaction(0, 1_000_000 * (each + 1), 500_000, 0);
         }
         let (purpose, step, connections, load_threads) = (Purpose::WarmUp, 1, 3, 1);
         let gather = Some(number > 1);
@@ -205,6 +223,22 @@ pub(super) mod tests {
         assert_eq!(completed(&mut merger).map(|second| second.number), Some(1));
         let last = completed(&mut merger).unwrap();
         assert_eq!((last.number, last.merged.tally.all_transactions()), (2, 7));
+    }
+
+    #[test]
+    fn the_load_threads_of_all_agents_keep_their_places_after_one_has_ended() {
+        let used = |number, thread_cpu_ns: &[u64]| {
+            let mut second = second(number, 1);
+            second.merged.thread_cpu_ns = thread_cpu_ns.into();
+            second
+        };
+        let mut merger = merger(2);
+        merger.take(0, used(1, &[1, 2])).unwrap();
+        merger.take(1, used(1, &[3])).unwrap();
+        merger.take(1, used(2, &[4])).unwrap();
+        merger.end(0);
+        let times = [completed(&mut merger), completed(&mut merger)].map(|second| second.unwrap().merged.thread_cpu_ns);
+        assert_eq!(times, [vec![1, 2, 3], vec![0, 0, 4]]);
     }
 
     #[test]

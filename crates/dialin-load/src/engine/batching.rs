@@ -7,7 +7,7 @@
 //! past the time at which something is due. An open loop never gathers: there, a late answer is latency that users notice, and a
 //! transaction may become due at any time.
 
-use super::poller::Poller;
+use super::poller::{Poller, Until, Waited};
 use crate::errors::Result;
 use std::num::NonZeroU64;
 use std::time::Duration;
@@ -30,6 +30,8 @@ pub struct Batching {
     /// The number of pauses since [`Self::take_pauses`] was last called, and their total length.
     pauses: u64,
     paused: Duration,
+    /// Whether there were more answers than the last wait reported: no others need to be waited for.
+    has_more: bool,
 }
 
 impl Batching {
@@ -37,7 +39,7 @@ impl Batching {
     pub fn new() -> Self {
         // If the kernel refuses, each pause lasts 50 microseconds longer (the default slack), and the adaptation shortens it by as much.
         let _ = rustix::thread::set_current_timer_slack(Some(NonZeroU64::MIN));
-        Self { pause: SHORTEST, pauses: 0, paused: Duration::ZERO }
+        Self { pause: SHORTEST, pauses: 0, paused: Duration::ZERO, has_more: false }
     }
 
     /// Resets the pause to the shortest one, as at the start of a run.
@@ -54,22 +56,37 @@ impl Batching {
     }
 
     /// Fills `ready` with the connections that have an answer. `waits` is the number of connections whose answers may be gathered.
-    /// Waits for the first answer no longer than `longest`, and no longer than until the poller's next tick.
+    /// Waits for the first answer as long as `until` says; `now` is the time by the kernel's monotonic clock. Also returns whether the
+    /// answers were gathered in a pause.
     ///
     /// # Errors
     ///
     /// Fails if the kernel refuses to wait.
-    pub fn wait(&mut self, waiter: &mut Poller, waits: usize, longest: Option<Duration>, ready: &mut Vec<usize>) -> Result<()> {
-        if waits < FEWEST_WAITS || longest.is_some_and(|longest| longest < self.pause) {
-            return waiter.wait(longest, ready);
+    pub fn wait(
+        &mut self,
+        poller: &mut Poller,
+        waits: usize,
+        (until, now): (Until, u64),
+        ready: &mut Vec<usize>,
+    ) -> Result<(Waited, bool)> {
+        let has_time = match until {
+            Until::Now => false,
+            Until::At(at) => u128::from(at.saturating_sub(now)) >= self.pause.as_nanos(),
+            Until::Tick => true,
+        };
+        if waits < FEWEST_WAITS || !has_time || std::mem::take(&mut self.has_more) {
+            let waited = poller.wait(until, ready)?;
+            self.has_more = waited.has_more;
+            return Ok((waited, false));
         }
         let pause = self.pause;
         std::thread::sleep(pause);
         self.pauses += 1;
         self.paused += pause;
-        waiter.wait(Some(Duration::ZERO), ready)?;
-        self.pause = adapted(pause, ready.len(), waits);
-        if ready.is_empty() { waiter.wait(longest.map(|longest| longest.saturating_sub(pause)), ready) } else { Ok(()) }
+        let waited = poller.wait(Until::Now, ready)?;
+        self.has_more = waited.has_more;
+        self.pause = adapted(pause, if waited.has_more { waits } else { ready.len() }, waits);
+        if ready.is_empty() { Ok((poller.wait(until, ready)?, false)) } else { Ok((waited, true)) }
     }
 }
 

@@ -77,7 +77,7 @@ impl<'a> Collector<'a> {
             ThreadReport::Ended(thread) => self.last[thread] = u64::MAX,
             ThreadReport::Second { thread, second, seconds, mut tally } => {
                 let (merged, length) = self.waiting.entry(second).or_insert_with(|| (Merged::new(self.transactions), 0.0));
-                merged.add(&tally);
+                merged.add(thread, &tally);
                 *length = length.max(seconds);
                 self.last[thread] = second;
                 // Tallies are cleared here, where no load thread waits for it: clearing half a megabyte takes as long as processing
@@ -99,6 +99,7 @@ impl<'a> Collector<'a> {
         let begin = (number - 1) * SECOND;
         let place = self.timetable.at(begin)?;
         let phase = self.timetable.phase(place);
+        merged.have_threads(self.last.len());
         merged.driver_cpu_ns = self.meter.lap(process_cpu());
         self.reported_seconds += 1;
         Some(Second {
@@ -125,7 +126,7 @@ mod tests {
 
     fn report(thread: usize, second: u64, transactions: u64) -> ThreadReport {
         let mut tally = Box::new(Tally::new(1));
-        (0..transactions).for_each(|_| tally.transaction(0, 1_000_000, 1_000_000));
+        (0..transactions).for_each(|_| tally.transaction(0, 1_000_000, 1_000_000, 0));
         ThreadReport::Second { thread, second, seconds: 1.0, tally }
     }
 

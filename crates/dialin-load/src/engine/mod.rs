@@ -1,5 +1,6 @@
 //! Applies a plan to a server: opens the connections, starts the load threads, and reports each second.
 
+mod attention;
 mod batching;
 mod channels;
 mod clock;
@@ -19,6 +20,7 @@ mod shared;
 mod slot;
 mod statements;
 mod threads;
+mod timers;
 mod worker;
 
 use crate::errors::{Error, Result};

@@ -92,7 +92,7 @@ impl<'a> Script<'a> for Player<'a> {
     }
 
     /// Executes the operations that need no server, and returns the next action that does.
-    fn next(&mut self, now: u64) -> Action<'a> {
+    fn next(&mut self, _now: u64) -> Action<'a> {
         let ops = &self.source.plan.transactions[self.transaction].ops;
         loop {
             match ops.get(self.next) {
@@ -107,7 +107,7 @@ impl<'a> Script<'a> for Player<'a> {
                 Some(Op::Think(generator)) => {
                     let micros = generator.draw_integer(&mut self.rng, &self.slots).max(0).unsigned_abs();
                     self.next += 1;
-                    return Action::WaitUntil(now.saturating_add(micros.saturating_mul(1000)));
+                    return Action::Pause(micros.saturating_mul(1000));
                 }
                 Some(Op::Set(slot, parameter)) => {
                     self.set(*slot, parameter);
@@ -304,12 +304,12 @@ mod tests {
     }
 
     #[test]
-    fn think_time_is_a_wait_until_a_time() {
+    fn think_time_is_a_pause() {
         let think = Generator::Integer(Integers::new(250, 250, Distribution::Uniform).unwrap());
         let plan = plan(&[(1.0, vec![Op::Think(think)])]);
         let source = source(&plan, 1);
         let mut player = begun(&source, 0);
-        assert_eq!(player.next(7_000), Action::WaitUntil(257_000));
+        assert_eq!(player.next(7_000), Action::Pause(250_000));
         assert_eq!(player.next(257_000), Action::End);
     }
 

@@ -1,48 +1,88 @@
-//! Waits for the sockets of a load thread, with epoll.
+//! Waits for the sockets and timers of a load thread, with epoll.
+//!
+//! Timeouts of epoll_wait are whole milliseconds, and epoll_pwait2, which takes nanoseconds, is missing in kernels before 5.11. So both the
+//! tick and the alarm are timers with file descriptors of their own. The kernel keeps them across waits: a wait that needs no other alarm
+//! than the last one is a single system call.
 
+use super::clock::SECOND;
 use crate::errors::{Error, Result};
 use rustix::event::Timespec;
 use rustix::event::epoll;
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, timerfd_create, timerfd_settime};
-use std::time::Duration;
 
-/// The epoll data of the timer; sockets have the numbers of their slots.
+/// The epoll data of the timers; sockets have the numbers of their slots.
 const TICK: u64 = u64::MAX;
+const ALARM: u64 = u64::MAX - 1;
 
-/// An epoll instance with the sockets of a load thread and a periodic timer. The timer is set once, whereas the kernel would set up and
-/// cancel a timeout on each wait.
+/// The largest number of events that one wait reports, so that a load thread with thousands of answers still looks at everything else
+/// about once a millisecond.
+const MOST_EVENTS: usize = 256;
+
+const NOTHING: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
+
+/// Until when a wait lasts if there is no event. Times are those of the kernel's monotonic clock, in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Until {
+    /// It does not wait.
+    Now,
+    /// Until this time, but no longer than until the next tick.
+    At(u64),
+    /// Until the next tick.
+    Tick,
+}
+
+/// How a wait ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Waited {
+    /// Whether there may be more events than were reported.
+    pub has_more: bool,
+    /// If a timer had expired: when the first of them did, by the kernel's monotonic clock, in nanoseconds.
+    pub expired: Option<u64>,
+}
+
+/// An epoll instance with the sockets of a load thread, a periodic timer (the tick), and a timer for the next thing that is due (the alarm).
 pub struct Poller {
     epoll: OwnedFd,
-    clock: OwnedFd,
+    tick: OwnedFd,
+    /// When the next tick is due, and the time between two ticks.
+    next_tick: u64,
+    every: u64,
+    alarm: OwnedFd,
+    /// When the alarm goes off; None if it has gone off or was never set.
+    alarm_at: Option<u64>,
     events: Vec<epoll::Event>,
 }
 
 impl Poller {
-    /// Creates a poller with room for the events of `sockets` sockets.
+    /// Creates a poller.
     ///
     /// # Errors
     ///
     /// Fails if no file descriptor is left.
-    pub fn new(sockets: usize) -> Result<Self> {
+    pub fn new() -> Result<Self> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(|error| failed("created", error))?;
-        let clock = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK)
-            .map_err(|error| failed("given a timer", error))?;
-        epoll::add(&epoll, &clock, epoll::EventData::new_u64(TICK), epoll::EventFlags::IN | epoll::EventFlags::ET)
-            .map_err(|error| failed("used for a timer", error))?;
-        Ok(Self { epoll, clock, events: Vec::with_capacity(sockets + 1) })
+        let timer = |data| -> Result<OwnedFd> {
+            let timer = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK)
+                .map_err(|error| failed("given a timer", error))?;
+            epoll::add(&epoll, &timer, epoll::EventData::new_u64(data), epoll::EventFlags::IN | epoll::EventFlags::ET)
+                .map_err(|error| failed("used for a timer", error))?;
+            Ok(timer)
+        };
+        let (tick, alarm) = (timer(TICK)?, timer(ALARM)?);
+        Ok(Self { epoll, tick, next_tick: 0, every: 0, alarm, alarm_at: None, events: Vec::with_capacity(MOST_EVENTS) })
     }
 
-    /// Starts the timer, with this interval.
+    /// Starts the tick: the first one is due at `first`, by the kernel's monotonic clock, and the others follow in intervals of `every`
+    /// nanoseconds.
     ///
     /// # Errors
     ///
     /// Fails if the kernel refuses it.
-    pub fn tick(&self, every: Duration) -> Result<()> {
-        let every = Timespec::try_from(every).map_err(|_| failed("given a timer", Errno::INVAL))?;
-        timerfd_settime(&self.clock, TimerfdTimerFlags::empty(), &Itimerspec { it_interval: every, it_value: every })
-            .map_err(|error| failed("given a timer", error))?;
+    pub fn start_ticking(&mut self, first: u64, every: u64) -> Result<()> {
+        set(&self.tick, first, every)?;
+        (self.next_tick, self.every) = (first, every);
         Ok(())
     }
 
@@ -77,29 +117,65 @@ impl Poller {
             .map_err(|error| failed("used for a socket", error))
     }
 
-    /// Fills `ready` with the places whose sockets have an event. Waits for the first event no longer than until the next tick of the timer,
-    /// and no longer than `longest` if that is given.
+    /// Fills `ready` with the places whose sockets have an event, at most [`MOST_EVENTS`] of them. Waits for the first event as long as
+    /// `until` says.
     ///
     /// # Errors
     ///
     /// Fails if the kernel refuses to wait.
-    pub fn wait(&mut self, longest: Option<Duration>, ready: &mut Vec<usize>) -> Result<()> {
-        let limit = longest.map(|longest| Timespec::try_from(longest).unwrap_or(Timespec { tv_sec: 1, tv_nsec: 0 }));
-        self.events.clear();
-        match epoll::wait(&self.epoll, rustix::buffer::spare_capacity(&mut self.events), limit.as_ref()) {
-            Ok(_) => {}
-            Err(Errno::INTR) => self.events.clear(),
-            Err(error) => return Err(failed("waited on", error)),
+    pub fn wait(&mut self, until: Until, ready: &mut Vec<usize>) -> Result<Waited> {
+        // An alarm that goes off too early costs one wake-up, which is less than to set the alarm again whenever a timer is cancelled.
+        if let Until::At(at) = until
+            && self.alarm_at.is_none_or(|alarm| at < alarm)
+        {
+            set(&self.alarm, at, 0)?;
+            self.alarm_at = Some(at);
         }
-        if self.events.iter().any(|event| event.data.u64() == TICK) {
-            // The kernel rearms a periodic timer only when it is read. It does no harm if there is nothing to read.
-            let _ = rustix::io::read(&self.clock, &mut [0; 8]);
+        let mut limit = (until == Until::Now).then_some(NOTHING);
+        loop {
+            self.events.clear();
+            match epoll::wait(&self.epoll, rustix::buffer::spare_capacity(&mut self.events), limit.as_ref()) {
+                Ok(_) => break,
+                // A process that was stopped and continues gets here, too. What arrived meanwhile belongs to this wait.
+                Err(Errno::INTR) => limit = Some(NOTHING),
+                Err(error) => return Err(failed("waited on", error)),
+            }
         }
-        let places = self.events.iter().map(|event| event.data.u64()).filter(|place| *place != TICK);
-        #[expect(clippy::cast_possible_truncation, reason = "places are counted in usize")]
-        ready.extend(places.map(|place| place as usize));
-        Ok(())
+        let mut expired = None;
+        for event in &self.events {
+            match event.data.u64() {
+                TICK => expired = earlier(expired, take_tick(&self.tick, &mut self.next_tick, self.every)),
+                ALARM => expired = earlier(expired, self.alarm_at.take()),
+                #[expect(clippy::cast_possible_truncation, reason = "places are counted in usize")]
+                place => ready.push(place as usize),
+            }
+        }
+        Ok(Waited { has_more: self.events.len() == MOST_EVENTS, expired })
     }
+}
+
+/// Reads the tick, which the kernel rearms only then. Returns when the first tick that had not been read was due.
+fn take_tick(tick: &OwnedFd, next: &mut u64, every: u64) -> Option<u64> {
+    let mut count = [0; 8];
+    // Nothing to read means that it was started again since the event.
+    rustix::io::read(tick, &mut count).ok()?;
+    let due = *next;
+    *next = due.saturating_add(every.saturating_mul(u64::from_ne_bytes(count)));
+    Some(due)
+}
+
+fn earlier(one: Option<u64>, other: Option<u64>) -> Option<u64> {
+    [one, other].into_iter().flatten().min()
+}
+
+/// Sets a timer to expire at `at`, by the monotonic clock, and then every `every` nanoseconds if that is not 0.
+fn set(timer: &OwnedFd, at: u64, every: u64) -> Result<()> {
+    #[expect(clippy::cast_possible_wrap, reason = "seconds and nanoseconds of a 64-bit time")]
+    let of = |time: u64| Timespec { tv_sec: (time / SECOND) as i64, tv_nsec: (time % SECOND) as i64 };
+    // A time of 0 would disarm the timer.
+    let times = Itimerspec { it_interval: of(every), it_value: of(at.max(1)) };
+    timerfd_settime(timer, TimerfdTimerFlags::ABSTIME, &times).map_err(|error| failed("given a timer", error))?;
+    Ok(())
 }
 
 fn failed(what: &str, error: Errno) -> Error {
@@ -108,18 +184,64 @@ fn failed(what: &str, error: Errno) -> Error {
 
 #[cfg(test)]
 mod tests {
+    use super::super::clock::monotonic;
     use super::*;
-    use std::time::Instant;
+    use std::io::Write as _;
+    use std::os::unix::net::UnixStream;
+
+    const MILLISECOND: u64 = SECOND / 1_000;
 
     #[test]
-    fn the_timer_keeps_ticking_while_no_socket_has_an_event() {
-        let mut waiter = Poller::new(1).unwrap();
-        let began = Instant::now();
-        waiter.tick(Duration::from_millis(20)).unwrap();
-        for _ in 0..5 {
-            // The limit only ends a failing test.
-            waiter.wait(Some(Duration::from_secs(10)), &mut Vec::new()).unwrap();
+    fn the_tick_goes_on_while_no_socket_has_an_event_and_says_when_it_was_due() {
+        let mut poller = Poller::new().unwrap();
+        let began = monotonic();
+        poller.start_ticking(began + 5 * MILLISECOND, 5 * MILLISECOND).unwrap();
+        let mut due = Vec::new();
+        while due.len() < 5 {
+            due.extend(poller.wait(Until::Tick, &mut Vec::new()).unwrap().expired);
+            assert!(due.last().is_some_and(|due| *due <= monotonic()));
         }
-        assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
+        // On a busy machine several ticks may be read at once.
+        assert!(due.is_sorted() && due.iter().all(|due| (due - began).is_multiple_of(5 * MILLISECOND)), "{due:?}");
+    }
+
+    #[test]
+    fn an_alarm_ends_a_wait_between_two_ticks_and_not_before_its_time() {
+        let mut poller = Poller::new().unwrap();
+        for _ in 0..3 {
+            let at = monotonic() + MILLISECOND / 10;
+            let waited = poller.wait(Until::At(at), &mut Vec::new()).unwrap();
+            assert_eq!(waited, Waited { has_more: false, expired: Some(at) });
+            assert!(monotonic() >= at);
+        }
+    }
+
+    #[test]
+    fn an_alarm_that_is_set_stays_set_until_it_goes_off() {
+        let mut poller = Poller::new().unwrap();
+        let (ours, mut theirs) = UnixStream::pair().unwrap();
+        poller.watch(&ours, 7, false).unwrap();
+        theirs.write_all(b"1").unwrap();
+        let (soon, later) = (monotonic() + 300 * MILLISECOND, monotonic() + 3_600 * SECOND);
+        let mut ready = Vec::new();
+        assert_eq!(poller.wait(Until::At(soon), &mut ready).unwrap().expired, None);
+        assert_eq!(ready, [7]);
+        // What was due is no longer needed, and something else is due later.
+        assert_eq!(poller.wait(Until::At(later), &mut Vec::new()).unwrap().expired, Some(soon));
+        assert!(poller.wait(Until::Now, &mut Vec::new()).unwrap().expired.is_none());
+    }
+
+    #[test]
+    fn a_wait_reports_a_bounded_number_of_sockets_and_the_next_one_the_others() {
+        let mut poller = Poller::new().unwrap();
+        let (ours, mut theirs): (Vec<_>, Vec<_>) = (0..=MOST_EVENTS).map(|_| UnixStream::pair().unwrap()).unzip();
+        ours.iter().enumerate().for_each(|(place, socket)| poller.watch(socket, place, false).unwrap());
+        theirs.iter_mut().for_each(|socket| socket.write_all(b"1").unwrap());
+        let mut ready = Vec::new();
+        assert!(poller.wait(Until::Now, &mut ready).unwrap().has_more);
+        assert_eq!(ready.len(), MOST_EVENTS);
+        assert!(!poller.wait(Until::Now, &mut ready).unwrap().has_more);
+        ready.sort_unstable();
+        assert!(ready.into_iter().eq(0..=MOST_EVENTS));
     }
 }

@@ -205,7 +205,7 @@ impl<'s> Script<'s> for Replayer<'s> {
                 }
                 Some(_) => transaction.is_whole = true,
                 // The capture has not been read that far.
-                None if !state.is_read => return Action::WaitUntil(now + GLANCE),
+                None if !state.is_read => return Action::Pause(GLANCE),
                 None => transaction.is_whole = true,
             }
         }

@@ -75,7 +75,9 @@ pub enum Action<'s> {
         /// The number of the row on this connection.
         turn: i64,
     },
-    /// Does nothing until this time, in nanoseconds since the load began.
+    /// Does nothing for this many nanoseconds.
+    Pause(u64),
+    /// Does nothing until this time, in nanoseconds since the load began, at which what follows is due.
     WaitUntil(u64),
     /// Does nothing until [`Script::poll`] returns its connection, or until this time, in nanoseconds since the load began.
     HoldUntil(u64),
@@ -126,7 +128,7 @@ pub struct Setup<'a> {
 /// The script of one connection.
 ///
 /// [`next`](Self::next) returns the same action on each call until [`succeed`](Self::succeed) reports that it is done; only
-/// [`Action::WaitUntil`] is returned once.
+/// [`Action::Pause`] and [`Action::WaitUntil`] are returned once.
 pub trait Script<'s>: Sized + Send + 's {
     /// The data that the scripts of a run share.
     type Source: Sync;

@@ -75,20 +75,41 @@ pub struct Slot<S> {
     pub began: u64,
     /// How often the current transaction has been retried.
     pub retries: u32,
-    /// Since when the connection has been idle, in nanoseconds since the load began; meaningless while it is busy.
-    pub free_since: u64,
+    /// By how much the driver has delayed the current transaction so far, in nanoseconds: what its timers were late by, and what passed
+    /// between the arrival of answers and their handling; at a rate with the delays of earlier transactions for which it had to wait.
+    pub lag: u64,
+    /// The part of it that passed between the arrival of answers and their handling.
+    pub answer_lag: u64,
+    /// Since when the connection could have been used, had the driver been on time, in nanoseconds since the load began; meaningless while
+    /// it is busy.
+    pub usable_since: u64,
     /// When the connection's next transaction is due, or when its script is to be asked for its turn again; None if no time is set.
     pub booked: Option<u64>,
     /// Whether the script is held until [`Script::poll`] returns this connection.
     pub is_held: bool,
+    /// Whether its socket may hold more of a long answer.
+    pub is_unread: bool,
 }
 
 impl<'s, S: Script<'s>> Slot<S> {
     /// Creates a slot for connection `number` of this process, which has yet to connect.
     #[must_use]
     pub fn new(number: usize, script: S) -> Self {
-        let (connection, state, booked) = (None, State::Lost, None);
-        Self { connection, number, script, state, due: 0, began: 0, retries: 0, free_since: 0, booked, is_held: false }
+        Self {
+            connection: None,
+            number,
+            script,
+            state: State::Lost,
+            due: 0,
+            began: 0,
+            retries: 0,
+            lag: 0,
+            answer_lag: 0,
+            usable_since: 0,
+            booked: None,
+            is_held: false,
+            is_unread: false,
+        }
     }
 
     /// Creates an empty slot, for a connection that was handed over.
@@ -97,10 +118,14 @@ impl<'s, S: Script<'s>> Slot<S> {
         Self { state: State::Vacant, ..Self::new(0, S::new(source, 0)) }
     }
 
-    /// The latency of the current transaction if it ended now, in nanoseconds.
+    /// The latency of the current transaction if it ended now, in nanoseconds, and the part of it that the driver added.
     #[must_use]
-    pub fn latency(&self, now: u64) -> u64 {
-        self.script.latency(now).unwrap_or(now.saturating_sub(self.due))
+    pub fn latency(&self, now: u64) -> (u64, u64) {
+        match self.script.latency(now) {
+            // Such a latency leaves out the time between statements.
+            Some(latency) => (latency, self.answer_lag),
+            None => (now.saturating_sub(self.due), self.lag),
+        }
     }
 
     /// Whether the connection has an open transaction.

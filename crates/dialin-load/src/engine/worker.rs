@@ -4,7 +4,9 @@ mod answers;
 mod connections;
 mod logins;
 mod turns;
+mod waits;
 
+use super::attention::Attention;
 use super::batching::Batching;
 use super::channels::Channels;
 use super::clock::{Clock, SECOND};
@@ -16,19 +18,22 @@ use super::schedule::ArrivalQueue;
 use super::scheduling::Scheduling;
 use super::script::{Action, RowCounts, Script};
 use super::shared::Shared;
-use super::slot::{Awaited, Slot, State, What};
+use super::slot::{Awaited, Slot, State};
 use super::statements::Prepared;
+use super::timers::Timers;
 use crate::errors::{Error, Result};
 use crate::protocol::text::Template;
 use crate::record::{Meter, Tally, thread_cpu};
 use logins::Logins;
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, TrySendError};
 use std::time::{Duration, Instant};
 
-/// The longest time between two checks of a load thread whether it is to stop, in nanoseconds.
+/// The longest time between two checks whether a run is to stop that waits for its begin, in nanoseconds.
 const GLANCE: u64 = SECOND / 10;
+/// The time between two ticks of a load thread, in nanoseconds: how long it may overlook that it was stopped ([`super::attention`]), and
+/// the longest time until it notices what another thread did. A tick takes a few microseconds.
+const TICK: u64 = SECOND / 500;
 /// How long transactions that are open at the end may take to finish, in nanoseconds.
 const DRAIN: u64 = SECOND;
 /// How long the last commands of all connections may take when the thread ends.
@@ -50,9 +55,10 @@ pub struct Worker<'r, 's, S: Script<'s>> {
     benched: Vec<usize>,
     /// Empty slots, whose connections were handed over.
     vacant: Vec<usize>,
-    timers: BinaryHeap<Reverse<(u64, usize)>>,
+    timers: Timers,
     waiter: Poller,
     batching: Batching,
+    attention: Attention,
     scheduling: Scheduling,
     ready: Vec<usize>,
     /// Places whose scripts can continue.
@@ -61,6 +67,10 @@ pub struct Worker<'r, 's, S: Script<'s>> {
     poll_by: Option<u64>,
     /// Places whose sockets may hold more of a long answer, which is read in their next turn.
     unread: Vec<usize>,
+    /// When the last wait ended or the last answer was handled.
+    answered_at: u64,
+    /// Whether a connection was lost that had no transaction, and whose place is still among the free or the unused ones.
+    has_lost_idle: bool,
     buffer: Vec<u8>,
     /// The number of connections that wait for an answer.
     waits: usize,
@@ -114,15 +124,18 @@ impl<'r, 's, S: Script<'s>> Worker<'r, 's, S> {
             benched: Vec::with_capacity(slots.len()),
             vacant: Vec::new(),
             logins: Logins::new(shared.dealing.most()),
-            waiter: Poller::new(slots.len())?,
+            waiter: Poller::new()?,
             batching: Batching::new(),
+            attention: Attention::new(TICK),
             scheduling: Scheduling::of_this_thread(),
             ready: Vec::with_capacity(slots.len()),
             woken: Vec::new(),
             poll_by: None,
             unread: Vec::new(),
+            answered_at: 0,
+            has_lost_idle: false,
             slots,
-            timers: BinaryHeap::new(),
+            timers: Timers::default(),
             buffer: vec![0; 64 * 1024],
             waits: 0,
             missing: 0,
@@ -155,8 +168,8 @@ impl<'r, 's, S: Script<'s>> Worker<'r, 's, S> {
         if !self.open_all()? || !self.wait_for_origin() {
             return self.close();
         }
-        // Restart the timer, so that the end of each second coincides with a tick.
-        self.waiter.tick(Duration::from_nanos(GLANCE))?;
+        // The end of each second coincides with a tick.
+        self.waiter.start_ticking(self.clock.to_monotonic(TICK), TICK)?;
         self.cpu = Meter::from(thread_cpu());
         loop {
             let now = self.clock.now();
@@ -173,7 +186,7 @@ impl<'r, 's, S: Script<'s>> Worker<'r, 's, S> {
             if self.is_over() {
                 break;
             }
-            self.listen(now, self.deadline(now))?;
+            self.listen()?;
         }
         self.end()
     }
@@ -187,8 +200,8 @@ impl<'r, 's, S: Script<'s>> Worker<'r, 's, S> {
     fn wait_for_origin(&mut self) -> bool {
         let opened = self.filled.send(ThreadReport::Opened);
         let (Ok(()), Ok(clock)) = (opened, self.begin.recv()) else { return false };
-        self.clock = clock;
-        self.slots.iter_mut().for_each(|slot| slot.free_since = 0);
+        (self.clock, self.attention) = (clock, Attention::new(TICK));
+        self.slots.iter_mut().for_each(|slot| slot.usable_since = 0);
         loop {
             let left = self.clock.until_origin();
             if left.is_zero() || self.shared.stops() {
@@ -221,7 +234,7 @@ impl<'r, 's, S: Script<'s>> Worker<'r, 's, S> {
         let oldest_due = [self.oldest_open(), longest_waiting].into_iter().flatten().min();
         self.tally.oldest_ns = oldest_due.map_or(0, |due| end.saturating_sub(due));
         (self.tally.gather_pauses, self.tally.gather_ns) = self.batching.take_pauses();
-        self.tally.busiest_cpu_ns = self.cpu.lap(thread_cpu());
+        self.tally.cpu_ns = self.cpu.lap(thread_cpu());
         S::count(self.source, &mut self.tally);
         let next = self.empty.try_recv().unwrap_or_else(|_| Box::new(Tally::new(self.shared.setup.kinds)));
         let full = std::mem::replace(&mut self.tally, next);
@@ -260,42 +273,6 @@ impl<'r, 's, S: Script<'s>> Worker<'r, 's, S> {
         }
     }
 
-    /// Continues the connections whose timers have expired.
-    fn fire(&mut self, now: u64) -> Result<()> {
-        while let Some(&Reverse((at, place))) = self.timers.peek() {
-            if at > now {
-                break;
-            }
-            self.timers.pop();
-            match self.slots[place].state {
-                State::Free if self.is_open_loop => self.begin_booked(place, now)?,
-                State::Free => self.ask_again(place, at, now)?,
-                State::Pauses(What::Batch) => {
-                    self.tally.timer(now - at);
-                    if let Some(connection) = &mut self.slots[place].connection {
-                        connection.resend_batch();
-                    }
-                    self.send(place, Awaited::Batch, now)?;
-                }
-                State::Pauses(What::Transaction) => {
-                    self.tally.timer(now - at);
-                    self.slots[place].script.rewind();
-                    self.go_on(place, now)?;
-                }
-                State::Idles => {
-                    // A connection that was held waited for other connections, so the lateness of its timer does not matter.
-                    if !std::mem::take(&mut self.slots[place].is_held) {
-                        self.tally.timer(now - at);
-                    }
-                    self.go_on(place, now)?;
-                }
-                State::Lost | State::Connects => self.time_login(place, now)?,
-                State::Plays | State::Waits(..) | State::Vacant => {}
-            }
-        }
-        Ok(())
-    }
-
     /// Begins transactions on free connections, or sets their timers to the next transaction that is due.
     fn start(&mut self, now: u64) -> Result<()> {
         self.arrive(now);
@@ -317,9 +294,9 @@ impl<'r, 's, S: Script<'s>> Worker<'r, 's, S> {
             };
             self.slots[place].booked = Some(due);
             if due <= now {
-                self.begin_booked(place, now)?;
+                self.begin_booked(place)?;
             } else {
-                self.timers.push(Reverse((due, place)));
+                self.timers.set(due, place);
             }
         }
         Ok(())
@@ -335,6 +312,7 @@ impl<'r, 's, S: Script<'s>> Worker<'r, 's, S> {
         };
         let slot = &mut self.slots[place];
         (slot.state, slot.due, slot.began, slot.retries) = (State::Plays, due, now, 0);
+        (slot.lag, slot.answer_lag) = (now.saturating_sub(due.max(slot.usable_since)), 0);
         slot.script.begin(sequence);
         self.go_on(place, now)
     }
@@ -364,14 +342,20 @@ impl<'r, 's, S: Script<'s>> Worker<'r, 's, S> {
                         return self.send(place, Awaited::Batch, now);
                     }
                 }
-                (Action::WaitUntil(at), _) => {
+                (Action::Pause(nanoseconds), _) => {
                     slot.state = State::Idles;
-                    self.timers.push(Reverse((at, place)));
+                    self.timers.set(now.saturating_add(nanoseconds), place);
+                    return Ok(());
+                }
+                (Action::WaitUntil(at), _) => {
+                    // Whatever was late before, what comes next is due at that time.
+                    (slot.state, slot.lag) = (State::Idles, 0);
+                    self.timers.set(at, place);
                     return Ok(());
                 }
                 (Action::HoldUntil(at), _) => {
                     (slot.state, slot.is_held) = (State::Idles, true);
-                    self.timers.push(Reverse((at, place)));
+                    self.timers.set(at, place);
                     return Ok(());
                 }
                 (Action::Execute { .. } | Action::Send(_) | Action::Collect { .. } | Action::Connect, None) => {
@@ -417,7 +401,8 @@ impl<'r, 's, S: Script<'s>> Worker<'r, 's, S> {
     /// Ends a transaction and counts it as a success or a failure.
     fn finish(&mut self, place: usize, now: u64, success: bool) {
         self.count(place, now, success);
-        self.slots[place].free_since = now;
+        let slot = &mut self.slots[place];
+        slot.usable_since = now.saturating_sub(slot.lag);
         self.rest(place);
     }
 
@@ -425,46 +410,17 @@ impl<'r, 's, S: Script<'s>> Worker<'r, 's, S> {
     fn count(&mut self, place: usize, now: u64, success: bool) {
         let slot = &self.slots[place];
         if slot.began >= self.counted_from && slot.script.counts() {
-            let (latency, service) = (slot.latency(now), now.saturating_sub(slot.began));
+            let ((latency, lag), service) = (slot.latency(now), now.saturating_sub(slot.began));
             if success {
-                self.tally.transaction(slot.script.kind(), latency, service);
+                self.tally.transaction(slot.script.kind(), latency, service, lag);
             } else {
                 self.tally.failure(latency);
             }
         }
     }
 
-    /// Waits for socket events, no longer than until `deadline`, and processes them.
-    fn listen(&mut self, now: u64, deadline: Option<u64>) -> Result<()> {
-        let mut ready = std::mem::take(&mut self.ready);
-        if self.unread.is_empty() {
-            let longest = deadline.map(|at| Duration::from_nanos(at.saturating_sub(now)));
-            let gathered = if self.shared.gathering.is_on(self.phase) { self.waits } else { 0 };
-            self.batching.wait(&mut self.waiter, gathered, longest, &mut ready)?;
-        } else {
-            self.waiter.wait(Some(Duration::ZERO), &mut ready)?;
-            // A socket with a new event gets only one turn, like the others.
-            self.unread.retain(|place| !ready.contains(place));
-            ready.append(&mut self.unread);
-        }
-        for place in ready.drain(..) {
-            self.receive(place)?;
-        }
-        self.ready = ready;
-        Ok(())
-    }
-
     fn is_over(&self) -> bool {
         self.exhausted && self.waits == 0 && !self.slots.iter().any(Slot::is_busy)
-    }
-
-    /// When the next thing is due; None if that is not before the next tick.
-    fn deadline(&self, now: u64) -> Option<u64> {
-        let timer = self.timers.peek().map(|&Reverse((at, _))| at);
-        // `start` may have left free connections for the next pass.
-        let more = (!self.free.is_empty() && !self.exhausted && !self.is_taken).then_some(now);
-        let handover = (self.missing > 0).then_some(now + GLANCE / 10);
-        [timer, more, handover, self.poll_by].into_iter().flatten().min().filter(|at| *at < now + GLANCE)
     }
 
     /// Lets open transactions finish, without counting them, and closes the connections.
@@ -480,7 +436,7 @@ impl<'r, 's, S: Script<'s>> Worker<'r, 's, S> {
         while self.waits > 0 && !self.shared.has_failed() && self.clock.now() < limit {
             let now = self.clock.now();
             self.fire(now)?;
-            self.listen(now, self.deadline(now))?;
+            self.listen()?;
         }
         self.close()
     }

@@ -168,7 +168,7 @@ pub struct SelfTestOptions {
     /// Load threads; 1 measures the limit of a single one [default: chosen for the machine]
     #[arg(long, value_name = "N", value_parser = within::<usize>(1..=1_024))]
     pub load_threads: Option<usize>,
-    /// Seconds of each measurement: of two kinds of statements, and of sending and receiving only their bytes
+    /// Seconds of each measurement: of two kinds of statements, of sending and receiving only their bytes, and of lateness at a rate
     #[arg(long, value_name = "S", default_value_t = 3, value_parser = within::<u64>(1..=600))]
     pub seconds: u64,
 }

@@ -1,9 +1,11 @@
 //! The output for people: one line per second, and a table at the end.
 
-use super::lines::{CeilingLine, SecondLine, SelfTestLine};
+use super::lines::{SecondLine, TimersLine};
 use super::replay::ReplayLine;
+use super::self_test::{CeilingLine, LatenessLine, SelfTestLine};
 use super::start::{PhaseFact, StartLine};
 use super::summary::{StepLine, SummaryLine};
+use super::times::Percentiles;
 use std::collections::BTreeMap;
 
 /// The settings of the run, in one line.
@@ -42,7 +44,25 @@ pub fn self_test(line: &SelfTestLine) -> String {
         ("point select", &line.point_select),
         ("  its bytes alone", &line.point_select_bytes),
     ];
-    [head].into_iter().chain(lines.map(|(name, ceiling)| one(name, ceiling))).collect::<Vec<_>>().join("\n")
+    let ceilings = lines.map(|(name, ceiling)| one(name, ceiling));
+    [head].into_iter().chain(ceilings).chain([lateness(&line.lateness)]).collect::<Vec<_>>().join("\n")
+}
+
+/// How late the driver was at a rate, as text.
+fn lateness(line: &LatenessLine) -> String {
+    let TimersLine { count, late_mean, late_p99, late_max } = line.timers;
+    let late = [late_mean, late_p99, late_max].map(milliseconds).join(", ");
+    let times = |percentiles: &Percentiles| [percentiles.mean, percentiles.p50, percentiles.p99].map(milliseconds).join(", ");
+    let share = |share: Option<f64>| share.map_or_else(|| "-".into(), |share| format!("{:.1} %", 100.0 * share));
+    let added = [line.driver_share.mean, line.driver_share.p99].map(share);
+    [
+        format!("point select at {} per second, times in ms", rounded(line.rate)),
+        format!("  late             mean, p99, max: {late} ({count} timers)"),
+        format!("  latency          mean, p50, p99: {}", times(&line.latency)),
+        format!("  service          mean, p50, p99: {}", times(&line.service)),
+        format!("  driver's share of latency: {} of the mean, {} of p99", added[0], added[1]),
+    ]
+    .join("\n")
 }
 
 /// The results of a second, in one line. Counters that are zero are left out.
@@ -86,6 +106,8 @@ pub fn summary(line: &SummaryLine) -> String {
 
 /// An unfinished transaction older than this at the end, in milliseconds, is reported in a sentence. `dialin` counts a second as a stall.
 const STALL_MS: f64 = 1e3;
+/// If the driver added more than this share of p99, a sentence says so.
+const DELAY: f64 = 0.1;
 /// A load thread that uses more than this share of a CPU limits the load.
 const BUSY: f64 = 0.9;
 
@@ -144,6 +166,13 @@ fn sentences(line: &SummaryLine) -> Vec<String> {
             100.0 * busiest
         );
         say_if(busiest > BUSY, limit + " (see --load-threads)");
+        let share = step.driver_share;
+        let delay = format!(
+            "In step {number} the driver itself added {} ms to p99 ({:.0} % of it)",
+            milliseconds(share.p99_added),
+            100.0 * share.p99.unwrap_or_default()
+        );
+        say_if(share.p99.is_some_and(|share| share > DELAY), delay);
         let asked = rounded(step.rate.unwrap_or_default());
         say_if(step.rate_reached == Some(false), format!("Step {number} reached {reached} of {asked} transactions per second"));
     }
@@ -240,7 +269,7 @@ mod tests {
 
     fn merged(tally: &Tally) -> Merged {
         let mut merged = Merged::new(2);
-        merged.add(tally);
+        merged.add(0, tally);
         merged
     }
 
@@ -288,12 +317,12 @@ mod tests {
 
     #[test]
     fn sentences_appear_only_above_their_thresholds() {
-        let busy = |busiest_cpu_ns| summed(&[None], &Tally { busiest_cpu_ns, ..Tally::new(2) });
+        let busy = |cpu_ns| summed(&[None], &Tally { cpu_ns, ..Tally::new(2) });
         let limit = "In step 1 the driver was the limit: its busiest load thread used 97 % of a CPU (see --load-threads)";
         assert!(busy(970_000_000).contains(limit) && !busy(600_000_000).contains("the limit"));
         let open = |oldest_ns, latency_ns| {
             let mut tally = Tally { busy: 16, oldest_ns, ..Tally::new(2) };
-            tally.transaction(0, latency_ns, latency_ns);
+            tally.transaction(0, latency_ns, latency_ns, 0);
             summed(&[None], &tally).contains("had not finished")
         };
         // A transaction that is open no longer than others took hides no stall, and one of less than a second is no stall.
@@ -302,10 +331,22 @@ mod tests {
     }
 
     #[test]
+    fn what_the_driver_added_to_p99_is_said_if_it_is_more_than_a_tenth() {
+        let delayed = |lag_ns| {
+            let mut tally = Tally::new(2);
+            (0..200).for_each(|_| tally.transaction(0, 10_000_000, 10_000_000, lag_ns));
+            summed(&[None], &tally)
+        };
+        let text = delayed(2_000_000);
+        assert!(text.contains("In step 1 the driver itself added 2.00 ms to p99 (20 % of it)"), "{text}");
+        assert!(!delayed(900_000).contains("the driver itself"));
+    }
+
+    #[test]
     fn each_kind_of_transaction_has_its_p99() {
         let mut tally = Tally::new(2);
-        (0..200).for_each(|_| tally.transaction(0, 3_000_000, 1_000_000));
-        (0..50).for_each(|_| tally.transaction(1, 90_000_000, 1_000_000));
+        (0..200).for_each(|_| tally.transaction(0, 3_000_000, 1_000_000, 0));
+        (0..50).for_each(|_| tally.transaction(1, 90_000_000, 1_000_000, 0));
         let text = summed(&[None], &tally);
         assert!(text.contains("By transaction: look 50, pay 200 (p99 3.00 ms)"), "{text}");
     }
@@ -355,6 +396,11 @@ mod tests {
     #[test]
     fn the_self_test_shows_the_ceiling() {
         let ceiling = CeilingLine { seconds: 3.0, per_second: 200_000.0, cpu_us: 2.5, ceiling: 400_000.0 };
+        let mut tally = Tally::new(1);
+        for _ in 0..100 {
+            tally.timer(30_000);
+            tally.transaction(0, 90_000, 60_000, 30_000);
+        }
         let line = SelfTestLine {
             schema: "",
             version: "",
@@ -364,9 +410,19 @@ mod tests {
             noop_bytes: CeilingLine { cpu_us: 1.25, ..ceiling },
             point_select: ceiling,
             point_select_bytes: ceiling,
+            lateness: LatenessLine::of(&tally, 1_000.0, 3.0),
         };
         let text = self_test(&line);
-        assert_eq!(text.lines().count(), 5);
+        assert_eq!(text.lines().count(), 10);
+        for expected in [
+            "point select at 1000 per second, times in ms",
+            "late             mean, p99, max: 0.030, 0.030, 0.030 (100 timers)",
+            "latency          mean, p50, p99: 0.090, 0.090, 0.090",
+            "service          mean, p50, p99: 0.060, 0.060, 0.060",
+            "driver's share of latency: 33.3 % of the mean, 33.3 % of p99",
+        ] {
+            assert!(text.contains(expected), "{expected} is not in {text}");
+        }
         assert!(text.contains("200000 per second, 2.5 µs of CPU each: at most 400000 per second"), "{text}");
         let alone = text.lines().nth(2).unwrap();
         assert!(alone.contains("its bytes alone") && alone.contains("1.25 µs"), "{text}");

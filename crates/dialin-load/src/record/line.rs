@@ -1,6 +1,7 @@
 //! A line of the output stream, of any type; see `schema/load.schema.json`.
 
-use super::lines::{ErrorLine, SecondLine, SelfTestLine};
+use super::lines::{ErrorLine, SecondLine};
+use super::self_test::SelfTestLine;
 use super::start::StartLine;
 use super::summary::SummaryLine;
 use serde::Serialize;

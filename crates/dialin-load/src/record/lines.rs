@@ -93,12 +93,17 @@ pub struct SecondLine {
     pub service_histogram: String,
     /// Histogram of `failed`.
     pub failed_histogram: String,
+    /// Histogram of the latency without what the driver added.
+    pub undelayed_histogram: String,
+    /// What the driver added to latency.
+    pub driver_share: DriverShareLine,
     /// The unit of the values in the histograms, in nanoseconds.
     pub histogram_unit_ns: u64,
     /// The CPU time of the driver, user and system, in seconds.
     pub driver_cpu: f64,
-    /// The CPU time of the busiest load thread, in seconds: a thread that uses a whole CPU limits the load.
-    pub busiest_thread_cpu: f64,
+    /// The CPU time of each load thread, in seconds: a thread that uses a whole CPU limits the load. Of several hosts, the threads of the
+    /// first host come first.
+    pub load_thread_cpu: Vec<f64>,
     /// The lateness of the driver's timers.
     pub timers: TimersLine,
     /// How load threads gathered answers.
@@ -126,8 +131,44 @@ pub struct TimersLine {
     pub count: u64,
     /// The mean lateness; null if no timer expired.
     pub late_mean: Option<f64>,
+    /// The lateness that 99 % of the timers did not exceed; null if fewer than 100 expired.
+    pub late_p99: Option<f64>,
     /// The greatest lateness; null if no timer expired.
     pub late_max: Option<f64>,
+}
+
+/// What the driver added to latency: timers that were late, and answers that waited for the driver. A share is from 0 to 1.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct DriverShareLine {
+    /// The share of the mean latency; null without a transaction.
+    pub mean: Option<f64>,
+    /// The share of p99: by how much p99 would be lower without what the driver added; null if p99 is.
+    pub p99: Option<f64>,
+    /// What the driver added to the mean.
+    pub mean_added: Option<f64>,
+    /// What the driver added to p99.
+    pub p99_added: Option<f64>,
+}
+
+impl DriverShareLine {
+    pub(super) fn of(tally: &Tally) -> Self {
+        let (latency, undelayed) = (tally.latency.percentiles(), tally.undelayed.percentiles());
+        let added = |with: Option<f64>, without: Option<f64>| Some((with? - without?).max(0.0));
+        let share = |added: Option<f64>, with: Option<f64>| Some(rounded(added? / with?.max(f64::MIN_POSITIVE), 1e4));
+        let mean_added = added(latency.mean, undelayed.mean);
+        let p99_added = added(latency.p99, undelayed.p99);
+        Self {
+            mean: share(mean_added, latency.mean),
+            p99: share(p99_added, latency.p99),
+            mean_added: mean_added.map(|added| rounded(added, 1e4)),
+            p99_added: p99_added.map(|added| rounded(added, 1e4)),
+        }
+    }
+}
+
+/// Rounds to the nearest of `parts` parts of one.
+pub(super) fn rounded(value: f64, parts: f64) -> f64 {
+    (value * parts).round() / parts
 }
 
 /// The latency of one kind of transaction.
@@ -198,9 +239,11 @@ impl Merged {
             latency_histogram: tally.latency.encoded(),
             service_histogram: tally.service.encoded(),
             failed_histogram: tally.failed.encoded(),
+            undelayed_histogram: tally.undelayed.encoded(),
+            driver_share: DriverShareLine::of(tally),
             histogram_unit_ns: UNIT_NS,
             driver_cpu: seconds(self.driver_cpu_ns),
-            busiest_thread_cpu: seconds(tally.busiest_cpu_ns),
+            load_thread_cpu: self.thread_cpu_ns.iter().map(|cpu| seconds(*cpu)).collect(),
             timers: TimersLine::of(tally),
             gathering: GatheringLine::of(tally),
             replay: tally.replay.as_deref().map(ReplayLine::of),
@@ -238,12 +281,8 @@ impl Statements {
 
 impl TimersLine {
     pub(super) fn of(tally: &Tally) -> Self {
-        let milliseconds = |nanoseconds: f64| (nanoseconds / 1e3).round() / 1e3;
-        Self {
-            count: tally.timers,
-            late_mean: (tally.timers > 0).then(|| milliseconds(tally.late_ns_sum as f64 / tally.timers as f64)),
-            late_max: (tally.timers > 0).then(|| milliseconds(tally.late_ns_max as f64)),
-        }
+        let late = tally.late.percentiles();
+        Self { count: tally.late.count(), late_mean: late.mean, late_p99: late.p99, late_max: late.max }
     }
 }
 
@@ -270,40 +309,6 @@ impl From<&Error> for ErrorLine {
     }
 }
 
-/// The highest throughput of the driver on this machine, measured with a mock server that does nothing.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct SelfTestLine {
-    /// See [`SCHEMA`](super::SCHEMA).
-    pub schema: &'static str,
-    /// The driver's version.
-    pub version: &'static str,
-    /// The number of connections.
-    pub connections: usize,
-    /// The number of load threads.
-    pub load_threads: usize,
-    /// The cheapest statement, which does nothing.
-    pub noop: CeilingLine,
-    /// Only sending and receiving the bytes of these statements.
-    pub noop_bytes: CeilingLine,
-    /// A prepared SELECT of one row by its key.
-    pub point_select: CeilingLine,
-    /// Only sending and receiving the bytes of these statements.
-    pub point_select_bytes: CeilingLine,
-}
-
-/// The highest throughput of the driver for one kind of statement.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct CeilingLine {
-    /// The measured time, in seconds.
-    pub seconds: f64,
-    /// The measured statements per second; the mock server used part of the machine.
-    pub per_second: f64,
-    /// The CPU time of the load threads per statement, in microseconds; where only bytes are sent and received, that of the only thread.
-    pub cpu_us: f64,
-    /// The statements per second that one load thread could execute if it had a CPU to itself.
-    pub ceiling: f64,
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::line::Line;
@@ -313,7 +318,7 @@ mod tests {
 
     fn second() -> SecondLine {
         let mut merged = Merged::new(2);
-        merged.add(&eventful());
+        merged.add(0, &eventful());
         merged.driver_cpu_ns = 123_456_789;
         let rate = Rate { per_second: 30.0, arrivals: Arrivals::Poisson };
         let when = When {
@@ -337,14 +342,15 @@ mod tests {
             "type": "second", "second": 7, "at": 1_764_150_007.0, "seconds": 1.0, "phase": "measure", "step": 1,
             "connections": 5, "load_threads": 2, "gather": "off", "rate": 30.0, "transactions": 20, "by_transaction": {"pay": 15, "look": 5},
             "statements": {"read": 280, "write": 80, "other": 40}, "errors": {"1205": 1, "1213": 2}, "retries": 1,
-            "reconnects": 1, "unprepared": 6, "prepared_again": 2, "dropped": 3, "backlog": 4, "busy": 5, "unfinished": 9, "oldest_ms": 3000.0, "histogram_unit_ns": 100, "driver_cpu": 0.123_457, "busiest_thread_cpu": 0.7,
-            "timers": {"count": 2, "late_mean": 0.026, "late_max": 0.05},
+            "reconnects": 1, "unprepared": 6, "prepared_again": 2, "dropped": 3, "backlog": 4, "busy": 5, "unfinished": 9, "oldest_ms": 3000.0, "histogram_unit_ns": 100, "driver_cpu": 0.123_457, "load_thread_cpu": [0.7],
+            "timers": {"count": 2, "late_mean": 0.026, "late_p99": null, "late_max": 0.05},
+            "driver_share": {"mean": 0.1, "p99": null, "mean_added": 1.0506, "p99_added": null},
             "gathering": {"pauses": 40, "seconds": 0.008},
         });
         for (key, value) in expected.as_object().unwrap() {
             assert_eq!(&line[key], value, "{key}");
         }
-        assert_eq!(line.as_object().unwrap().len(), expected.as_object().unwrap().len() + 7);
+        assert_eq!(line.as_object().unwrap().len(), expected.as_object().unwrap().len() + 8);
     }
 
     #[test]

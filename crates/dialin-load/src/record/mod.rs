@@ -8,6 +8,7 @@ pub mod human;
 mod line;
 mod lines;
 mod replay;
+mod self_test;
 mod start;
 mod summary;
 mod tally;
@@ -15,8 +16,9 @@ mod times;
 
 pub use cpu::{Meter, process_cpu, thread_cpu};
 pub use line::Line;
-pub use lines::{CeilingLine, ErrorLine, GatheringLine, LatencyLine, SecondLine, SelfTestLine, Statements, TimersLine, When};
+pub use lines::{DriverShareLine, ErrorLine, GatheringLine, LatencyLine, SecondLine, Statements, TimersLine, When};
 pub use replay::{BackupLine, DigestLine, MarkLine, ReplayCounts, ReplayFact, ReplayLine, ReplayTally};
+pub use self_test::{CeilingLine, LatenessLine, SelfTestLine};
 pub use start::{PhaseFact, SCHEMA, StartLine, TransactionFact};
 pub use summary::{End, StepLine, Steps, SummaryLine, reached};
 pub use tally::{Merged, Tally};

@@ -1,7 +1,7 @@
 //! The summary of a run: a total for each step and for the whole run.
 
 use super::lines::{
-    GatheringLine, LatencyLine, Statements, TimersLine, When, by_name, gather_word, latency_by_name, oldest_ms,
+    DriverShareLine, GatheringLine, LatencyLine, Statements, TimersLine, When, by_name, gather_word, latency_by_name, oldest_ms,
 };
 use super::replay::ReplayLine;
 use super::start::arrivals;
@@ -93,9 +93,13 @@ pub struct StepLine {
     pub service_histogram: String,
     /// Histogram of `failed`.
     pub failed_histogram: String,
+    /// See [`SecondLine::undelayed_histogram`](super::SecondLine::undelayed_histogram).
+    pub undelayed_histogram: String,
+    /// What the driver added to latency.
+    pub driver_share: DriverShareLine,
     /// The CPU time of the driver, user and system, in seconds.
     pub driver_cpu: f64,
-    /// The sum of the CPU time of the busiest load thread of each second, in seconds.
+    /// The CPU time of the load thread that used most, in seconds.
     pub busiest_thread_cpu: f64,
     /// The CPU time of the driver per successful transaction, in microseconds; null if there was none.
     pub driver_cpu_us_per_transaction: Option<f64>,
@@ -134,7 +138,7 @@ struct Total {
     seconds: f64,
     tally: Tally,
     driver_cpu_ns: u64,
-    busiest_cpu_ns: u64,
+    thread_cpu_ns: Vec<u64>,
     backlog_max: u64,
     backlog_last: u64,
     unfinished_last: u64,
@@ -195,7 +199,8 @@ impl Total {
         self.seconds += seconds;
         self.tally.follow(&merged.tally);
         self.driver_cpu_ns += merged.driver_cpu_ns;
-        self.busiest_cpu_ns += merged.tally.busiest_cpu_ns;
+        self.thread_cpu_ns.resize(merged.thread_cpu_ns.len().max(self.thread_cpu_ns.len()), 0);
+        self.thread_cpu_ns.iter_mut().zip(&merged.thread_cpu_ns).for_each(|(sum, more)| *sum += more);
         self.backlog_max = self.backlog_max.max(merged.tally.backlog);
         self.backlog_last = merged.tally.backlog;
         self.unfinished_last = merged.tally.unfinished();
@@ -237,8 +242,10 @@ impl Total {
             latency_histogram: tally.latency.encoded(),
             service_histogram: tally.service.encoded(),
             failed_histogram: tally.failed.encoded(),
+            undelayed_histogram: tally.undelayed.encoded(),
+            driver_share: DriverShareLine::of(tally),
             driver_cpu: seconds(self.driver_cpu_ns),
-            busiest_thread_cpu: seconds(self.busiest_cpu_ns),
+            busiest_thread_cpu: seconds(self.thread_cpu_ns.iter().copied().max().unwrap_or_default()),
             driver_cpu_us_per_transaction: (transactions > 0)
                 .then(|| thousandths(self.driver_cpu_ns as f64 / 1e3 / transactions as f64)),
             timers: TimersLine::of(tally),
@@ -288,9 +295,9 @@ mod tests {
     /// A second with this number of transactions, all of the same latency.
     fn merged(transactions: u64, nanoseconds: u64) -> Merged {
         let mut tally = Tally::new(2);
-        (0..transactions).for_each(|_| tally.transaction(0, nanoseconds, nanoseconds / 2));
+        (0..transactions).for_each(|_| tally.transaction(0, nanoseconds, nanoseconds / 2, 0));
         let mut merged = Merged::new(2);
-        merged.add(&tally);
+        merged.add(0, &tally);
         merged.driver_cpu_ns = 20_000_000;
         merged
     }
@@ -327,6 +334,40 @@ mod tests {
     }
 
     #[test]
+    fn the_busiest_load_thread_is_one_thread_over_all_seconds() {
+        let second = |cpu: [u64; 2]| {
+            let mut merged = Merged::new(2);
+            for (thread, cpu_ns) in cpu.into_iter().enumerate() {
+                merged.add(thread, &Tally { cpu_ns, ..Tally::new(2) });
+            }
+            merged
+        };
+        let mut steps = Steps::new(names());
+        for (number, cpu) in (1..).zip([[400_000_000, 600_000_000], [500_000_000, 200_000_000]]) {
+            steps.add(&when(number, 1, Purpose::Measure, None), &second(cpu));
+        }
+        assert_eq!(steps.finish(END).total.busiest_thread_cpu, 0.9);
+    }
+
+    #[test]
+    fn the_driver_share_of_a_run_is_that_of_all_its_transactions() {
+        let second = |lag_ns: u64| {
+            let mut tally = Tally::new(2);
+            (0..100).for_each(|_| tally.transaction(0, 10_000_000, 10_000_000, lag_ns));
+            let mut merged = Merged::new(2);
+            merged.add(0, &tally);
+            merged
+        };
+        let mut steps = Steps::new(names());
+        for (number, lag) in (1..).zip([0, 5_000_000]) {
+            steps.add(&when(number, 1, Purpose::Measure, None), &second(lag));
+        }
+        let share = steps.finish(END).total.driver_share;
+        // Half of the transactions were twice as fast without the driver, so p99 is that of the others.
+        assert_eq!((share.mean, share.p99, share.p99_added), (Some(0.25), Some(0.0), Some(0.0)));
+    }
+
+    #[test]
     fn the_totals_histogram_is_the_sum_of_those_of_the_seconds() {
         let mut steps = Steps::new(names());
         let mut sum = Times::new();
@@ -346,7 +387,7 @@ mod tests {
     fn counts_are_summed_and_the_highest_backlog_is_reported() {
         let mut steps = Steps::new(names());
         let mut second = Merged::new(2);
-        second.add(&eventful());
+        second.add(0, &eventful());
         steps.add(&when(1, 1, Purpose::Measure, None), &second);
         steps.add(&when(2, 1, Purpose::Measure, None), &second);
         let total = steps.finish(END).total;
@@ -360,7 +401,7 @@ mod tests {
     fn each_step_reports_what_was_open_at_its_end() {
         let mut steps = Steps::new(names());
         let mut stalled = Merged::new(2);
-        stalled.add(&eventful());
+        stalled.add(0, &eventful());
         steps.add(&when(1, 1, Purpose::Measure, None), &stalled);
         steps.add(&when(2, 2, Purpose::Measure, None), &merged(10, 1));
         let line = steps.finish(END);

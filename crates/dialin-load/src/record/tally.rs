@@ -38,20 +38,19 @@ pub struct Tally {
     pub latency_by: Vec<Times>,
     /// The service time of transactions: the time since they began.
     pub service: Times,
+    /// The latency of transactions without the driver's delays.
+    pub undelayed: Times,
     /// The time until transactions failed or were lost with their connection, measured like `latency`.
     pub failed: Times,
     /// The number of pauses in which load threads gathered answers.
     pub gather_pauses: u64,
     /// The total length of these pauses, in nanoseconds.
     pub gather_ns: u64,
-    /// The CPU time of the busiest load thread, in nanoseconds.
-    pub busiest_cpu_ns: u64,
-    /// Timers that expired: pauses, and transactions for which a connection was free when they were due.
-    pub timers: u64,
-    /// The total lateness of these timers, in nanoseconds.
-    pub late_ns_sum: u64,
-    /// The greatest lateness of a timer, in nanoseconds.
-    pub late_ns_max: u64,
+    /// The CPU time of the load threads, in nanoseconds.
+    pub cpu_ns: u64,
+    /// How late timers expired: those of pauses, and those of transactions that would have found a connection free when they were due, had
+    /// the driver been on time.
+    pub late: Times,
     /// The counters of a replay; None for other loads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replay: Option<Box<ReplayTally>>,
@@ -64,15 +63,16 @@ impl Tally {
         Self { transactions: vec![0; transactions], latency_by: vec![Times::new(); transactions], ..Self::default() }
     }
 
-    /// Counts a successful transaction.
+    /// Counts a successful transaction. `lag_ns` is the part of its latency that the driver added.
     #[inline]
-    pub fn transaction(&mut self, index: usize, latency_ns: u64, service_ns: u64) {
+    pub fn transaction(&mut self, index: usize, latency_ns: u64, service_ns: u64, lag_ns: u64) {
         self.transactions[index] += 1;
         self.latency.record(latency_ns);
         if self.latency_by.len() > 1 {
             self.latency_by[index].record(latency_ns);
         }
         self.service.record(service_ns);
+        self.undelayed.record(latency_ns.saturating_sub(lag_ns));
     }
 
     /// Counts a transaction that failed or whose connection was lost.
@@ -104,9 +104,7 @@ impl Tally {
     /// Counts a timer that expired this late.
     #[inline]
     pub fn timer(&mut self, late_ns: u64) {
-        self.timers += 1;
-        self.late_ns_sum = self.late_ns_sum.saturating_add(late_ns);
-        self.late_ns_max = self.late_ns_max.max(late_ns);
+        self.late.record(late_ns);
     }
 
     /// Resets all counters for another second, and keeps the memory.
@@ -116,11 +114,12 @@ impl Tally {
         self.errors.clear();
         (self.retries, self.reconnects, self.unprepared, self.prepared_again) = (0, 0, 0, 0);
         (self.dropped, self.backlog, self.busy) = (0, 0, 0);
-        (self.gather_pauses, self.gather_ns, self.busiest_cpu_ns) = (0, 0, 0);
-        (self.oldest_ns, self.timers, self.late_ns_sum, self.late_ns_max) = (0, 0, 0, 0);
+        (self.gather_pauses, self.gather_ns, self.cpu_ns, self.oldest_ns) = (0, 0, 0, 0);
         self.latency.clear();
         self.latency_by.iter_mut().for_each(Times::clear);
         self.service.clear();
+        self.undelayed.clear();
+        self.late.clear();
         self.failed.clear();
         self.replay = None;
     }
@@ -149,11 +148,9 @@ impl Tally {
         self.backlog += other.backlog;
         self.busy += other.busy;
         self.oldest_ns = self.oldest_ns.max(other.oldest_ns);
-        self.busiest_cpu_ns = self.busiest_cpu_ns.max(other.busiest_cpu_ns);
     }
 
-    /// Adds the counters of another second, except the values at the end of a second and the CPU time of the busiest thread, whose sums would
-    /// be meaningless.
+    /// Adds the counters of another second, except the values at the end of a second, whose sums would be meaningless.
     pub(crate) fn follow(&mut self, other: &Tally) {
         let length = self.transactions.len().max(other.transactions.len());
         self.transactions.resize(length, 0);
@@ -169,13 +166,13 @@ impl Tally {
         self.dropped += other.dropped;
         self.gather_pauses += other.gather_pauses;
         self.gather_ns += other.gather_ns;
-        self.timers += other.timers;
-        self.late_ns_sum = self.late_ns_sum.saturating_add(other.late_ns_sum);
-        self.late_ns_max = self.late_ns_max.max(other.late_ns_max);
+        self.cpu_ns += other.cpu_ns;
         self.latency.add(&other.latency);
         self.latency_by.resize_with(self.latency_by.len().max(other.latency_by.len()), Times::new);
         self.latency_by.iter_mut().zip(&other.latency_by).for_each(|(sum, more)| sum.add(more));
         self.service.add(&other.service);
+        self.undelayed.add(&other.undelayed);
+        self.late.add(&other.late);
         self.failed.add(&other.failed);
         if let Some(replay) = &other.replay {
             self.replay.get_or_insert_default().follow(replay);
@@ -188,6 +185,8 @@ impl Tally {
 pub struct Merged {
     /// The sum of the counters of all load threads.
     pub tally: Tally,
+    /// The CPU time of each load thread in that second, in nanoseconds; of several hosts, those of the first host come first.
+    pub thread_cpu_ns: Vec<u64>,
     /// The CPU time of the driver's processes in that second, in nanoseconds.
     pub driver_cpu_ns: u64,
 }
@@ -196,15 +195,22 @@ impl Merged {
     /// Creates empty counters for a plan with this number of transactions.
     #[must_use]
     pub fn new(transactions: usize) -> Self {
-        Self { tally: Tally::new(transactions), driver_cpu_ns: 0 }
+        Self { tally: Tally::new(transactions), ..Self::default() }
     }
 
-    /// Adds the counters of a load thread.
-    pub fn add(&mut self, tally: &Tally) {
+    /// Adds the counters of load thread number `thread`.
+    pub fn add(&mut self, thread: usize, tally: &Tally) {
         self.tally.join(tally);
+        self.have_threads(thread + 1);
+        self.thread_cpu_ns[thread] += tally.cpu_ns;
     }
 
-    /// Adds the counters of another host.
+    /// Extends the CPU times to `threads` load threads at least: a thread that has ended used none.
+    pub fn have_threads(&mut self, threads: usize) {
+        self.thread_cpu_ns.resize(threads.max(self.thread_cpu_ns.len()), 0);
+    }
+
+    /// Adds the counters of another host, without the CPU times of its load threads, which are others.
     pub fn merge(&mut self, other: &Merged) {
         self.tally.join(&other.tally);
         self.driver_cpu_ns += other.driver_cpu_ns;
@@ -219,7 +225,7 @@ pub(super) mod tests {
     pub fn eventful() -> Tally {
         let mut tally = Tally::new(2);
         for each in 1..=20 {
-            tally.transaction(usize::from(each % 4 == 0), each * 1_000_000, each * 500_000);
+            tally.transaction(usize::from(each % 4 == 0), each * 1_000_000, each * 500_000, each * 100_000);
         }
         (0..280).for_each(|_| tally.statement(Kind::Read));
         (0..80).for_each(|_| tally.statement(Kind::Write));
@@ -235,7 +241,7 @@ pub(super) mod tests {
         tally.unprepared += 6;
         tally.prepared_again += 2;
         (tally.backlog, tally.busy) = (4, 5);
-        (tally.gather_pauses, tally.gather_ns, tally.busiest_cpu_ns) = (40, 8_000_000, 700_000_000);
+        (tally.gather_pauses, tally.gather_ns, tally.cpu_ns) = (40, 8_000_000, 700_000_000);
         tally.oldest_ns = 3_000_000_000;
         tally.failure(7_000_000);
         tally
@@ -247,15 +253,21 @@ pub(super) mod tests {
         assert_eq!((tally.transactions.as_slice(), tally.all_transactions()), ([15, 5].as_slice(), 20));
         assert_eq!((tally.statements, tally.all_errors()), ([280, 80, 40], 3));
         assert_eq!((tally.retries, tally.reconnects, tally.dropped), (1, 1, 3));
-        assert_eq!((tally.timers, tally.late_ns_sum, tally.late_ns_max), (2, 52_000, 50_000));
-        assert_eq!((tally.latency.percentiles().max, tally.service.percentiles().max), (Some(20.0063), Some(10.0031)));
+        assert_eq!(
+            (tally.late.count(), tally.late.percentiles().mean, tally.late.percentiles().max),
+            (2, Some(0.026), Some(0.05))
+        );
+        assert_eq!(
+            [&tally.latency, &tally.service, &tally.undelayed].map(|times| times.percentiles().max),
+            [20.0063, 10.0031, 18.0095].map(Some)
+        );
     }
 
     #[test]
     fn the_histograms_by_kind_add_up_to_that_of_all() {
         let mut both = Merged::new(2);
-        both.add(&eventful());
-        both.add(&eventful());
+        both.add(0, &eventful());
+        both.add(1, &eventful());
         let counts: Vec<u64> = both.tally.latency_by.iter().map(Times::count).collect();
         assert_eq!((counts.as_slice(), both.tally.latency.count()), ([30, 10].as_slice(), 40));
         let mut sum = both.tally.latency_by[0].clone();
@@ -263,7 +275,7 @@ pub(super) mod tests {
         assert_eq!(sum, both.tally.latency);
         // A single kind needs no separate histogram.
         let mut alone = Tally::new(1);
-        alone.transaction(0, 1, 1);
+        alone.transaction(0, 1, 1, 0);
         assert_eq!(alone.latency_by[0].count(), 0);
     }
 
@@ -277,22 +289,24 @@ pub(super) mod tests {
     #[test]
     fn threads_and_hosts_add_up_levels_too() {
         let mut host = Merged::new(2);
-        host.add(&eventful());
-        host.add(&eventful());
+        host.add(0, &eventful());
+        host.add(2, &eventful());
+        host.have_threads(4);
         host.driver_cpu_ns = 7;
         assert_eq!((host.tally.transactions.as_slice(), host.tally.backlog, host.tally.busy), ([30, 10].as_slice(), 8, 10));
-        assert_eq!((host.tally.errors[&1213], host.tally.late_ns_max, host.tally.latency.count()), (4, 50_000, 40));
+        assert_eq!((host.tally.errors[&1213], host.tally.late.count(), host.tally.latency.count()), (4, 4, 40));
         assert_eq!((host.tally.unfinished(), host.tally.oldest_ns, host.tally.failed.count()), (18, 3_000_000_000, 2));
         let mut all = Merged::default();
         all.merge(&host);
         all.merge(&host);
         assert_eq!((all.tally.all_transactions(), all.tally.busy, all.driver_cpu_ns), (80, 20, 14));
+        assert_eq!(host.thread_cpu_ns, [700_000_000, 0, 700_000_000, 0]);
     }
 
     #[test]
     fn a_second_survives_serialization() {
         let mut second = Merged::new(2);
-        second.add(&eventful());
+        second.add(0, &eventful());
         second.driver_cpu_ns = 99;
         let sent = serde_json::to_string(&second).unwrap();
         let received: Merged = serde_json::from_str(&sent).unwrap();

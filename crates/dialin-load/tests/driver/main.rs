@@ -5,6 +5,7 @@ mod agents;
 mod build_digest;
 mod capture;
 mod command;
+mod driver_share;
 mod live_protocol;
 mod logs;
 mod samples;

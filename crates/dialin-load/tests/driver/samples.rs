@@ -6,8 +6,8 @@ use dialin_load::capture::class::Obstacle;
 use dialin_load::errors::Error;
 use dialin_load::plan::{Kind, Plan, Retry, Transaction};
 use dialin_load::record::{
-    BackupLine, CeilingLine, DigestLine, End, ErrorLine, Line, Merged, ReplayCounts, ReplayFact, ReplayTally, SCHEMA,
-    SelfTestLine, StartLine, Steps, Tally, Times, When,
+    BackupLine, CeilingLine, DigestLine, End, ErrorLine, LatenessLine, Line, Merged, ReplayCounts, ReplayFact, ReplayTally,
+    SCHEMA, SelfTestLine, StartLine, Steps, Tally, Times, When,
 };
 use dialin_load::replay::{Kinds, Moment};
 use dialin_load::run::{Arrivals, Gather, Phase, Purpose, Rate, Run};
@@ -57,13 +57,13 @@ fn rate(per_second: f64) -> Option<Rate> {
 fn merged(transactions: u64) -> Merged {
     let mut tally = Tally::new(2);
     for each in 0..transactions {
-        tally.transaction((each % 4 == 0).into(), 900_000 + each * 25_000, 800_000 + each * 11_000);
+        tally.transaction((each % 4 == 0).into(), 900_000 + each * 25_000, 800_000 + each * 11_000, each * 2_000);
         [Kind::Other, Kind::Read, Kind::Write, Kind::Write, Kind::Other].into_iter().for_each(|kind| tally.statement(kind));
     }
     (tally.busy, tally.oldest_ns) = (4, 1_250_000);
-    (tally.gather_pauses, tally.gather_ns, tally.busiest_cpu_ns) = (310, 25_400_000, 12_000_000);
+    (tally.gather_pauses, tally.gather_ns, tally.cpu_ns) = (310, 25_400_000, 12_000_000);
     let mut merged = Merged::new(2);
-    merged.add(&tally);
+    merged.add(0, &tally);
     merged.driver_cpu_ns = 21_500_000;
     merged
 }
@@ -80,7 +80,7 @@ fn troubled() -> Merged {
     [31_000_000, 50_000_000].into_iter().for_each(|latency| tally.failure(latency));
     [3_000, 4_000, 71_000].into_iter().for_each(|late| tally.timer(late));
     let mut troubled = merged(40);
-    troubled.add(&tally);
+    troubled.add(1, &tally);
     troubled
 }
 
@@ -180,6 +180,7 @@ fn a_self_test() {
         noop_bytes,
         point_select,
         point_select_bytes,
+        lateness: LatenessLine::of(&merged(120).tally, 1_000.0, 3.0),
     };
     is_the_sample(&Line::SelfTest(&line), "load-self-test");
 }
@@ -244,7 +245,7 @@ fn a_start_of_a_replay() {
 #[test]
 fn a_second_of_a_replay() {
     let mut tally = Tally::new(1);
-    (0..20).for_each(|each| tally.transaction(0, 900_000 + each * 25_000, 800_000 + each * 11_000));
+    (0..20).for_each(|each| tally.transaction(0, 900_000 + each * 25_000, 800_000 + each * 11_000, each * 2_000));
     let mut late = Times::new();
     (0..20).for_each(|each| late.record(each * 10_000));
     let replay = ReplayTally {
@@ -289,6 +290,6 @@ fn a_second_of_a_replay() {
     };
     tally.replay = Some(Box::new(replay));
     let mut merged = Merged::new(1);
-    merged.add(&tally);
+    merged.add(0, &tally);
     is_the_sample(&Line::Second(&merged.line(&when(1, 1, None), &["transaction".to_owned()])), "load-second-of-a-replay");
 }

@@ -79,7 +79,7 @@ fn waiting_for_a_connection_does_not_count_as_lateness_of_the_driver() {
         MockServer::listen(&socket("late"), |_| Answer::After(Duration::from_millis(10), Box::new(Answer::Ok))).unwrap();
     let (played, seconds) = played(&plan(), &at_rate(run(&server, 2, Some(2)), 1000.0));
     played.unwrap();
-    let (timers, all) = (sum(&seconds, |second| second.merged.tally.timers), transactions(&seconds));
+    let (timers, all) = (sum(&seconds, |second| second.merged.tally.late.count()), transactions(&seconds));
     assert!(all > 50, "{all}");
     // Only the first transactions found a connection free.
     assert!(timers < 10, "{timers} of {all}");
@@ -90,7 +90,7 @@ fn a_transaction_that_finds_a_connection_free_shows_how_late_the_driver_was() {
     let server = MockServer::listen(&socket("punctual"), |_| Answer::Ok).unwrap();
     let (played, seconds) = played(&plan(), &at_rate(run(&server, 4, Some(2)), 100.0));
     played.unwrap();
-    let (timers, all) = (sum(&seconds, |second| second.merged.tally.timers), transactions(&seconds));
+    let (timers, all) = (sum(&seconds, |second| second.merged.tally.late.count()), transactions(&seconds));
     assert!(timers > all / 2, "{timers} of {all}");
 }
 

@@ -13,13 +13,12 @@ use crate::plan::Kind;
 use crate::protocol::command::Execution;
 use crate::protocol::response::Outcome;
 use crate::protocol::text::Template;
-use std::cmp::Reverse;
 
 impl<'s, S: Script<'s>> Worker<'_, 's, S> {
     /// Handles an event of a connection's socket.
     pub(super) fn receive(&mut self, place: usize) -> Result<()> {
         let slot = &mut self.slots[place];
-        let State::Waits(awaited, _) = slot.state else { return self.handle_unawaited(place) };
+        let State::Waits(awaited, sent) = slot.state else { return self.handle_unawaited(place) };
         let Some(connection) = &mut slot.connection else { return Ok(()) };
         if !connection.is_sent() {
             match connection.send() {
@@ -36,13 +35,17 @@ impl<'s, S: Script<'s>> Worker<'_, 's, S> {
             Received::Nothing => Ok(()),
             // The poller reports only data that arrives from now on, so the rest is read in the next turn.
             Received::Part(_) => {
-                self.unread.push(place);
+                self.read_later(place);
                 Ok(())
             }
             Received::Answer(outcome) => {
                 let now = self.clock.now();
+                self.answered_at = now;
                 self.waits -= 1;
-                self.slots[place].state = State::Plays;
+                let slot = &mut self.slots[place];
+                slot.state = State::Plays;
+                let late = now.saturating_sub(self.attention.arrival(sent));
+                (slot.lag, slot.answer_lag) = (slot.lag + late, slot.answer_lag + late);
                 if !self.is_draining {
                     self.roll(now);
                 }
@@ -68,6 +71,12 @@ impl<'s, S: Script<'s>> Worker<'_, 's, S> {
         Ok(())
     }
 
+    /// Notes that the poller does not report the rest of what a socket holds.
+    pub(super) fn read_later(&mut self, place: usize) {
+        self.slots[place].is_unread = true;
+        self.unread.push(place);
+    }
+
     /// Handles an event of a connection that waits for no answer: continues a login that is under way, and checks whether an idle
     /// connection has ended.
     fn handle_unawaited(&mut self, place: usize) -> Result<()> {
@@ -81,8 +90,7 @@ impl<'s, S: Script<'s>> Worker<'_, 's, S> {
             Received::Malformed(why) => return Err(unreadable_answer(why)),
             // No transaction is affected, so this is not counted as an error.
             Received::Lost | Received::Answer(_) => {
-                self.free.retain(|free| *free != place);
-                self.benched.retain(|benched| *benched != place);
+                self.has_lost_idle = true;
                 self.reconnect(place);
             }
         }
@@ -207,7 +215,7 @@ impl<'s, S: Script<'s>> Worker<'_, 's, S> {
             After::Again(what, pause) => {
                 self.slots[place].state = State::Pauses(what);
                 let nanoseconds = u64::try_from(pause.as_nanos()).unwrap_or(u64::MAX);
-                self.timers.push(Reverse((now.saturating_add(nanoseconds), place)));
+                self.timers.set(now.saturating_add(nanoseconds), place);
             }
         }
     }
@@ -240,7 +248,7 @@ impl<'s, S: Script<'s>> Worker<'_, 's, S> {
         slot.connection = None;
         slot.is_held = false;
         slot.script.lose(self.clock.now());
-        self.timers.retain(|Reverse((_, timed))| *timed != place);
+        self.timers.cancel(place);
         if let Some(due) = slot.booked.take()
             && let Some(arriving) = self.shared.queue().of(self.phase)
         {

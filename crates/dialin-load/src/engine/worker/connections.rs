@@ -7,7 +7,6 @@ use crate::engine::script::{Query, Script};
 use crate::engine::slot::{Awaited, Slot, State};
 use crate::engine::threads::FEW;
 use crate::errors::Result;
-use std::cmp::Reverse;
 use std::mem;
 
 impl<'s, S: Script<'s>> Worker<'_, 's, S> {
@@ -29,7 +28,7 @@ impl<'s, S: Script<'s>> Worker<'_, 's, S> {
         self.active = settings.connections;
         self.phase_end = self.shared.timetable.end(phase);
         let mut resting: Vec<usize> = self.free.drain(..).chain(self.benched.drain(..)).collect();
-        resting.sort_by_key(|place| self.slots[*place].free_since);
+        resting.sort_by_key(|place| self.slots[*place].usable_since);
         resting.into_iter().for_each(|place| self.rest(place));
         let present = self.slots.iter().filter(|slot| slot.state != State::Vacant && self.is_own(slot)).count();
         let connections = self.shared.dealing.share(phase, self.active, self.place);
@@ -129,8 +128,8 @@ impl<'s, S: Script<'s>> Worker<'_, 's, S> {
     /// Discards the transactions that connections took and that are not due yet, because their step is over.
     fn unbook(&mut self) {
         let booked: Vec<usize> = (0..self.slots.len()).filter(|place| self.slots[*place].booked.is_some()).collect();
-        self.timers.retain(|Reverse((_, place))| !booked.contains(place));
         for place in booked {
+            self.timers.cancel(place);
             self.slots[place].booked = None;
             self.rest(place);
         }

@@ -1,7 +1,7 @@
 //! Opens connections within the load thread's event loop: the first ones, those that replace lost ones, and those that a script
 //! requires. The thread's other connections do not wait for them.
 
-use super::{GLANCE, Worker};
+use super::{TICK, Worker};
 use crate::engine::clock::SECOND;
 use crate::engine::connection::{Connection, Received};
 use crate::engine::error_policy::{may_end_connection, one_line, refused, remedy, shortened};
@@ -14,7 +14,6 @@ use crate::net::connect_error::ConnectError;
 use crate::net::opening::{Opening, Progress};
 use crate::net::session::SessionId;
 use crate::protocol::response::Outcome;
-use std::cmp::Reverse;
 use std::collections::{BTreeMap, VecDeque};
 use std::mem;
 use std::sync::Arc;
@@ -100,7 +99,7 @@ impl<'r, 's, S: Script<'s>> Worker<'r, 's, S> {
     /// Opens all connections; returns false if the run is to end before.
     pub(super) fn open_all(&mut self) -> Result<bool> {
         (0..self.slots.len()).for_each(|place| self.log_in(place, 0));
-        self.waiter.tick(Duration::from_nanos(GLANCE))?;
+        self.waiter.start_ticking(self.clock.to_monotonic(TICK), TICK)?;
         while !self.logins.is_empty() {
             if self.shared.stops() {
                 return Ok(false);
@@ -108,7 +107,7 @@ impl<'r, 's, S: Script<'s>> Worker<'r, 's, S> {
             let now = self.clock.now();
             self.fire(now)?;
             self.start_logins(now)?;
-            self.listen(now, self.deadline(now))?;
+            self.listen()?;
         }
         Ok(true)
     }
@@ -128,7 +127,7 @@ impl<'r, 's, S: Script<'s>> Worker<'r, 's, S> {
             let Some(login) = self.logins.logins.get_mut(&place) else { continue };
             self.logins.under_way += 1;
             login.until = now.saturating_add(u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX));
-            self.timers.push(Reverse((login.until, place)));
+            self.timers.set(login.until, place);
             match self.shared.connector.open() {
                 Ok(opening) => {
                     self.waiter.watch(opening.socket(), place, true)?;
@@ -166,7 +165,7 @@ impl<'r, 's, S: Script<'s>> Worker<'r, 's, S> {
             Ok(Progress::Retries(opening)) => {
                 self.set_stage(place, Stage::Opens(Box::new(opening)));
                 let pause = u64::try_from(QUEUE_FULL.as_nanos()).unwrap_or(u64::MAX);
-                self.timers.push(Reverse((self.clock.now().saturating_add(pause), place)));
+                self.timers.set(self.clock.now().saturating_add(pause), place);
             }
             Ok(Progress::Moves(opening)) => {
                 self.waiter.watch(opening.socket(), place, true)?;
@@ -211,7 +210,7 @@ impl<'r, 's, S: Script<'s>> Worker<'r, 's, S> {
                 Ok(())
             }
             Received::Part(_) => {
-                self.unread.push(place);
+                self.read_later(place);
                 self.set_stage(place, Stage::Begins(connection, number));
                 Ok(())
             }
@@ -224,7 +223,7 @@ impl<'r, 's, S: Script<'s>> Worker<'r, 's, S> {
     fn install_connection(&mut self, place: usize, connection: Connection) -> Result<()> {
         self.logins.logins.remove(&place);
         self.logins.under_way -= 1;
-        self.timers.retain(|Reverse((_, timed))| *timed != place);
+        self.timers.cancel(place);
         self.waiter.watch_room(connection.socket(), place, false)?;
         let (now, has_begun) = (self.clock.now(), self.has_begun());
         let slot = &mut self.slots[place];
@@ -236,7 +235,7 @@ impl<'r, 's, S: Script<'s>> Worker<'r, 's, S> {
         if has_begun {
             self.tally.reconnect();
         }
-        self.slots[place].free_since = now;
+        self.slots[place].usable_since = now;
         self.rest(place);
         Ok(())
     }
@@ -282,7 +281,7 @@ impl<'r, 's, S: Script<'s>> Worker<'r, 's, S> {
         login.stage = Stage::Pauses;
         login.until = now + login.pause;
         login.pause = (login.pause * 2).min(LONGEST_PAUSE);
-        self.timers.push(Reverse((login.until, place)));
+        self.timers.set(login.until, place);
         Ok(())
     }
 }

@@ -75,7 +75,7 @@ fn the_next_transaction_begins_within_the_turn_in_which_an_answer_ends_the_last_
         assert_eq!(received(server), COMMAND);
         server.write_all(OK).unwrap();
     }
-    worker.listen(0, None).unwrap();
+    worker.listen().unwrap();
     // Only the answers were processed; `start` was not called again.
     for server in &mut servers {
         assert_eq!(received(server), COMMAND);

@@ -4,7 +4,6 @@ use super::Worker;
 use crate::engine::script::{Script, Turn};
 use crate::engine::slot::State;
 use crate::errors::Result;
-use std::cmp::Reverse;
 
 impl<'s, S: Script<'s>> Worker<'_, 's, S> {
     /// In a closed loop, begins the next transaction of a connection, or waits for the time that its script sets.
@@ -14,7 +13,7 @@ impl<'s, S: Script<'s>> Worker<'_, 's, S> {
             Turn::Begin(due) => return self.begin(place, due, now),
             Turn::At(time) => {
                 slot.booked = Some(time);
-                self.timers.push(Reverse((time, place)));
+                self.timers.set(time, place);
             }
             Turn::Held => slot.is_held = true,
             Turn::Over => {}
@@ -42,9 +41,13 @@ impl<'s, S: Script<'s>> Worker<'_, 's, S> {
             for place in woken.drain(..) {
                 let is_held = self.slots.get_mut(place).is_some_and(|slot| std::mem::take(&mut slot.is_held));
                 match is_held.then(|| self.slots[place].state) {
-                    Some(State::Free) => self.take_turn(place, now)?,
+                    Some(State::Free) => {
+                        // It waited for other connections.
+                        self.slots[place].usable_since = now;
+                        self.take_turn(place, now)?;
+                    }
                     Some(State::Idles) => {
-                        self.timers.retain(|Reverse((_, timed))| *timed != place);
+                        self.timers.cancel(place);
                         self.go_on(place, now)?;
                     }
                     _ => {}
@@ -56,12 +59,14 @@ impl<'s, S: Script<'s>> Worker<'_, 's, S> {
     }
 
     /// Begins the transaction that a connection took, if it is due.
-    pub(super) fn begin_booked(&mut self, place: usize, now: u64) -> Result<()> {
+    pub(super) fn begin_booked(&mut self, place: usize) -> Result<()> {
+        // The clock is read again, so that the time for sending on other connections is the driver's delay, and not the server's.
+        let now = self.clock.now();
         let slot = &mut self.slots[place];
         let Some(due) = slot.booked.filter(|due| *due <= now) else { return Ok(()) };
         slot.booked = None;
-        // If the connection was still busy at the due time, the transaction waited for the server, not for the driver's timer.
-        if slot.free_since <= due {
+        // If the connection could not have been free at the due time, the transaction waited for the server, not for the driver's timer.
+        if slot.usable_since <= due {
             self.tally.timer(now - due);
         }
         self.begin(place, due, now)
