@@ -3,6 +3,7 @@ from hypothesis import settings
 
 from dialin.model.study import Candidate, StudySpec
 from dialin.paths import Home
+from dialin.servers.attached import still_changed
 from dialin.testing.fake_clock import FakeClock
 from fixtures.loads import load
 
@@ -14,6 +15,12 @@ settings.load_profile("dialin")
 @pytest.fixture
 def clock():
     return FakeClock()
+
+
+@pytest.fixture(autouse=True)
+def _no_server_is_changed_before(monkeypatch):
+    """Give each test a process that has changed no attached server, whatever tests before it left unrestored."""
+    monkeypatch.setattr(still_changed, "_journals", {})
 
 
 @pytest.fixture

@@ -66,7 +66,7 @@ def test_the_terminal_has_reason_figure_source_and_command_of_each(advice):
     print_advice(advice, Console(file=text, width=100))
     shown = text.getvalue()
     assert shown.startswith(f"{len(advice.experiments)} variables worth an experiment")
-    assert "The redo log was 83.3 % full" in shown
+    assert "of that from which pages are flushed to free the redo log" in shown
     assert "MySQL 8.4 manual" in shown
     assert "the experiment decides" in shown
     assert "The account lacks PROCESS" in shown

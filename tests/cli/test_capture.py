@@ -32,6 +32,7 @@ needs_program = pytest.mark.skipif(load_binary.find() is None, reason="dialin-lo
 
 def dialin(*words, cwd, code=0):
     environment = {**os.environ, "DIALIN_HOME": str(cwd / "home")}
+    environment.pop("COLUMNS", None)  # where it is set, it is the width, in a pipe too; parallel tests have it
     command = [sys.executable, "-m", "dialin", *map(str, words)]
     done = subprocess.run(command, capture_output=True, text=True, cwd=cwd, env=environment)
     assert done.returncode == code, done.stdout + done.stderr

@@ -295,11 +295,10 @@ def test_a_trial_that_did_not_become_steady_is_marked():
     assert "2 did not become steady" in page.words
 
 
-def test_who_is_behind_and_how_probable_each_is_are_reported():
+def test_how_probable_the_choice_is_and_who_is_likely_worse_are_reported():
     words = page_of("safe_choice").words
     assert "How sure 97 % Probability that innodb_buffer_pool_instances = 16 is within 1 % of the best" in words
-    rows = [attrs.get("class") for attrs in page_of("safe_choice").all("tr")]
-    assert rows.count("dimmed") == 3, "one more was shown to be worse"
+    assert [attrs.get("class") for attrs in page_of("by_latency").all("tr")].count("dimmed") == 1
 
 
 def test_every_trial_is_reported_with_what_it_is_for_and_what_the_host_took_of_it():

@@ -130,7 +130,7 @@ def test_eighty_columns_hold_the_intervals_of_what_varies_and_the_chance_of_each
     head = next(line for line in text.splitlines() if line.startswith("value"))
     row = next(line for line in text.splitlines() if line.startswith("16 ") and "97 %" in line)
     assert head.split() == ["value", "tps", "CV", "p95", "ms", "chance", "state"]
-    assert row.endswith("97 %  inconclusive")
+    assert row.endswith("97 %  safe choice")
     assert "3.4 % (3.2–3.6)" in row
     assert "19.3 (18.9–19.7)" in row
 
@@ -158,10 +158,11 @@ def test_a_goal_where_lower_is_better_says_so_and_its_ratio_is_plotted():
     assert "Trade-off: Fastest: 64; steadiest: 8; between: 32." in flat(text)
 
 
-def test_candidates_that_are_behind_are_dimmed():
-    text = printed(example_studies.safe_choice(), 80, force_terminal=True, color_system="standard")
-    dim = [line for line in text.splitlines() if line.startswith("\x1b[2m")]
-    assert {"4", "8", "64"} <= {line.removeprefix("\x1b[2m").split()[0] for line in dim}
+def test_candidates_that_are_likely_worse_are_dimmed():
+    text = printed(example_studies.by_latency(), 80, force_terminal=True, color_system="standard")
+    dim = {line.removeprefix("\x1b[2m").split()[0] for line in text.splitlines() if line.startswith("\x1b[2m")}
+    assert "20000" in dim
+    assert not {"200", "2000"} & dim
 
 
 def test_no_trade_off_is_reported_where_all_of_it_may_be_chance():
@@ -179,7 +180,7 @@ def test_labels_stand_in_a_column_of_their_own_where_there_is_room():
     wide = printed(example_studies.winner(), 80).splitlines()
     begins = [line.index(line.split(":", 1)[1].lstrip()) for line in wide if line.startswith(("Throughput:", "How sure:"))]
     assert begins == [15, 15]
-    assert any(line.startswith("How sure: >99 %") for line in printed(example_studies.winner(), 40).splitlines())
+    assert any(line.startswith("How sure: proven.") for line in printed(example_studies.winner(), 40).splitlines())
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1"])

@@ -53,7 +53,7 @@ def test_a_source_is_a_link_only_where_its_address_is_one_that_rules_name():
         "https://dev.mysql.com/doc/refman/8.4/en/server-status-variables.html",
     )
     assert source(sources.REDO_LOG)[0].startswith(
-        "Redo Log, MySQL 8.4 manual (Oracle); pages are flushed once the log is seven eighths full"
+        "Redo Log, MySQL 8.4 manual (Oracle); pages are flushed for it from seven eighths of what it may hold"
     )
     assert source("javascript:alert(1) http://evil.example/x")[1] == ""
     every = [text for name, text in vars(sources).items() if name.isupper()]
