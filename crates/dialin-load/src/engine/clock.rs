@@ -48,7 +48,7 @@ impl Clock {
 
     /// The time by the monotonic clock at which the clock shows `at` nanoseconds.
     #[must_use]
-    pub fn to_monotonic(&self, at: u64) -> u64 {
+    pub fn to_monotonic(self, at: u64) -> u64 {
         self.origin.saturating_add(at)
     }
 
