@@ -41,9 +41,13 @@ _LONGEST_NAME = 400
 
 
 def take_lock(query: Query, name: str, seconds: int) -> bool | None:
-    """Take a named lock for this connection, and wait for another holder; None if the server has no such locks."""
+    """Take a named lock for this connection, and wait for another holder; None if the server has no such locks.
+
+    The server waits for a second at a time, because each answer has to come within the time that the connection allows it.
+    """
     try:
-        return bool(single(query("SELECT GET_LOCK(%s, %s)", (name, seconds))) == 1)
+        waits = max(1, seconds)
+        return any(single(query("SELECT GET_LOCK(%s, %s)", (name, min(seconds, 1)))) == 1 for _ in range(waits))
     except RefusedError as error:
         if error.number in _NOT_IN_A_CLUSTER:
             return None
