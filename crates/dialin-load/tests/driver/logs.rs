@@ -326,7 +326,7 @@ fn entries_of_general(log: impl Read, columns: Columns) -> String {
 
 #[test]
 fn a_log_that_is_read_in_two_parts_has_the_same_entries_wherever_it_is_divided() {
-    for path in [files_of("logs"), files_of("capture")].concat() {
+    for path in [files_of("logs"), files_of("capture")].concat().into_iter().filter(|path| path.is_file()) {
         let log = fs::read(&path).unwrap();
         let whole = entries_of_slow(&log[..]);
         let general = [Columns::Tabs, Columns::Blanks].map(|columns| (columns, entries_of_general(&log[..], columns)));
