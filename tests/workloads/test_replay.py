@@ -114,7 +114,7 @@ def test_the_driver_is_reported_what_to_play_and_takes_no_schema_for_granted(pla
     load.stop()
     told = words(place)
     assert told[:2] == ["run", f"capture:{place / 'shop.capture'}"]
-    assert {"--pace=1.0", "--from=1795413685.500000"} <= set(told)
+    assert {"--pace=1.0", "--from=1795413685.500000", "--database="} <= set(told)
 
 
 def test_the_moment_of_a_backup_is_found_in_the_capture(place):
