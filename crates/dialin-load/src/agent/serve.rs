@@ -20,6 +20,9 @@ use std::time::{Duration, Instant};
 
 /// How often an agent that waits for a conductor checks whether it should end.
 const GLANCE: Duration = Duration::from_millis(100);
+/// How many connections may wait until they are accepted. If the queue of 128 of the standard library is full, the kernel ignores further
+/// callers, and they try again only after a second.
+const QUEUE: i32 = 4096;
 /// A start further ahead than this is refused.
 const FURTHEST_START: Duration = Duration::from_secs(60);
 
@@ -45,9 +48,10 @@ impl Agent<'_> {
     /// Wait for conductors until `stop` is set.
     ///
     /// # Errors
-    /// The timeout of the listening socket cannot be set.
+    /// The timeout or the queue of the listening socket cannot be set.
     pub fn serve(&self, listener: &TcpListener) -> io::Result<()> {
         sockopt::set_socket_timeout(listener, sockopt::Timeout::Recv, Some(GLANCE))?;
+        rustix::net::listen(listener, QUEUE)?;
         let (busy, callers) = (&Mutex::new(()), &Callers::default());
         thread::scope(|scope| {
             while !self.stop.load(Relaxed) {

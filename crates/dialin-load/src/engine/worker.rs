@@ -34,6 +34,8 @@ const GLANCE: u64 = SECOND / 10;
 /// The time between two ticks of a load thread, in nanoseconds: how long it may overlook that it was stopped ([`super::attention`]), and
 /// the longest time until it notices what another thread did. A tick takes a few microseconds.
 const TICK: u64 = SECOND / 500;
+/// The same for a thread none of whose connections is used in the phase.
+const IDLE_TICK: u64 = SECOND / 10;
 /// How long transactions that are open at the end may take to finish, in nanoseconds.
 const DRAIN: u64 = SECOND;
 /// How long the last commands of all connections may take when the thread ends.
@@ -59,6 +61,8 @@ pub struct Worker<'r, 's, S: Script<'s>> {
     waiter: Poller,
     batching: Batching,
     attention: Attention,
+    /// The time between two ticks.
+    tick: u64,
     scheduling: Scheduling,
     ready: Vec<usize>,
     /// Places whose scripts can continue.
@@ -127,6 +131,7 @@ impl<'r, 's, S: Script<'s>> Worker<'r, 's, S> {
             waiter: Poller::new()?,
             batching: Batching::new(),
             attention: Attention::new(TICK),
+            tick: TICK,
             scheduling: Scheduling::of_this_thread(),
             ready: Vec::with_capacity(slots.len()),
             woken: Vec::new(),
@@ -168,13 +173,12 @@ impl<'r, 's, S: Script<'s>> Worker<'r, 's, S> {
         if !self.open_all()? || !self.wait_for_origin() {
             return self.close();
         }
-        // The end of each second coincides with a tick.
-        self.waiter.start_ticking(self.clock.to_monotonic(TICK), TICK)?;
+        self.tick_every(TICK, 0)?;
         self.cpu = Meter::from(thread_cpu());
         loop {
             let now = self.clock.now();
-            self.roll(now);
-            if self.shared.stops() || !self.enter(now) {
+            self.roll(now)?;
+            if self.shared.stops() || !self.enter(now)? {
                 break;
             }
             self.exhausted |= self.shared.is_exhausted() || S::is_over(self.source);
@@ -189,6 +193,12 @@ impl<'r, 's, S: Script<'s>> Worker<'r, 's, S> {
             self.listen()?;
         }
         self.end()
+    }
+
+    /// Ticks in intervals of `tick`. The end of each second coincides with a tick.
+    fn tick_every(&mut self, tick: u64, now: u64) -> Result<()> {
+        self.tick = tick;
+        self.waiter.start_ticking(self.clock.to_monotonic((now / tick + 1) * tick), tick)
     }
 
     /// Whether the load has begun.
@@ -212,14 +222,18 @@ impl<'r, 's, S: Script<'s>> Worker<'r, 's, S> {
     }
 
     /// Reports the seconds that have ended.
-    fn roll(&mut self, now: u64) {
+    fn roll(&mut self, now: u64) -> Result<()> {
         while now >= self.second * SECOND {
             self.arrive(self.second * SECOND - 1);
             let end = self.second * SECOND;
             self.hand_over(end);
             self.counted_from = self.shared.timetable.step_began(now);
             self.lose_unresponsive_connections(now);
+            if self.has_begun() {
+                self.adjust_tick(now)?;
+            }
         }
+        Ok(())
     }
 
     /// Reports the current second, which ended at `end`, and begins the next one.

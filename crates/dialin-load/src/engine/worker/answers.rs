@@ -47,7 +47,7 @@ impl<'s, S: Script<'s>> Worker<'_, 's, S> {
                 let late = now.saturating_sub(self.attention.arrival(sent));
                 (slot.lag, slot.answer_lag) = (slot.lag + late, slot.answer_lag + late);
                 if !self.is_draining {
-                    self.roll(now);
+                    self.roll(now)?;
                 }
                 self.answered(place, awaited, &outcome, now)?;
                 self.begin_next(place, now)

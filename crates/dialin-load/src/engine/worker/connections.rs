@@ -1,7 +1,7 @@
 //! The connections of a load thread: which of them begin transactions in a phase, which are unused, and which are handed over to other
 //! threads or received from them.
 
-use super::Worker;
+use super::{IDLE_TICK, TICK, Worker};
 use crate::engine::dealing::Handover;
 use crate::engine::script::{Query, Script};
 use crate::engine::slot::{Awaited, Slot, State};
@@ -11,10 +11,10 @@ use std::mem;
 
 impl<'s, S: Script<'s>> Worker<'_, 's, S> {
     /// Enters the phase at time `now`, if it has not been entered yet; returns false when all phases are over.
-    pub(super) fn enter(&mut self, now: u64) -> bool {
-        let Some(phase) = self.shared.timetable.at(now) else { return false };
+    pub(super) fn enter(&mut self, now: u64) -> Result<bool> {
+        let Some(phase) = self.shared.timetable.at(now) else { return Ok(false) };
         if phase == self.phase {
-            return true;
+            return Ok(true);
         }
         let settings = self.shared.timetable.phase(phase);
         let goes_on = self.phase != usize::MAX && self.shared.timetable.phase(self.phase).step == settings.step;
@@ -34,7 +34,16 @@ impl<'s, S: Script<'s>> Worker<'_, 's, S> {
         let connections = self.shared.dealing.share(phase, self.active, self.place);
         self.missing = connections.saturating_sub(present);
         self.scheduling.set_batch(!self.is_open_loop && connections > FEW);
-        true
+        self.adjust_tick(now)?;
+        Ok(true)
+    }
+
+    /// Ticks more slowly while the thread has nothing to do.
+    pub(super) fn adjust_tick(&mut self, now: u64) -> Result<()> {
+        let is_unused = self.shared.dealing.share(self.phase, self.active, self.place) == 0;
+        let is_idle = is_unused && self.slots.iter().all(|slot| matches!(slot.state, State::Vacant | State::Free));
+        let tick = if is_idle { IDLE_TICK } else { TICK };
+        if tick == self.tick { Ok(()) } else { self.tick_every(tick, now) }
     }
 
     /// Whether a connection belongs to this thread in this phase and is used in it.

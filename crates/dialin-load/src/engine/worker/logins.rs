@@ -99,7 +99,7 @@ impl<'r, 's, S: Script<'s>> Worker<'r, 's, S> {
     /// Opens all connections; returns false if the run is to end before.
     pub(super) fn open_all(&mut self) -> Result<bool> {
         (0..self.slots.len()).for_each(|place| self.log_in(place, 0));
-        self.waiter.start_ticking(self.clock.to_monotonic(TICK), TICK)?;
+        self.tick_every(TICK, 0)?;
         while !self.logins.is_empty() {
             if self.shared.stops() {
                 return Ok(false);

@@ -69,7 +69,7 @@ fn the_next_transaction_begins_within_the_turn_in_which_an_answer_ends_the_last_
         worker.slots[place].connection = Some(connection);
         worker.rest(place);
     }
-    worker.enter(0);
+    worker.enter(0).unwrap();
     worker.start(0).unwrap();
     for server in &mut servers {
         assert_eq!(received(server), COMMAND);

@@ -1,6 +1,6 @@
 //! How a load thread waits for answers and for the times at which something is due.
 
-use super::{TICK, Worker};
+use super::Worker;
 use crate::engine::poller::Until;
 use crate::engine::script::Script;
 use crate::engine::slot::{Awaited, State, What};
@@ -55,7 +55,7 @@ impl<'s, S: Script<'s>> Worker<'_, 's, S> {
         let more = (!self.free.is_empty() && !self.exhausted && !self.is_taken).then_some(now);
         match [timer, more, self.poll_by].into_iter().flatten().min() {
             Some(at) if at <= now => Until::Now,
-            Some(at) if at < now + TICK => Until::At(self.clock.to_monotonic(at)),
+            Some(at) if at < now + self.tick => Until::At(self.clock.to_monotonic(at)),
             _ => Until::Tick,
         }
     }
