@@ -61,6 +61,6 @@ bring_servers
 
 export DIALIN_TEST_BUILDS DIALIN_TEST_SERVER=$SERVER
 
-# Studies mostly wait, so several tests run on each CPU. Jobs of a shell ignore Ctrl-C, which a test sends: --default-signal undoes that.
+# Studies mostly wait, so several tests run on each CPU. Jobs of a shell ignore Ctrl-C, and those of nohup hang-ups, which tests send.
 say "tests on $DIALIN_TEST_BUILDS"
-env --default-signal=INT .venv/bin/pytest tests_live --numprocesses $((4 * $(nproc))) --dist loadgroup --no-loadscope-reorder
+env --default-signal=INT,HUP .venv/bin/pytest tests_live --numprocesses $((4 * $(nproc))) --dist loadgroup --no-loadscope-reorder
