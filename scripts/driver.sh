@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The load driver, dialin-load: `build` it and put it next to dialin, `lint` its source, or pass its tests (`test`).
+# The load driver, dialin-load: `build` it and put it next to dialin, `lint` its source and that of the fuzz targets, or pass its tests (`test`).
 # Each first writes Cargo.lock from crates.lock; `lock` does only that, and `lock-fuzz` does it for the fuzz targets.
 # Without a cargo that is new enough `lock` fails; the others do nothing, and sysbench applies the loads of dialin.
 # shellcheck source=scripts/common.sh
@@ -60,6 +60,11 @@ build)
 lint)
     cargo fmt --check
     cargo clippy --quiet --release --locked --all-targets -- -D warnings
+    # The fuzz targets are checked, not built: with a path for libFuzzer its crate compiles none, so that no C++ compiler is needed.
+    target=$(realpath -m "${CARGO_TARGET_DIR:-target}")
+    cd fuzz
+    write_cargo_lock fuzz/
+    CUSTOM_LIBFUZZER_PATH=/nowhere/libfuzzer.a cargo check --quiet --release --locked --all-targets --target-dir "$target"
     ;;
 test) cargo test --quiet --release --locked ;;
 *) fail "build, lock, lock-fuzz, lint or test" ;;

@@ -6,7 +6,7 @@ import signal
 import pytest
 
 from dialin.cli import conduct
-from dialin.errors import DialinError, UserError
+from dialin.errors import DialinError, MachineError, UserError
 from dialin.fleet.stop_signals import stopping_cleanly
 
 LINK = "http://127.0.0.1:40123/?t=0123456789abcdef"
@@ -37,15 +37,17 @@ def test_the_link_is_reported_before_the_study_begins(tmp_path, process, capsys)
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, DialinError("It failed")])
-def test_the_page_shows_how_a_study_ended_that_did_not_end_well(tmp_path, process, error):
+def test_the_page_shows_how_a_study_ended_that_did_not_end_well(tmp_path, process, error, monkeypatch):
+    monkeypatch.setattr(conduct, "_is_study", lambda _: True)
     with pytest.raises((KeyboardInterrupt, DialinError)), conduct._page(tmp_path, wanted=True):
         raise error
     assert not process.ended
 
 
-def test_a_study_that_was_not_begun_leaves_no_page(tmp_path, process):
-    with pytest.raises(UserError), conduct._page(tmp_path, wanted=True):
-        raise UserError("It is in use")
+@pytest.mark.parametrize("error", [UserError("It is in use"), MachineError("The disk is full")])
+def test_a_study_that_was_not_begun_leaves_no_page(tmp_path, process, error):
+    with pytest.raises(type(error)), conduct._page(tmp_path, wanted=True):
+        raise error
     assert process.ended
 
 

@@ -6,6 +6,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from dialin.dashboard.access import Access
+from dialin.dashboard.connections import Connections, Limits
 from dialin.dashboard.follow import Follower
 from dialin.dashboard.guard import Served
 from dialin.dashboard.hub import Hub
@@ -26,7 +27,7 @@ class Page:
         self.access = Access()
         follower = Follower(study.directory, lambda _: study.holder)
         self.hub = Hub(follower, clock, lambda _: "boot/42", every=0.01)
-        self.app = page(self.hub, self.access, served, COOKIE)
+        self.app = page(self.hub, self.access, served, COOKIE, Connections(Limits()))
 
     def client(self, base=HERE, **others):
         client = TestClient(self.app, base_url=base, follow_redirects=False, **others)

@@ -50,6 +50,7 @@ def watch(
     from dialin.clock import SystemClock
     from dialin.dashboard import page_process, page_server
     from dialin.dashboard.access import Access
+    from dialin.dashboard.connections import Connections, Limits
     from dialin.dashboard.follow import Follower, check
     from dialin.dashboard.hub import Hub
     from dialin.dashboard.page import new_link, page
@@ -69,7 +70,8 @@ def watch(
         serving.end()
 
     hub = Hub(Follower(directory.absolute()), SystemClock(), identity, alone=end if beside else None)
-    serving = page_server.PageServer(page(hub, access, place.served, place.cookie), hub.end)
+    connections = Connections(Limits.of_process())
+    serving = page_server.PageServer(page(hub, access, place.served, place.cookie, connections), hub.end, connections)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # uvicorn handles it first, and raises it again when it has ended
     first = link()
     if beside:

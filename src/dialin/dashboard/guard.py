@@ -9,6 +9,7 @@ that only this page's viewers know.
 from __future__ import annotations
 
 import ipaddress
+from collections.abc import Callable
 from dataclasses import dataclass
 from http import HTTPStatus
 
@@ -18,6 +19,7 @@ from starlette.responses import HTMLResponse, PlainTextResponse, RedirectRespons
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from dialin.dashboard.access import Access
+from dialin.dashboard.connections import Address
 
 TOKEN = "t"  # noqa: S105 - the name of what carries one
 """The query parameter with a link's token; short, so that a link fits a line of a terminal."""
@@ -84,11 +86,21 @@ def _is_address(name: str) -> bool:
     return True
 
 
-class Guard:
-    """Passes permitted requests to the page, and adds the protective headers to every answer."""
+def _nobody_asks(_address: Address, _viewer: str) -> None:
+    pass
 
-    def __init__(self, app: ASGIApp, access: Access, served: Served, cookie: str) -> None:
+
+class Guard:
+    """Passes permitted requests to the page, and adds the protective headers to every answer.
+
+    `let_in` is called with the address of each connection of which a request was permitted, and its browser's secret.
+    """
+
+    def __init__(
+        self, app: ASGIApp, access: Access, served: Served, cookie: str, let_in: Callable[[Address, str], None] = _nobody_asks
+    ) -> None:
         self._app = app
+        self._note_let_in = let_in
         self._access = access
         self._served = served
         self._cookie = cookie
@@ -108,7 +120,10 @@ class Guard:
                     headers[name] = value
             await send(message)
 
-        answer = self._answer(Request(scope))
+        request = Request(scope)
+        answer = self._answer(request)
+        if answer is None and request.client is not None:
+            self._note_let_in((request.client.host, request.client.port), request.cookies.get(self._cookie, ""))
         await (answer or self._app)(scope, receive, send_guarded)
 
     def _answer(self, request: Request) -> Response | None:

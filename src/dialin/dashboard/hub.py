@@ -75,7 +75,8 @@ class Hub:
                 try:
                     self._end_where_alone()
                 except Exception as error:  # as with a look: if this loop ended, the page would show old data
-                    self._report_error(error)
+                    with suppress(Exception):
+                        self._report_error(error)
                 with suppress(TimeoutError):
                     await asyncio.wait_for(self._wanted.wait(), self._every)
         finally:
@@ -96,7 +97,8 @@ class Hub:
             self._say(self._trouble)
         except Exception as error:  # the directory may be gone, or its disk; the last snapshot stays
             self._follower.forget()
-            self._report_error(error)
+            with suppress(Exception):  # the next look may show more
+                self._report_error(error)
 
     async def stream(self) -> AsyncIterator[bytes]:
         """Yield the live part of the page, again whenever it changes, as server-sent events."""

@@ -18,6 +18,7 @@ from starlette.routing import Mount, Route
 from starlette.types import ASGIApp
 
 from dialin.dashboard.access import Access
+from dialin.dashboard.connections import Connections
 from dialin.dashboard.guard import TOKEN, Guard, Served
 from dialin.dashboard.hub import Hub
 from dialin.report.render.html import assets
@@ -26,7 +27,7 @@ _LONGEST_BODY = 1024
 """The largest request body that is read, in bytes; the page's own are far smaller."""
 
 
-def page(hub: Hub, access: Access, served: Served, cookie: str) -> ASGIApp:
+def page(hub: Hub, access: Access, served: Served, cookie: str, connections: Connections) -> ASGIApp:
     """Return the page, behind its guard."""
 
     @contextlib.asynccontextmanager
@@ -72,7 +73,8 @@ def page(hub: Hub, access: Access, served: Served, cookie: str) -> ASGIApp:
         Route("/stop", stop, methods=["POST"]),
         Route("/link", link, methods=["POST"]),
     ]
-    return Guard(Starlette(routes=[Mount(access.root, routes=routes)], lifespan=lifespan), access, served, cookie)
+    application = Starlette(routes=[Mount(access.root, routes=routes)], lifespan=lifespan)
+    return Guard(application, access, served, cookie, connections.let_in)
 
 
 def new_link(access: Access) -> str:

@@ -11,12 +11,14 @@ import socket
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from io import TextIOWrapper
 from pathlib import Path
 from types import FrameType
 
 import uvicorn
 from starlette.types import ASGIApp
 
+from dialin.dashboard.connections import Connections, protocol_of
 from dialin.dashboard.guard import Served
 from dialin.errors import UserError
 
@@ -80,9 +82,12 @@ def listen(host: str, port: int) -> tuple[socket.socket, Place]:
 class PageServer(uvicorn.Server):
     """A server that ends at the first signal, even while streams are open."""
 
-    def __init__(self, app: ASGIApp, end_streams: Callable[[], None]) -> None:
+    def __init__(self, app: ASGIApp, end_streams: Callable[[], None], connections: Connections) -> None:
         config = uvicorn.Config(
             app,
+            http=protocol_of(connections),
+            proxy_headers=False,  # a header must not rename the other side of a connection
+            backlog=connections.limits.at_once,
             log_config=None,
             access_log=False,
             lifespan="on",
@@ -105,11 +110,32 @@ class PageServer(uvicorn.Server):
             asyncio.get_running_loop().call_soon_threadsafe(self._end_streams)
 
 
+class _ErrorLog(logging.FileHandler):
+    """A log that is created at the first error. It keeps a descriptor for that, and never raises.
+
+    An error may be that there are no descriptors left; one that is raised while it is logged would end the page.
+    """
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, delay=True)
+        self._spare: int | None = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        with suppress(OSError):
+            super().emit(record)
+
+    def _open(self) -> TextIOWrapper:
+        if self._spare is not None:
+            os.close(self._spare)
+            self._spare = None
+        return super()._open()
+
+
 def log_errors(path: Path) -> None:
     """Log only the server's own errors, in a file that is created at the first one; links are never logged."""
     with suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
-    file = logging.FileHandler(path, delay=True)
+    file = _ErrorLog(path)
     for name in ("uvicorn", "asyncio"):
         log = logging.getLogger(name)
         log.handlers = [file]

@@ -7,7 +7,7 @@
 use dialin_load::plan::{Keep, Value};
 use dialin_load::protocol::Malformed;
 use dialin_load::protocol::response::{Dialect, Expect, Outcome, Response};
-use dialin_load::protocol::sink::Kept;
+use dialin_load::protocol::sink::KeptColumns;
 use dialin_load::protocol::value::Columns;
 use libfuzzer_sys::fuzz_target;
 
@@ -24,7 +24,7 @@ fn read(dialect: Dialect, expect: Expect, keep: &[Keep], bytes: &[u8], piece: us
     response.expect(expect, 1);
     let (mut outcome, mut consumed) = (Ok(None), 0);
     for part in bytes.chunks(piece) {
-        match response.feed(part, &mut Kept { keep, columns: &mut columns, slots: &mut slots }) {
+        match response.feed(part, &mut KeptColumns { keep, columns: &mut columns, slots: &mut slots }) {
             Ok(feed) => {
                 assert!(feed.consumed == part.len() || feed.done.is_some());
                 assert!(feed.consumed <= part.len());
