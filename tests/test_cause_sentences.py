@@ -22,6 +22,7 @@ FIGURES = {
     "program": "systemctl",
     "restored_in": 0.05,
     "seconds": 60,
+    "signal": "SIGKILL",
     "statement": "SELECT 1",
     "there": "0.1.0",
     "times": 3,

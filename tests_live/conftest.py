@@ -13,7 +13,7 @@ from dialin.paths import Home
 from dialin.servers.attached.undo import UndoLog
 from dialin.servers.capabilities import Capability, has
 from dialin.servers.ledger import Ledger
-from dialin.servers.processes import identity, processes
+from dialin.servers.processes import processes
 from home import WORKER, remove_home_of_worker
 from live import INSTALLED, MYSQL, Dialin, find
 from playground import option_file, playground
@@ -111,10 +111,11 @@ def dialin(tmp_path):
     command = Dialin(tmp_path)
     yield command
     command.end()
+    ledger = Ledger(Home.of().ledger)
     left = [
         entry
-        for entry in Ledger(Home.of().ledger).entries()
-        if not entry.keep and identity(entry.owner) != entry.owner_identity and processes(Path(entry.directory))
+        for entry in ledger.entries()
+        if not entry.keep and not ledger.is_owned(entry) and processes(Path(entry.directory))
     ]
     assert not left, "a server or a driver was left behind"
 

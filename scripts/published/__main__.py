@@ -29,8 +29,8 @@ from published.page import Done, Reproduction, page
 def main() -> int:
     """Run what is asked for, and write the page."""
     asked = _arguments()
-    for orphan in Ledger(Home.of().ledger).end_orphans():
-        if not orphan.keep:
+    for orphan, ran in Ledger(Home.of().ledger).end_orphans():
+        if ran and not orphan.keep:
             say(f"Stopped a server that an earlier dialin left running: {orphan.build or orphan.id}")
     failed = []
     for name in [] if asked.write_only else asked.only or library.names():

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from dialin.errors import ServerError
+from dialin.errors import NoAnswerError
 from dialin.model.cause import Cause, CauseCode
 from dialin.text import shorten, visible
 
@@ -16,16 +16,16 @@ _SHOWN = 60
 """Characters of a value that an error shows."""
 
 
-def bad_answer(words: str) -> ServerError:
+def bad_answer(words: str) -> NoAnswerError:
     """Return the error for an answer that cannot be read; `words` say why, in a clause."""
-    return ServerError(Cause(CauseCode.BAD_ANSWER, {"words": words}), REMEDY)
+    return NoAnswerError(Cause(CauseCode.BAD_ANSWER, {"words": words}), REMEDY)
 
 
 def single(rows: Sequence[Sequence[Any]]) -> Any:
     """Return the first value of an answer that has one row.
 
     Raises:
-        ServerError: it has no row.
+        NoAnswerError: it has no row.
     """
     if not rows or not rows[0]:
         raise bad_answer("it is empty")
@@ -36,7 +36,7 @@ def member(values: Mapping[str, Any], name: str) -> Any:
     """Return a variable or counter that every server has.
 
     Raises:
-        ServerError: the answer lacks it.
+        NoAnswerError: the answer lacks it.
     """
     if name not in values:
         raise bad_answer(f"it lacks {name}")
@@ -47,7 +47,7 @@ def whole(value: Any) -> int:
     """Return a value of an answer as a whole number.
 
     Raises:
-        ServerError: it is none, or longer than Python reads.
+        NoAnswerError: it is none, or longer than Python reads.
     """
     try:
         return int(value)
@@ -59,7 +59,7 @@ def number(value: Any) -> float:
     """Return a value of an answer as a finite number.
 
     Raises:
-        ServerError: it is none.
+        NoAnswerError: it is none.
     """
     try:
         read = float(value)

@@ -151,6 +151,7 @@ def test_a_directory_named_dir_is_named_as_it_is_in_the_command_that_goes_on(qui
         raise DialinError("The disk is full", "Make room", resumable=True)
 
     monkeypatch.setattr(execution, "begin", broken)
+    monkeypatch.setattr(conduct, "_is_study", lambda _: True)
     out = tmp_path / "MY DIR"
     with pytest.raises(DialinError) as failed:
         run(out)

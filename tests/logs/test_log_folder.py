@@ -6,6 +6,7 @@ import pytest
 import zstandard
 
 from dialin.errors import UserError
+from dialin.logs import log_folder
 from dialin.logs.log_folder import incomplete, load, natural_order
 from dialin.workloads import sysbench_log
 from fixtures.sysbench_logs import HEADER, SUMMARY, csv, human, series, write
@@ -193,3 +194,11 @@ def test_a_file_that_unpacks_to_more_than_any_log_is_listed_as_too_large(tmp_pat
     monkeypatch.setattr(sysbench_log, "LARGEST", 100_000)
     write(tmp_path, a__log=csv(X), bomb__gz="0" * 200_000)
     assert {entry.file: entry.status for entry in load([tmp_path]).files} == {"a.log": "used", "bomb.gz": "too_large"}
+
+
+def test_the_usual_length_of_runs_is_computed_once_for_all(tmp_path, monkeypatch):
+    asked, real = [], log_folder._usual_length
+    monkeypatch.setattr(log_folder, "_usual_length", lambda runs: (asked.append(len(runs)), real(runs))[1])
+    write(tmp_path, **{f"run{number}__log": csv([100.0 + number, *X]) for number in range(12)})
+    assert len(load([tmp_path]).runs) == 12
+    assert asked == [12]

@@ -2,6 +2,7 @@ import pytest
 
 from dialin.errors import UserError
 from dialin.model.study import Until
+from dialin.question import candidates
 from dialin.question.candidates import candidates_of, find_baseline
 from dialin.question.study_file import question, read
 from fixtures.loads import with_traits
@@ -245,3 +246,15 @@ def test_load_hosts_are_a_list_and_their_token_is_beside_the_file(tmp_path):
 def test_load_hosts_that_cannot_be_are_refused(tmp_path, change, says):
     with pytest.raises(UserError, match=says):
         question({**AGENTS, **change}).workload_spec(tmp_path)
+
+
+def test_combinations_are_counted_before_any_is_made(monkeypatch):
+    def make(*_):
+        raise AssertionError("a combination was made")
+
+    monkeypatch.setattr(candidates.itertools, "product", make)
+    sweep = {f"innodb_variable_{number}": list(range(29)) for number in range(6)}
+    with pytest.raises(UserError, match="There are 594,823,321 candidates"):
+        candidates.sweep_settings(sweep)
+    with pytest.raises(UserError, match="There are 200,000 candidates"):
+        candidates.sweep_settings({"innodb_io_capacity": list(range(200_000))})

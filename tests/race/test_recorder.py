@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from dialin.model.cause import Cause, CauseCode
+from dialin.model.cause import Cause, CauseCode, Fault
 from dialin.model.trial import Failure, Step, Trial, TrialState
 from dialin.race.recorder import Recorder
 from dialin.store.store import Store
@@ -12,7 +12,7 @@ from dialin.trials.events import StepBegan, TrialBegan, TrialEnded
 from fixtures.silent_watcher import Silent
 
 TRIAL = Trial(1, 1, 1, 1, "4", TrialState.RUNNING, 5.0)
-FAILURE = Failure(Step.MEASURE, "server", Cause(CauseCode.HUNG, {"seconds": 60}), "")
+FAILURE = Failure(Step.MEASURE, Fault.SERVER, Cause(CauseCode.HUNG, {"seconds": 60}), "")
 
 
 @pytest.fixture

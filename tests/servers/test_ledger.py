@@ -1,5 +1,6 @@
 """Real processes, but `sleep` instead of servers."""
 
+import errno
 import os
 import subprocess
 import sys
@@ -9,6 +10,7 @@ from dataclasses import replace
 import psutil
 import pytest
 
+from dialin.paths import replace_text
 from dialin.servers.ledger import Ledger
 from dialin.servers.origin import Origin, Relation, origin
 from dialin.servers.processes import end, processes, spawn, tail
@@ -31,11 +33,10 @@ def directory(tmp_path):
 
 
 def orphaned(ledger, directory, **facts):
-    """An entry as a dialin that is gone would have left it."""
-    ledger.open("one", directory, **facts)
-    path = ledger._directory / "one.json"
-    path.write_text(path.read_text().replace(f'"owner": {os.getpid()}', '"owner": 4194305'))
-    return ledger._read()[0]
+    """An entry as a dialin that is gone would have left it: the kernel has released its lock."""
+    entry = ledger.open("one", directory, **facts)
+    ledger._locks.release("one")
+    return entry
 
 
 def test_a_process_is_found_by_what_it_wrote_down(directory):
@@ -58,7 +59,7 @@ def test_what_a_dead_dialin_left_is_ended_and_its_directory_removed(ledger, dire
     entry = orphaned(ledger, directory)
     process = spawn(SLEEP, directory, "server", subprocess.DEVNULL)
     _eventually(directory)
-    assert ledger.end_orphans() == [entry]
+    assert ledger.end_orphans() == [(entry, True)]
     process.wait()
     assert not psutil.pid_exists(process.pid)
     assert not directory.exists()
@@ -71,11 +72,80 @@ def test_what_a_live_dialin_runs_is_left_alone(ledger, directory):
     assert directory.exists()
 
 
-def test_a_dialin_whose_number_was_given_away_is_gone(ledger, directory):
+def test_what_runs_is_left_alone_by_another_dialin_of_the_same_process(ledger, directory):
+    ledger.open("one", directory)
+    assert Ledger(ledger._directory).end_orphans() == []
+    assert directory.exists()
+
+
+@pytest.mark.parametrize("number", [errno.EMFILE, errno.EIO, errno.ENOMEM])
+def test_what_runs_is_never_taken_for_left_behind_where_nothing_can_be_read(ledger, directory, number, monkeypatch):
+    ledger.open("one", directory)
+
+    def fail(path, *_arguments, **_words):
+        if str(path).startswith("/proc") or str(path).endswith(".lock"):
+            raise OSError(number, os.strerror(number))
+        return real(path, *_arguments, **_words)
+
+    real = os.open
+    monkeypatch.setattr(os, "open", fail)
+    monkeypatch.setattr("dialin.servers.origin.read", lambda _path: "")
+    origin.cache_clear()
+    try:
+        assert Ledger(ledger._directory).end_orphans() == []
+    finally:
+        origin.cache_clear()
+    assert directory.exists()
+
+
+def test_a_server_that_stays_is_kept_where_its_process_cannot_be_read(ledger, directory, monkeypatch):
+    orphaned(ledger, directory, keep=True)
+    (directory / "server.pid").write_text("1")
+    refused = OSError(errno.EMFILE, "Too many open files")
+    with monkeypatch.context() as patch:
+        patch.setattr(psutil, "Process", lambda _pid: (_ for _ in ()).throw(refused))
+        with pytest.raises(OSError, match="Too many open files"):
+            ledger.end_orphans()
+    assert directory.exists()
+
+
+def test_an_entry_is_never_there_without_its_lock(ledger, directory, monkeypatch):
+    """Whoever sees the entry of a dialin that runs finds it locked, at any instant."""
+    seen = []
+
+    def looked(path, text):
+        assert not ledger._locks.is_free("one"), "the lock must be held before the entry is written"
+        replace_text(path, text)
+        seen.append(Ledger(ledger._directory).end_orphans())
+
+    monkeypatch.setattr("dialin.servers.ledger.replace_text", looked)
     entry = ledger.open("one", directory)
-    path = ledger._directory / "one.json"
-    path.write_text(path.read_text().replace(entry.owner_identity, "another/1"))
-    assert [entry.id for entry in ledger.end_orphans()] == ["one"]
+    removed = ledger._locks.remove
+    monkeypatch.setattr(ledger._locks, "remove", lambda name: (seen.append(ledger.entries()), removed(name)))
+    ledger.end(entry)
+    assert seen == [[], []]
+
+
+def test_many_dialins_that_tidy_never_end_what_others_run(ledger, tmp_path):
+    """Several processes open and end entries while others tidy: no entry is ever taken for left behind."""
+    work = (
+        "import sys, uuid\n"
+        "from pathlib import Path\n"
+        "from dialin.servers.ledger import Ledger\n"
+        "for _ in range(60):\n"
+        "    name = uuid.uuid4().hex[:8]\n"
+        "    ledger, place = Ledger(Path(sys.argv[1])), Path(sys.argv[2]) / name\n"
+        "    entry = ledger.open(name, place)\n"
+        "    place.mkdir()\n"
+        "    assert Ledger(Path(sys.argv[1])).end_orphans() == []\n"
+        "    assert place.exists()\n"
+        "    ledger.end(entry)\n"
+    )
+    (tmp_path / "places").mkdir()
+    words = [sys.executable, "-c", work, str(ledger._directory), str(tmp_path / "places")]
+    running = [subprocess.Popen(words, stderr=subprocess.PIPE, text=True) for _ in range(4)]
+    assert [(process.communicate()[1], process.returncode) for process in running] == [("", 0)] * 4
+    assert list(ledger._directory.iterdir()) == []
 
 
 @pytest.mark.parametrize(
@@ -95,10 +165,10 @@ def test_what_another_machine_or_container_runs_is_left_alone(ledger, directory,
 
 
 def test_what_is_left_of_before_a_reboot_is_removed_and_no_process_is_ended(ledger, directory):
-    entry = Ledger(ledger._directory, replace(origin(), boot="the boot before")).open("one", directory)
+    entry = orphaned(Ledger(ledger._directory, replace(origin(), boot="the boot before")), directory)
     process = spawn(SLEEP, directory, "server", subprocess.DEVNULL)
     _eventually(directory)
-    assert ledger.end_orphans() == [entry]
+    assert ledger.end_orphans() == [(entry, False)]
     assert not directory.exists()
     assert process.poll() is None, "its number is that of another process by now"
     process.kill()
@@ -124,7 +194,7 @@ def test_a_server_that_was_started_to_stay_stays_until_it_ends_by_itself(ledger,
     assert ledger.end_orphans() == []
     process.kill()
     process.wait()
-    assert [entry.id for entry in ledger.end_orphans()] == ["one"]
+    assert [entry.id for entry, _ in ledger.end_orphans()] == ["one"]
 
 
 def test_a_socket_that_lives_elsewhere_is_removed_with_its_sandbox(ledger, directory, tmp_path):

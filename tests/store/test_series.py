@@ -1,7 +1,7 @@
 import polars as pl
 import pytest
 
-from dialin.errors import DialinError
+from dialin.errors import MachineError
 from dialin.model.evidence import Gauge, PointColumns, ProbeNote, ProbeNoteCode, Watched
 from dialin.model.trial import Trial, TrialState
 from dialin.store import series
@@ -69,8 +69,9 @@ def test_what_is_saved_again_takes_the_place_of_what_was_there(store):
 
 def test_a_file_that_cannot_be_written_says_how_to_go_on(store):
     store.directory_of_series.write_text("in the way")
-    with pytest.raises(DialinError, match="dialin resume"):
+    with pytest.raises(MachineError, match="has space") as raised:
         store.save_watched(1, [], POINTS)
+    assert raised.value.resumable, "the command that resumes it is added where it is shown"
 
 
 def test_only_the_figures_that_are_requested_are_read_over_time(store):

@@ -2,6 +2,7 @@ from pathlib import Path
 
 import pytest
 
+from dialin.errors import NoAnswerError
 from dialin.model.build import Build
 from dialin.paths import Home
 from dialin.servers.connection import RefusedError
@@ -23,10 +24,12 @@ def test_setting_again_tells_the_servers_error():
     assert _setting_again(refusing(1238))("read_only") == 1238
 
 
-@pytest.mark.parametrize("number", [0, 2006, 2013])
-def test_a_lost_connection_tells_nothing_of_a_variable(number):
-    with pytest.raises(RefusedError):
-        _setting_again(refusing(number))("read_only")
+def test_a_lost_connection_tells_nothing_of_a_variable():
+    def lost(statement):
+        raise NoAnswerError("The connection broke")
+
+    with pytest.raises(NoAnswerError):
+        _setting_again(lost)("read_only")
 
 
 KNOWN = {"read_only": Variable("read_only", Kind.BOOLEAN, default="OFF")}

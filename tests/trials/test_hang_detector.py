@@ -123,6 +123,8 @@ def test_a_trial_that_measured_no_transaction_is_not_done_however_short(ended, e
 
 def test_a_trial_whose_server_does_not_answer_any_more_fails_and_has_no_result(tmp_path, spec, clock):
     class SilentStage(FakeStage):
+        pid = 4711
+
         @contextmanager
         def connect(self, timeout=10.0):
             if timeout == 5.0:

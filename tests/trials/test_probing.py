@@ -2,7 +2,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from dialin.errors import ServerError
+from dialin.errors import MachineError, NoAnswerError, ServerError
 from dialin.servers.connection import RefusedError
 from dialin.trials import probing
 from dialin.trials.probing import ProbeConnection, by_probes, probes_of
@@ -27,6 +27,8 @@ class Server:
 
     def query(self, statement, arguments=()):
         answer = self.answers.pop(0) if self.answers else []
+        if isinstance(answer, Exception):
+            raise answer
         if isinstance(answer, int):
             raise RefusedError("It is refused", "", answer)
         return answer
@@ -41,11 +43,11 @@ def test_a_session_connects_when_it_is_first_asked_and_only_once():
     assert server.open == 0
 
 
-@pytest.mark.parametrize("lost", [2006, 2013, 0])
+@pytest.mark.parametrize("lost", [NoAnswerError("It is lost"), MachineError("Too many open files")])
 def test_a_session_that_lost_its_connection_makes_another(lost):
     server = Server(lost, [(1,)])
     with ProbeConnection(server) as session:
-        with pytest.raises(ServerError):
+        with pytest.raises(type(lost)):
             session("SELECT 1")
         assert server.open == 0
         assert session("SELECT 1") == [(1,)]

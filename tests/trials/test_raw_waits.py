@@ -7,9 +7,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from dialin.errors import DialinError, ServerError, UserError
+from dialin.errors import DialinError, MachineError, UserError
 from dialin.evidence.probe_notes import probe_note_text
 from dialin.model.build import Build, Flavour
+from dialin.model.cause import Fault
 from dialin.model.record import LogCode, LogLine
 from dialin.model.trial import Purpose, Trial, TrialState
 from dialin.report.log_sentences import log_text
@@ -305,12 +306,12 @@ def test_whatever_ends_the_reading_is_noted(server, clock, monkeypatch, error, r
     assert reason in note
 
 
-def test_a_directory_of_the_server_that_is_gone_is_a_server_error(server, clock, monkeypatch):
+def test_a_directory_of_the_server_that_is_gone_is_no_fault_of_the_server(server, clock, monkeypatch):
     def gone(path):
         raise FileNotFoundError(2, "No such directory")
 
     collected = collector(server, clock, gone)
-    with pytest.raises(ServerError, match="No such directory"), quiet(collected, monkeypatch):
+    with pytest.raises(MachineError, match="No such directory"), quiet(collected, monkeypatch):
         server.wait(1)
 
 
@@ -324,7 +325,7 @@ def test_a_disk_that_fills_up_while_the_waits_are_written_says_how_to_go_on(serv
     monkeypatch.setattr(pl.DataFrame, "write_parquet", full)
     with pytest.raises(DialinError, match=r"cannot be written.*No space left on device") as caught:
         collected.evidence(1)
-    assert "dialin resume" in caught.value.remedy
+    assert (caught.value.fault, caught.value.resumable) == (Fault.MACHINE, True)
 
 
 def test_a_reading_that_the_server_refuses_is_noted_and_the_last_one_still_counts(server, clock, store):

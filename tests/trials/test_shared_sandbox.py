@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from dialin.errors import ServerError
+from dialin.errors import DialinError, ServerError, SettingRefusedError
 from dialin.model.build import Build, Flavour
 from dialin.model.trial import Step, Trial, TrialState
 from dialin.trials.changes import changes_between
@@ -77,7 +77,7 @@ class Site:
             self.steps, server = made_ready(stage)
             assert server is stage.instance()
             assert server.values[CAPACITY] == str(CHANGES.settings[candidate][CAPACITY])
-        except ServerError:
+        except DialinError:
             stage.end(well=False)
             raise
         stage.end(well=well)
@@ -123,7 +123,7 @@ def test_a_server_that_died_meanwhile_is_replaced(site):
 
 def test_a_refused_value_fails_its_trial_alone(site):
     site.trial("a")
-    with pytest.raises(ServerError, match="back_log"):
+    with pytest.raises(SettingRefusedError, match="back_log"):
         site.trial("refused")
     assert Step.BOOT in site.trial("b"), "nobody knows what the refused statement left"
 

@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from dialin.errors import ServerError
+from dialin.errors import ServerError, SettingRefusedError
 from dialin.trials.changes import changes_between
 from dialin.trials.switched_server import SwitchedServer
 from dialin.variables.catalogue import Catalogue, Kind, Variable
@@ -58,9 +58,9 @@ def test_what_the_load_changed_is_put_back_before_the_next_trial(server, clock):
     ("asked", "says"),
     [({"no_such": 1}, "no variable no_such"), ({"back_log": 90}, "back_log can be set only"), ({CAPACITY: "x"}, "cannot be x")],
 )
-def test_a_value_that_is_refused_is_the_servers_failure_in_its_words(server, clock, asked, says):
+def test_a_value_that_is_refused_is_the_settings_fault_in_the_servers_words(server, clock, asked, says):
     one = switched(server, clock, {"as it is": {}, "wrong": {MOST: 900, **asked}})
-    with pytest.raises(ServerError, match=says) as raised:
+    with pytest.raises(SettingRefusedError, match=says) as raised:
         one.become("wrong")
     assert raised.value.log_tail == "[ERROR] the log's last line"
     one.become("as it is")

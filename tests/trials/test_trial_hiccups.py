@@ -125,14 +125,15 @@ def test_without_a_rate_latency_does_not_keep_a_trial(measured, spec):
     assert len(measured_seconds(samples)) == round(plan(spec).measure)
 
 
-def test_a_load_that_is_another_one_now_is_asked_for_before_a_trial_begins(measured, tmp_path):
+def test_a_load_that_is_another_one_now_is_asked_for_before_the_server_of_a_trial_is_touched(measured, tmp_path):
     def changed():
         raise UserError("mine.toml has changed since the study started")
 
     with pytest.raises(UserError):
         measured(1000, check=changed)
     with Store.open(tmp_path) as store:
-        assert store.trials() == []
+        (trial,) = store.trials()
+        assert (trial.state, trial.steps.keys() <= {Step.STOP}) == (TrialState.INTERRUPTED, True)
 
 
 def test_a_stage_that_cannot_be_set_up_leaves_no_trial_running(measured, tmp_path):

@@ -7,7 +7,7 @@ from dialin.errors import WorkloadError
 from dialin.model.load_driver import ALL_KINDS, DriverChoice
 from dialin.stats.counted_times import known_percentile
 from dialin.workloads.base import Second
-from dialin.workloads.dialin_load_lines import OTHER_STREAM, Fault, Report, Timers, parse_stream_line
+from dialin.workloads.dialin_load_lines import OTHER_STREAM, ErrorLine, Report, Timers, parse_stream_line
 from fixtures.stream_lines import HISTOGRAM, second
 
 SCHEMA = Path(__file__).parents[2] / "schema"
@@ -73,7 +73,7 @@ def test_each_kind_of_transaction_has_its_times_as_the_driver_counted_them():
 
 def test_an_error_is_reported_with_its_remedy():
     line = json.dumps({"type": "error", "fault": "server", "what": "it is gone", "remedy": "Start it"})
-    assert parse_stream_line(line, 95) == Fault("it is gone", "Start it")
+    assert parse_stream_line(line, 95) == ErrorLine("it is gone", "Start it")
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,12 @@
 """What a driver prints is read line by line from a pipe."""
 
 import os
+from contextlib import nullcontext
 
 import psutil
 import pytest
 
+from dialin.errors import DriverKilledError, WorkloadError
 from dialin.servers.account import Account
 from dialin.workloads import driver_process
 from dialin.workloads.base import Target
@@ -115,9 +117,18 @@ def test_a_driver_that_does_not_end_is_killed_and_what_it_left_is_ended_on_the_s
     assert left == [tmp_path / "undo.sessions"]
 
 
-@pytest.mark.parametrize("ends", ["exit 3", "kill -KILL $$", "exit 0"])
-def test_however_a_preparation_ends_nothing_of_it_goes_on(tmp_path, monkeypatch, ends):
+@pytest.mark.parametrize(
+    ("ends", "raises"),
+    [
+        ("exit 3", nullcontext()),
+        ("kill -KILL $$", pytest.raises(DriverKilledError, match="a driver was killed by SIGKILL")),
+        ("kill -SEGV $$", pytest.raises(WorkloadError, match="a driver was killed by SIGSEGV")),
+        ("exit 0", nullcontext()),
+    ],
+)
+def test_however_a_preparation_ends_nothing_of_it_goes_on(tmp_path, monkeypatch, ends, raises):
     left = []
     monkeypatch.setattr(driver_process, "end_left", lambda account, path: left.append(path))
-    driver_process.prepare("a driver", ["/bin/sh", "-c", ends], Target(Account(), tmp_path), os.environ)
+    with raises:
+        driver_process.prepare("a driver", ["/bin/sh", "-c", ends], Target(Account(), tmp_path), os.environ)
     assert left == [tmp_path / "load.sessions"]

@@ -1,16 +1,23 @@
 import gzip
+import zipfile
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dialin.errors import UserError
 from dialin.workloads import sysbench_log
-from dialin.workloads.sysbench_log import parse_line, read
+from dialin.workloads.log_text import DAMAGED
+from dialin.workloads.sysbench_log import TooLargeError, UnreadableLog, parse_line, read
 from fixtures.sysbench_logs import csv, human, parse, series
 
 TPS = [237.53, 300.0, 0.0]
+
+
+def read_one(path):
+    """The only file at a path, or why it could not be read."""
+    (file,) = read(path)
+    return file
 
 
 @pytest.mark.parametrize("make", [human, csv])
@@ -73,7 +80,7 @@ def test_gzip_is_known_by_its_first_bytes_not_by_its_name(tmp_path):
     text = csv(TPS)
     (tmp_path / "packed.txt").write_bytes(gzip.compress(text.encode()))
     (tmp_path / "plain.gz").write_text(text)
-    packed, plain = read(tmp_path / "packed.txt"), read(tmp_path / "plain.gz")
+    packed, plain = read_one(tmp_path / "packed.txt"), read_one(tmp_path / "plain.gz")
     assert packed.digest == plain.digest
     assert packed.logs[0].tps.tolist() == plain.logs[0].tps.tolist() == TPS
 
@@ -81,24 +88,80 @@ def test_gzip_is_known_by_its_first_bytes_not_by_its_name(tmp_path):
 def test_a_log_that_is_cut_short_is_said_so(tmp_path):
     path = tmp_path / "log.gz"
     path.write_bytes(gzip.compress(csv(series()).encode())[:-100])
-    with pytest.raises(UserError, match="truncated or damaged"):
-        read(path)
+    assert isinstance(read_one(path).error, EOFError)
     path.write_bytes(b"\x1f\x8bnothing")
-    with pytest.raises(UserError, match="truncated or damaged"):
-        read(path)
+    assert isinstance(read_one(path).error, DAMAGED)
 
 
 def test_what_is_larger_than_any_log_is_not_unpacked(tmp_path, monkeypatch):
     monkeypatch.setattr(sysbench_log, "LARGEST", 1024**2)
     path = tmp_path / "bomb.gz"
     path.write_bytes(gzip.compress(b"0" * 2 * 1024**2))
-    with pytest.raises(UserError, match="larger than 1 MiB"):
-        read(path)
+    error = read_one(path).error
+    assert isinstance(error, TooLargeError)
+    assert "larger than 1 MiB" in error.what
 
 
 def test_what_may_not_be_read_is_one_line(tmp_path):
-    with pytest.raises(UserError, match="cannot be read: No such file"):
-        read(tmp_path / "none")
+    assert read_one(tmp_path / "none").error.strerror == "No such file or directory"
+
+
+def test_the_list_of_an_archive_is_read_once_however_many_files_it_has(tmp_path, monkeypatch):
+    path = tmp_path / "all.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        for number in range(300):
+            archive.writestr(f"{number}.log", csv([1.0 + number, 2.0, 3.0]))
+    lists, real = [], zipfile.ZipFile._RealGetContents
+    monkeypatch.setattr(zipfile.ZipFile, "_RealGetContents", lambda archive: (lists.append(archive), real(archive)))
+    logs = list(read(path))
+    assert [file.logs[0].tps[0] for file in logs] == [1.0 + number for number in range(300)]
+    assert len(lists) == 1
+
+
+def test_a_damaged_file_of_an_archive_leaves_the_others(tmp_path):
+    path = tmp_path / "all.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:
+        for name in ("a.log", "b.log", "c.log"):
+            archive.writestr(name, csv(TPS) + name)
+    path.write_bytes(path.read_bytes().replace(b"b.log", b"B.log", 1).replace(csv(TPS).encode() + b"B.log", b"x" * 10, 1))
+    with zipfile.ZipFile(path) as archive:
+        offset = archive.infolist()[1].header_offset
+    content = bytearray(path.read_bytes())
+    content[offset + 60 : offset + 70] = b"\1" * 10
+    path.write_bytes(content)
+    files = list(read(path))
+    assert [file.name for file in files] == ["a.log", "b.log", "c.log"]
+    assert [isinstance(file, UnreadableLog) for file in files] == [False, True, False]
+
+
+LINES = human([float(number) for number in range(1, 41)], whole=False).encode().splitlines(keepends=True)
+
+
+@pytest.mark.parametrize("chunk", [64, 4096, 1024**2])
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"".join(LINES[:20]) + b"\0" * 5000 + LINES[20] + b"".join(LINES[21:]),
+        b"".join(LINES[:20]) + LINES[20][:30] + b"\0" * 5000 + LINES[20][30:] + b"".join(LINES[21:]),
+        b"\0" * 5000 + LINES[20] + b"".join(LINES[:20]) + b"".join(LINES[21:]),
+    ],
+    ids=["between lines", "within a line", "at the start"],
+)
+def test_lines_with_the_zeros_of_a_power_loss_are_skipped_and_counted(tmp_path, text, chunk, monkeypatch):
+    if text.startswith(b"\0") and chunk < 5000:
+        pytest.skip("a file that begins with nothing but zeros is no log")
+    monkeypatch.setattr(sysbench_log, "_CHUNK", chunk)
+    (tmp_path / "a.log").write_bytes(text)
+    file = read_one(tmp_path / "a.log")
+    assert file.zeros == 5000
+    assert file.logs[0].tps.tolist() == [float(number) for number in range(1, 41) if number != 21]
+
+
+@pytest.mark.parametrize("start", [b"\x7fELF\2\1\1\0", b"\0" * 100, bytes(range(256))])
+def test_a_binary_file_is_no_log_and_only_its_start_is_read(tmp_path, start, monkeypatch):
+    monkeypatch.setattr(sysbench_log, "_CHUNK", 4096)
+    (tmp_path / "a.log").write_bytes(start.ljust(4096, b"\0") + human(TPS).encode())
+    assert read_one(tmp_path / "a.log").logs == ()
 
 
 @pytest.mark.parametrize(
@@ -120,9 +183,9 @@ def test_lines_of_sysbench_0_5_are_read(line, errors):
 
 def test_a_log_that_is_cut_anywhere_while_it_is_streamed_is_the_same(tmp_path, monkeypatch):
     (tmp_path / "a.log").write_text(human(series()))
-    whole = read(tmp_path / "a.log")
+    whole = read_one(tmp_path / "a.log")
     monkeypatch.setattr(sysbench_log, "_CHUNK", 97)
-    streamed = read(tmp_path / "a.log")
+    streamed = read_one(tmp_path / "a.log")
     assert streamed.digest == whole.digest
     assert streamed.logs[0].tps.tolist() == whole.logs[0].tps.tolist()
     assert streamed.logs[0].summary == whole.logs[0].summary

@@ -9,10 +9,14 @@ use std::fmt;
 pub enum Fault {
     /// The request is wrong: options, files.
     User,
-    /// The server cannot be reached, refuses the connection, or does not come back.
+    /// The server refuses the connection, or answers what no server answers.
     Server,
+    /// The server cannot be reached, or a connection to it broke: the network or the server is the reason.
+    Connection,
     /// The workload does not fit the data: a table is missing, the server refuses a statement, the data is inconsistent.
     Workload,
+    /// The machine that the load runs on lacks room for it: open files, threads, memory; or another machine of the load is gone.
+    Machine,
     /// The driver itself failed.
     Driver,
 }
@@ -23,9 +27,9 @@ impl Fault {
     pub fn exit_code(self) -> u8 {
         match self {
             Fault::User => 2,
-            Fault::Server => 3,
+            Fault::Server | Fault::Connection => 3,
             Fault::Workload => 4,
-            Fault::Driver => 1,
+            Fault::Driver | Fault::Machine => 1,
         }
     }
 }
@@ -56,6 +60,16 @@ impl Error {
     /// See [`Fault::Server`].
     pub fn server(what: impl Into<String>, remedy: impl Into<String>) -> Self {
         Self::of(Fault::Server, what, remedy)
+    }
+
+    /// See [`Fault::Connection`].
+    pub fn connection(what: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self::of(Fault::Connection, what, remedy)
+    }
+
+    /// See [`Fault::Machine`].
+    pub fn machine(what: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self::of(Fault::Machine, what, remedy)
     }
 
     /// See [`Fault::Workload`].

@@ -20,7 +20,7 @@ from dialin.cli import first_questions, last_words
 from dialin.cli.commands import OnDemand
 from dialin.cli.console import errors
 from dialin.cli.standard_streams import discard, protect_standard_streams
-from dialin.errors import DialinError, ExitCode
+from dialin.errors import DialinError, ExitCode, machine_error
 from dialin.paths import Home
 
 EPILOG = (
@@ -118,9 +118,6 @@ def _run() -> int:
     return int(code)
 
 
-_NO_THREAD = "can't start new thread"
-"""What Python says in a RuntimeError where the operating system has no more threads."""
-
 _IMPORTS_FAIL_FOR_MEMORY = ("cannot allocate memory", "failed to map segment")
 """Texts in the loader's error for a library that does not fit in memory."""
 
@@ -129,11 +126,8 @@ def _environment_error(error: Exception) -> str:
     """Return what is wrong with the machine or the installation; empty where the error is a fault of dialin."""
     if isinstance(error, ModuleNotFoundError) and error.name and error.name.partition(".")[0] != "dialin":
         return f"The Python package {error.name.partition('.')[0]} is missing. Reinstall dialin"
-    if isinstance(error, RuntimeError) and str(error) == _NO_THREAD:
-        return (
-            "This machine allows no more threads. Raise the limit of processes (ulimit -u, or that of the container), or end "
-            "other programs; then try again. Completed trials are safe"
-        )
+    if isinstance(error, RuntimeError) and (failed := machine_error(error)):
+        return f"{failed}. Completed trials are safe"
     if not isinstance(error, (MemoryError, ImportError)):
         return ""
     from dialin.servers import process_limits

@@ -17,7 +17,7 @@ from dialin.cli.console import confirmed, errors, output, say
 from dialin.cli.exit_codes import exit_code
 from dialin.clock import SystemClock
 from dialin.dashboard import page_process
-from dialin.errors import DialinError, ExitCode, InterruptedStudyError, UserError
+from dialin.errors import DialinError, ExitCode, InterruptedStudyError, MachineError, UserError
 from dialin.evidence.server_metrics import READINGS
 from dialin.evidence.why_verdict import explain
 from dialin.fleet.fleet_choice import LOCAL, FleetChoice, check_fleet
@@ -37,7 +37,7 @@ from dialin.report.render.terminal import print_verdict
 from dialin.report.screen import LiveScreen
 from dialin.report.tune_words import best_so_far, setting_text, space_text
 from dialin.report.verdict_texts import add_sentences
-from dialin.store import read_only
+from dialin.store import UNFINISHED_STUDY_FILE, read_only
 from dialin.store.lock import LOCK_FILE
 from dialin.store.store import Store
 from dialin.text import counted, listed, without_secrets
@@ -70,7 +70,7 @@ def conduct(
     check_fleet(hosts, attached=bool(question.attach), tune=question.tune is not None)
     where = out or new_directory(name)
     check_writable(where)
-    if where.is_dir() and any(path.name != LOCK_FILE for path in where.iterdir()):
+    if where.is_dir() and any(path.name not in (LOCK_FILE, UNFINISHED_STUDY_FILE) for path in where.iterdir()):
         remedy = f"Resume it ({_resume(where)}), or name another --out" if _is_study(where) else "Name another --out"
         raise UserError(f"{where} exists and is not empty", remedy)
     tools = Tools.open(say)
@@ -88,6 +88,8 @@ def _is_study(directory: Path) -> bool:
         read_only.read(directory, lambda _store: None)
     except UserError:
         return False
+    except MachineError:  # it is there, and cannot be read at the moment
+        pass
     return True
 
 
@@ -240,15 +242,22 @@ def perform(
         ):
             run(watcher)
     except KeyboardInterrupt:
+        if not _is_study(directory):
+            raise InterruptedStudyError("Stopped before the study began; nothing was measured") from None
         _write_reports(directory)
         raise InterruptedStudyError("Stopped; all completed trials are safe", f"Resume it: {command}") from None
-    except UserError:
-        raise  # nothing was run: the directory may not be a study, or another dialin may be running it
     except DialinError as error:
+        if _has_not_run(error) or not _is_study(directory):
+            raise
         _write_reports(directory)
         if error.resumable:
             error.remedy = f"{error.remedy}, then: {command}" if error.remedy else f"Resume it: {command}"
         raise
+
+
+def _has_not_run(error: DialinError) -> bool:
+    """Return whether nothing was run: the directory may not be a study, or another dialin may be running it."""
+    return isinstance(error, UserError) and not error.resumable
 
 
 def _resume(directory: Path) -> str:
@@ -306,8 +315,9 @@ def _page(directory: Path, *, wanted: bool) -> Iterator[str]:
     say(f"Live page (link for one browser; it ends a minute after the study unless somebody watches): {link}")
     try:
         yield link
-    except UserError:
-        process.terminate()
+    except DialinError as error:
+        if _has_not_run(error) or not _is_study(directory):
+            process.terminate()
         raise
 
 

@@ -64,8 +64,8 @@ def restore(
 def tidy_up(*, attached: bool = True) -> None:
     """Stop servers that a dead dialin left running on this machine, restore attached ones, and remove expired statements."""
     home = Home.of()
-    for orphan in Ledger(home.ledger).end_orphans():
-        if not orphan.keep:
+    for orphan, ran in Ledger(home.ledger).end_orphans():
+        if ran and not orphan.keep:
             errors().print(f"Stopped a server that an earlier dialin left running: {escape(orphan.build or orphan.id)}")
     if attached:
         restore_orphans(home, os.environ, say)

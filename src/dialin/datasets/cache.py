@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from dialin.clock import Clock
-from dialin.errors import DialinError, UserError
+from dialin.errors import DialinError, MachineError, UserError
 from dialin.file_lock import locked, try_lock
 from dialin.paths import Home
 
@@ -187,7 +187,7 @@ def copy(source: Path, target: Path) -> None:
     The copy gets a new server identity, because servers with the same `server_uuid` cannot replicate each other.
 
     Raises:
-        DialinError: the directory could not be copied completely.
+        MachineError: the directory could not be copied completely.
     """
     done = subprocess.run(
         ["cp", "--archive", "--reflink=auto", "--sparse=auto", "--", str(source), str(target)],
@@ -197,7 +197,7 @@ def copy(source: Path, target: Path) -> None:
     if done.returncode != 0:
         words = done.stderr.decode("utf-8", "replace").strip().splitlines()
         reason = words[-1] if words else "unknown reason"
-        raise DialinError(f"{source} could not be copied: {reason}", "Check that the disk is healthy and has space")
+        raise MachineError(f"{source} could not be copied: {reason}", "Check that the disk is healthy and has space")
     (target / "auto.cnf").unlink(missing_ok=True)
     flush(target)
 

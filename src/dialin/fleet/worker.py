@@ -25,6 +25,7 @@ class BlockRequest:
             this block that completes chooses for those after it.
         measure: seconds to measure in each trial; None for as many as the study's plan says.
         floor: transactions per second below which a trial ends early; 0 for no limit.
+        last_tries: the candidates whose trial is not repeated any more where a connection or the load driver is lost.
     """
 
     spec: StudySpec
@@ -33,6 +34,7 @@ class BlockRequest:
     driver_choices: tuple[DriverChoice, ...] = ()
     measure: float | None = None
     floor: float = 0.0
+    last_tries: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

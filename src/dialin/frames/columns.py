@@ -77,7 +77,7 @@ TRIALS: Columns = {
     "cpus": FrameColumn(pl.Int32, "how many CPUs the machine has"),
     "driver_cpus": FrameColumn(pl.Int32, "how many of them the driver may use"),
     "failed_in": FrameColumn(pl.String, "the step that it failed in"),
-    "fault": FrameColumn(pl.String, "what failed: server or workload"),
+    "fault": FrameColumn(pl.String, "whose fault it was: server, setting, workload, connection, machine, outside or guard"),
     "reason": FrameColumn(pl.String, "why it failed, one line"),
     "log_tail": FrameColumn(pl.String, "the last lines of the log of what failed"),
 }

@@ -14,8 +14,7 @@ import numpy as np
 from dialin.errors import UserError
 from dialin.model.analysis import FileEntry, FileStatus
 from dialin.text import counted, number
-from dialin.workloads.log_text import DAMAGED, members
-from dialin.workloads.sysbench_log import LogFile, RunLog, TooLargeError, read
+from dialin.workloads.sysbench_log import LogFile, RunLog, TooLargeError, UnreadableLog, read
 
 FEWEST = 20
 """The smallest number of lines by which a run can be judged."""
@@ -36,6 +35,7 @@ class Run:
         name: the path of its file below the common directory of all logs, with `#2` for the second run in one file.
         copy_of: the name of the run that this run is a copy of; None where it is not a copy.
         exact: whether the log of a copy is identical byte for byte; if not, only the figures are identical.
+        zeros: NUL bytes in its file, which a power loss leaves; the lines with them were skipped.
     """
 
     name: str
@@ -43,6 +43,7 @@ class Run:
     log: RunLog
     copy_of: str | None = None
     exact: bool = False
+    zeros: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +77,7 @@ def load(paths: Sequence[Path]) -> Folder:
         for name, logs in _read(path, str(path.relative_to(root)), files):
             for index, log in enumerate(logs.logs):
                 label = name if len(logs.logs) == 1 else f"{name}#{index + 1}"
-                run = Run(label, path, log)
+                run = Run(label, path, log, zeros=logs.zeros)
                 if (left_out := _unusable(run)) is None:
                     runs.append(run)
                     texts[label] = (logs.digest, index)
@@ -85,27 +86,29 @@ def load(paths: Sequence[Path]) -> Folder:
     if not runs:
         first = next((entry for entry in files if entry.status is not FileStatus.NO_LOG), files[0])
         raise UserError(f"{first.file}: {first.detail}", "Name logs of sysbench with --report-interval=1, or their directory")
-    trimmed = [_trimmed(run, _planned(run, runs)) for run in _with_copies(runs, texts)]
+    usual = _usual_length(runs)
+    trimmed = [_trimmed(run, _planned(run, usual)) for run in _with_copies(runs, texts)]
     files += [_entry(run, planned) for run, planned in trimmed]
     return Folder(tuple(run for run, _ in trimmed), tuple(sorted(files, key=lambda entry: natural_order(entry.file))))
 
 
-def _read(path: Path, name: str, files: list[FileEntry]) -> Iterator[tuple[str, LogFile]]:
-    """Yield the name and logs of a file, or of each member of an archive; add files that cannot be used to `files`."""
-    try:
-        for member in members(path):
-            label = name if member is None else f"{name}/{member}"
-            file = read(path, member)
-            if file.logs:
-                yield label, file
-            else:
-                files.append(FileEntry(file=label, status=FileStatus.NO_LOG, detail="no sysbench report in it"))
-    except UserError as error:
-        status = FileStatus.TOO_LARGE if isinstance(error, TooLargeError) else FileStatus.UNREADABLE
-        files.append(FileEntry(file=name, status=status, detail=error.what.removeprefix(f"{path} ")))
-    except (*DAMAGED, OSError) as error:
-        reason = getattr(error, "strerror", None) or "cut short or damaged: it cannot be unpacked"
-        files.append(FileEntry(file=name, status=FileStatus.UNREADABLE, detail=reason))
+def _read(path: Path, name: str, entries: list[FileEntry]) -> Iterator[tuple[str, LogFile]]:
+    """Yield the name and logs of a file, or of each member of an archive; add files that cannot be used to `entries`."""
+    for file in read(path):
+        label = name if file.name is None else f"{name}/{file.name}"
+        if isinstance(file, UnreadableLog):
+            entries.append(_unreadable(label, file.error, path))
+        elif file.logs:
+            yield label, file
+        else:
+            entries.append(FileEntry(file=label, status=FileStatus.NO_LOG, detail="no sysbench report in it"))
+
+
+def _unreadable(label: str, error: Exception, path: Path) -> FileEntry:
+    if isinstance(error, TooLargeError):
+        return FileEntry(file=label, status=FileStatus.TOO_LARGE, detail=error.what.removeprefix(f"{path} "))
+    reason = getattr(error, "strerror", None) or "truncated or damaged: it cannot be unpacked"
+    return FileEntry(file=label, status=FileStatus.UNREADABLE, detail=reason)
 
 
 def is_summary_only(run: Run) -> bool:
@@ -127,13 +130,15 @@ def _unusable(run: Run) -> FileEntry | None:
     return None
 
 
-def _planned(run: Run, runs: Sequence[Run]) -> float | None:
-    """Return the planned time of a run in seconds: by its log, else the length that more than half of the runs have.
-
-    None where neither is known; a common length needs at least three runs.
-    """
+def _planned(run: Run, usual: float | None) -> float | None:
+    """Return the planned time of a run in seconds: by its log, else the usual length of the runs."""
     if (planned := run.log.header.get("time", "")).isdigit() and int(planned) > 0:
         return float(planned)
+    return usual
+
+
+def _usual_length(runs: Sequence[Run]) -> float | None:
+    """Return the length in seconds that more than half of at least three runs have; None where they have none in common."""
     lengths = Counter(round(float(one.log.times[-1]), -1) for one in runs if one.log.times.size)
     length, count = lengths.most_common(1)[0] if lengths else (0.0, 0)
     return length if len(runs) >= _ENOUGH_RUNS and 2 * count > len(runs) else None
@@ -180,8 +185,11 @@ def natural_order(text: str) -> list[tuple[int, int, str]]:
 
 
 def incomplete(run: Run) -> str | None:
-    """Return a sentence on what a log lacks: lines in between, or transactions that its summary counts; None where complete."""
+    """Return a sentence on what a log lacks: lines, or transactions that its summary counts; None where it is complete."""
     log = run.log
+    if run.zeros:
+        zeros = counted(run.zeros, "NUL byte")
+        return f"{run.name}: the lines with {zeros} were skipped; a power loss leaves them where data was not written yet"
     if is_summary_only(run):
         return None
     expected = (log.times[-1] - log.times[0]) / log.interval + 1 if log.interval > 0 else 0

@@ -8,6 +8,34 @@ from enum import StrEnum
 from typing import Any
 
 
+class Fault(StrEnum):
+    """Whose fault an error is. The class of an error says it where the error arises; nothing converts one into another later.
+
+    Only `SERVER` and `SETTING` are evidence against a candidate. A trial that `CONNECTION`, `MACHINE` or `OUTSIDE` ended is run
+    again, and `REQUEST` ends a study: its account, its files or its options have to be corrected.
+    """
+
+    REQUEST = "request"
+    SETTING = "setting"
+    """The server refuses a value."""
+    SERVER = "server"
+    """The server died, hung, did not start, or failed a statement, and it or its process shows that."""
+    CONNECTION = "connection"
+    """The server could not be reached, or a connection to it broke: the network or the server, until the server shows which."""
+    WORKLOAD = "workload"
+    """The load cannot be applied, or its driver failed."""
+    MACHINE = "machine"
+    """The machine that dialin runs on: its disk, its memory, its limits of open files and processes."""
+    OUTSIDE = "outside"
+    """Something else on the machine, such as what killed the load driver."""
+    GUARD = "guard"
+    """The guard of a live server restored the baseline."""
+
+
+PASSING = (Fault.CONNECTION, Fault.MACHINE, Fault.OUTSIDE)
+"""The faults that say nothing of a candidate and may pass: a trial that one of them ended is run again."""
+
+
 class CauseCode(StrEnum):
     """What went wrong with a server or a load."""
 
@@ -27,6 +55,8 @@ class CauseCode(StrEnum):
     ACCOUNT_REFUSED = "account_refused"
     STATEMENT_REFUSED = "statement_refused"
     BAD_ANSWER = "bad_answer"
+    CONNECTION_LOST = "connection_lost"
+    TURNED_AWAY = "turned_away"
     UNKNOWN_VARIABLE = "unknown_variable"
     STARTUP_ONLY = "startup_only"
     SESSION_VARIABLE = "session_variable"
@@ -39,12 +69,11 @@ class CauseCode(StrEnum):
     RESTART_COMMAND_FAILED = "restart_command_failed"
     MAY_NOT_START = "may_not_start"
     NO_FILE_PRIVILEGE = "no_file_privilege"
-    WAITS_UNREADABLE = "waits_unreadable"
     NO_COLD_COPY = "no_cold_copy"
     DRIVER_SILENT = "driver_silent"
     DRIVER_ENDED = "driver_ended"
+    DRIVER_KILLED = "driver_killed"
     DRIVER_ERROR = "driver_error"
-    DRIVER_NOT_RUNNING = "driver_not_running"
     OTHER_STREAM = "other_stream"
     DATA_NOT_PREPARED = "data_not_prepared"
     PREPARING_SLOW = "preparing_slow"
@@ -62,6 +91,7 @@ class CauseCode(StrEnum):
     NO_COPY_OF_BUILD = "no_copy_of_build"
     GUARD_TRIPPED = "guard_tripped"
     NO_TRAFFIC = "no_traffic"
+    MACHINE = "machine"
 
 
 @dataclass(frozen=True, slots=True)

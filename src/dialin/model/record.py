@@ -44,6 +44,7 @@ class LogCode(StrEnum):
     STOPPED = "stopped"
     TRIAL_FAILED = "trial_failed"
     TRIAL_REPEATED = "trial_repeated"
+    TRIAL_DISTURBED = "trial_disturbed"
     SERVER_WENT_AWAY = "server_went_away"
     TRIAL_DISCARDED = "trial_discarded"
     OTHERS_CHANGED = "others_changed"

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from dialin.model.cause import Cause
+from dialin.model.cause import Cause, Fault
 from dialin.model.load_driver import DriverChoice, TransactionTimes
 
 
@@ -119,23 +119,24 @@ class Sample:
         return self.gap >= max(LOST_GAP, LOST_OF_A_RUN * self.seconds) or (self.stolen or 0.0) >= LOST_STOLEN
 
 
-GUARD = "guard"
-"""The fault of a trial in which the guard of a live server restored the baseline."""
-
-
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why a trial failed, or was interrupted because its server went away.
+    """Why a trial failed, or was interrupted by what says nothing of its candidate.
 
     Attributes:
-        fault: `server` or `workload`; `GUARD` where the guard of a live server ended it.
+        fault: whose fault it is; only that of the server or of the setting is evidence against the candidate.
         log_tail: the last lines of the server's or the driver's log.
     """
 
     step: Step
-    fault: str
+    fault: Fault
     cause: Cause
     log_tail: str = ""
+
+    @property
+    def is_evidence(self) -> bool:
+        """Whether the server itself showed it: by its end, its log, or by refusing a value."""
+        return self.fault in (Fault.SERVER, Fault.SETTING)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from dialin.errors import ServerError
 from dialin.model.build import Build
+from dialin.model.cause import PASSING
 from dialin.model.setting import Setting, Value
 from dialin.model.study import StudySpec
 from dialin.servers.connection import global_variables
@@ -47,6 +48,8 @@ def make_inspect(tools: Tools, builds: Mapping[str, Build], requested: Iterable[
                 counted = _read(tools, build, {**options, **instrumented(build)}).real
                 settings = EffectiveSettings(settings.in_force, {**counted, **settings.real})
         except ServerError as error:
+            if error.fault in PASSING:
+                raise
             tools.say(f"{candidate}: {error.what}. Its trials will show whether this happens every time")
             return None
         return settings

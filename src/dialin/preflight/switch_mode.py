@@ -8,6 +8,7 @@ from typing import Literal
 
 from dialin.errors import DialinError, UserError
 from dialin.model.build import Build
+from dialin.model.cause import PASSING
 from dialin.model.study import StudySpec, Switch
 from dialin.preflight.inspection import inspect_by_setting
 from dialin.text import listed
@@ -95,6 +96,8 @@ def choose_switch_mode(
         try:
             after_set = inspect_by_setting(tools, build, changes)
         except DialinError as error:
+            if error.fault in PASSING:
+                raise
             why = f"a running server does not accept every value: {error.what}"
         else:
             why = disagreement(spec, inspected, after_set)

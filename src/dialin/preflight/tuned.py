@@ -12,6 +12,7 @@ from pathlib import Path
 from dialin.cause_sentences import with_advice
 from dialin.errors import ServerError, UserError
 from dialin.model.build import Build
+from dialin.model.cause import PASSING
 from dialin.model.dimension import Dimension
 from dialin.model.setting import Value
 from dialin.model.study import WORTHWHILE, Candidate, Goal, StudySpec, Switch, Until
@@ -230,11 +231,11 @@ def measure_baseline(
         context = TrialContext(spec, allowed, clock, request.workload, stage=site.stage, watch=watch)
         trial = Trial(0, 0, 0, 1, BASELINE, TrialState.RUNNING, clock.now(), purpose=Purpose.SEARCH)
         *_, ended = trial_steps.run(context, trial)
-    if not isinstance(ended, TrialEnded) or ended.trial.state is TrialState.FAILED:
-        failure = ended.trial.failure if isinstance(ended, TrialEnded) else None
+    failure = ended.trial.failure if isinstance(ended, TrialEnded) else None
+    if not isinstance(ended, TrialEnded) or failure is not None:
         raise ServerError(
             f"The baseline cannot be measured: {with_advice(failure.cause) if failure else 'its trial did not end'}",
-            "Correct --set or the load",
+            "Try again" if failure and failure.fault in PASSING else "Correct --set or the load",
             failure.log_tail if failure else "",
         )
     return ended

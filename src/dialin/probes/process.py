@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from dialin.errors import ServerError
+from dialin.errors import ServerError, os_error
 from dialin.model.evidence import ProbeNote, ProbeNoteCode
 from dialin.probes.probe import Reading
 
@@ -49,7 +49,7 @@ class ProcessProbe:
             stat = _bytes(f"{self._directory}/stat").rpartition(b") ")[2].split()
             self._follow_threads()
         except OSError as error:
-            raise ServerError(f"The server's process cannot be read: {error.strerror}") from error
+            raise os_error(error, ServerError(f"The server's process cannot be read: {error.strerror}")) from error
         io, note = self._io()
         counters = {
             "server_cpu_user": int(stat[_USER]) / _TICKS,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -26,9 +27,13 @@ def candidates_of(settings: Sequence[tuple[str, Variables]], servers: Sequence[s
         candidates.append(Candidate(name=" on ".join(filter(None, (name, on))), setting=setting, server=server))
     if len(candidates) < 2:
         raise UserError("There is only one candidate", "Give at least two values, option files or builds to compare")
-    if len(candidates) > MAX_CANDIDATES:
-        raise UserError(f"There are {len(candidates)} candidates", f"Compare at most {MAX_CANDIDATES} at once")
+    _check_count(len(candidates))
     return candidates
+
+
+def _check_count(candidates: int) -> None:
+    if candidates > MAX_CANDIDATES:
+        raise UserError(f"There are {candidates:,} candidates", f"Compare at most {MAX_CANDIDATES} at once")
 
 
 def find_baseline(named: str, candidates: Sequence[Candidate]) -> str:
@@ -55,9 +60,11 @@ def sweep_settings(sweep: Mapping[str, Sequence[Value]], *, least: int = 2) -> l
     """Return every combination of the values; a single variable's candidates are named by the value alone.
 
     Raises:
-        UserError: a variable has fewer values than `least`, or the same value twice, or a name that no variable can have.
+        UserError: a variable has fewer values than `least`, or the same value twice, or a name that no variable can have, or
+            there are more combinations than dialin compares at once.
     """
     variables = {_name(name): list(values) for name, values in sweep.items()}
+    _check_count(math.prod(map(len, variables.values())))  # before any is made: there may be more than memory holds
     for name, values in variables.items():
         if len(values) < least:
             raise UserError(f"{name} has only one value", f"Give at least two, such as {name}=1,4")

@@ -2,15 +2,51 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from itertools import takewhile
 
-from dialin.cause_sentences import with_advice
-from dialin.errors import ServerError
-from dialin.model.trial import Failure, TrialState
+from dialin.cause_sentences import advice, sentence, with_advice
+from dialin.errors import DialinError, MachineError, ServerError
+from dialin.model.cause import PASSING, Fault
+from dialin.model.trial import Block, Failure, Trial, TrialState
 from dialin.race.state import RaceState
 
 _FAILURES_IN_A_ROW = 3
 """Failed trials in a row, of several candidates that could be measured before, that end a study."""
+
+
+_TRIES = 3
+"""Times that a trial is run in one session where the network, the load driver or the machine fails. Afterwards it has failed,
+or, if it is the machine, the study ends: every other trial would fail, too."""
+
+
+def last_tries_of(trials: Sequence[Trial], block: Block, host: str, session: int) -> frozenset[str]:
+    """Return the candidates of a block whose trial is not run again if a connection or the load driver is lost once more."""
+    tried = Counter(
+        trial.candidate
+        for trial in trials
+        if (trial.block, trial.purpose, trial.host, trial.session) == (block.number, block.purpose, host, session)
+        and _is_disturbed(trial, PASSING)
+    )
+    return frozenset(candidate for candidate, times in tried.items() if times >= _TRIES - 1)
+
+
+def disturbed_in_a_row(trials: Sequence[Trial], host: str, session: int) -> list[Failure]:
+    """Return the failures of the machine in a host's newest trials of this session, newest first; empty where they are few."""
+    newest = (trial for trial in reversed(trials) if (trial.host, trial.session) == (host, session))
+    disturbed = list(takewhile(lambda trial: _is_disturbed(trial, (Fault.MACHINE,)), newest))
+    return [trial.failure for trial in disturbed if trial.failure] if len(disturbed) >= _TRIES else []
+
+
+def _is_disturbed(trial: Trial, faults: Sequence[Fault]) -> bool:
+    return trial.state is TrialState.INTERRUPTED and trial.failure is not None and trial.failure.fault in faults
+
+
+def keeps_failing(last: Failure, times: int) -> MachineError:
+    """Return the error of a study whose trials the network or the machine ends again and again."""
+    trials = f"{times} trials in a row" if times > 1 else "A trial"
+    return MachineError(f"{trials} could not be run: {sentence(last.cause)}", advice(last.cause), last.log_tail)
 
 
 def failed_in_a_row(state: RaceState, host: str) -> list[Failure]:
@@ -33,9 +69,11 @@ def now_failing(failures: list[Failure]) -> ServerError:
     return ServerError(what, "Correct that", last.log_tail, resumable=True)
 
 
-def all_failed(state: RaceState) -> ServerError:
+def all_failed(state: RaceState) -> DialinError:
     failures = [t.failure for t in state.trials if t.failure]
     last = failures[-1] if failures else None
+    if last is not None and last.fault is Fault.MACHINE:
+        return keeps_failing(last, 1)
     if last is None and any(trial.is_disturbed for trial in state.trials):
         return ServerError(
             "No candidate could be measured: something other than dialin changed the variables under test",

@@ -7,8 +7,9 @@ import os
 from pathlib import Path
 
 import dialin
-from dialin.errors import DialinError, UserError
+from dialin.errors import DialinError, ExitCode, UserError, machine_error, os_error
 from dialin.fleet.fleet_choice import ONE_HOST, FleetChoice, open_fleet
+from dialin.model.cause import Fault
 from dialin.model.progress import Watcher
 from dialin.model.verdict import Verdict
 from dialin.preflight import machine_noise
@@ -49,7 +50,7 @@ def begin(
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         what = f"The study cannot be written to {out}: {error.strerror}"
-        raise UserError(what, "Name another --out; nothing was measured") from error
+        raise os_error(error, UserError(what, "Name another --out; nothing was measured")) from error
     with (
         sole_runner(out, identity(os.getpid())),
         Store.create(
@@ -145,5 +146,9 @@ def _run(
             verdict = runner.run()
         machine_noise.remember(tools.home.noise, store.read())
         return verdict
-    except UserError as error:
-        raise DialinError(error.what, error.remedy, resumable=True) from error
+    except Exception as error:
+        if known := machine_error(error):
+            raise known from error
+        if isinstance(error, DialinError) and error.fault is Fault.REQUEST:  # the study has begun: this is no misuse any more
+            error.resumable, error.exit_code = True, ExitCode.NO_VERDICT
+        raise

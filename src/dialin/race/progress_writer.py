@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy.exc import SQLAlchemyError
 
 from dialin.clock import Clock
-from dialin.errors import DialinError, InterruptedStudyError
+from dialin.errors import DialinError, InterruptedStudyError, machine_error
 from dialin.model.progress import HostProgress, Progress, SessionState, Standing, Watcher
 from dialin.model.study import StudySpec
 from dialin.model.trial import Sample, Step, Trial
@@ -42,13 +42,10 @@ class ProgressWriter:
         except (KeyboardInterrupt, InterruptedStudyError):
             self._store_progress(session=SessionState.STOPPED, step=None)
             raise
-        except DialinError as error:
-            self._store_progress(session=SessionState.FAILED, step=None, reason=error.what)
-            raise
         except Exception as error:
-            self._store_progress(
-                session=SessionState.FAILED, step=None, reason=f"A fault of dialin itself: {type(error).__name__}"
-            )
+            known = error if isinstance(error, DialinError) else machine_error(error)
+            reason = known.what if known is not None else f"A fault of dialin itself: {type(error).__name__}"
+            self._store_progress(session=SessionState.FAILED, step=None, reason=reason)
             raise
         self._store_progress(session=SessionState.FINISHED, step=None)
 

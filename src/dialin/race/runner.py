@@ -10,6 +10,7 @@ from dialin.clock import Clock
 from dialin.errors import DialinError, InterruptedStudyError
 from dialin.fleet.fleet import BlockEnded, Fleet, FleetEvent, HostJoined, HostLost, HostRefused
 from dialin.fleet.worker import BlockRequest
+from dialin.model.cause import PASSING
 from dialin.model.progress import Standing, Watcher
 from dialin.model.record import LogCode, LogLine, Look
 from dialin.model.study import Candidate, StudySpec, Until
@@ -17,7 +18,7 @@ from dialin.model.trial import Block, Purpose, Trial, TrialState, first_driver_c
 from dialin.model.verdict import Verdict
 from dialin.preflight.admission import Admit, refuse
 from dialin.question.plan import Plan, block_order
-from dialin.race.broken_study import all_failed, failed_in_a_row, now_failing
+from dialin.race.broken_study import all_failed, disturbed_in_a_row, failed_in_a_row, keeps_failing, last_tries_of, now_failing
 from dialin.race.budget import Budget, without_waits
 from dialin.race.host_blocks import HostBlocks, Work
 from dialin.race.recorder import Recorder
@@ -207,7 +208,11 @@ class Runner:
         trials = self._hosts.new_trials(block.number, block.purpose, places, self._session, self._clock.now())
         choices = first_driver_choices(trial for trial in self._state.trials if trial.host == host)
         spec = self._spec if self._spec.live is None else self._spec.model_copy(update={"warmup": self._plan.warmup})
-        self._hosts.begin(host, block, BlockRequest(spec, self._inspected, trials, choices, measure, floor))
+        last_tries = self._last_tries(block, host)
+        self._hosts.begin(host, block, BlockRequest(spec, self._inspected, trials, choices, measure, floor, last_tries))
+
+    def _last_tries(self, block: Block, host: str) -> frozenset[str]:
+        return last_tries_of(self._state.trials, block, host, self._session)
 
     def _take_event(self) -> tuple[FleetEvent, Work | None]:
         """Wait for the next event of any host; return it with the work that it ends, if any.
@@ -281,6 +286,8 @@ class Runner:
         try:
             named, settings = self._admit(self._spec, candidate)
         except DialinError as error:
+            if error.fault in PASSING:
+                raise
             self._refused[candidate.name] = error.what
             self.log(LogCode.CANDIDATE_REFUSED, candidate=candidate.name, cause=error.cause.as_stored())
             return None
@@ -318,14 +325,16 @@ class Runner:
         raise InterruptedStudyError("Stopped after a block, as requested", resumable=True)
 
     def _check_still_running(self, host: str) -> None:
-        """Leave out a host on which candidates fail that could be measured before: the cause is not a candidate.
+        """Leave out a host that fails, or on which candidates fail that could be measured before: the cause is not a candidate.
 
         Raises:
-            ServerError: there is no other host.
+            MachineError: the host fails, and there is no other one.
+            ServerError: candidates fail there, and there is no other host.
         """
-        if failures := failed_in_a_row(self._state, host):
+        disturbed = disturbed_in_a_row(self._state.trials, host, self._session)
+        if failures := disturbed or failed_in_a_row(self._state, host):
             if len(self._hosts.hosts) == 1:
-                raise now_failing(failures)
+                raise keeps_failing(failures[0], len(failures)) if disturbed else now_failing(failures)
             self.log(LogCode.HOST_LEFT_OUT, host=host, cause=failures[0].cause.as_stored())
             self._hosts.leave_out(host)
             self._name_hosts()
@@ -351,8 +360,8 @@ class Runner:
 
     def _log_end(self, ended: Trial) -> None:
         if ended.failure and ended.state is TrialState.INTERRUPTED:
-            cause = ended.failure.cause.as_stored()
-            self.log(LogCode.SERVER_WENT_AWAY, trial=ended.id, candidate=ended.candidate, cause=cause)
+            code = LogCode.TRIAL_DISTURBED if ended.failure.fault in PASSING else LogCode.SERVER_WENT_AWAY
+            self.log(code, trial=ended.id, candidate=ended.candidate, cause=ended.failure.cause.as_stored())
         elif ended.failure:
             failed = {"step": ended.failure.step, "cause": ended.failure.cause.as_stored()}
             self.log(LogCode.TRIAL_FAILED, trial=ended.id, candidate=ended.candidate, **failed)

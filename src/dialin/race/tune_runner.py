@@ -10,16 +10,17 @@ from dialin.cause_sentences import with_advice
 from dialin.clock import Clock
 from dialin.errors import DialinError, ServerError, UserError
 from dialin.fleet.fleet import Fleet
-from dialin.model.cause import Cause
+from dialin.model.cause import PASSING, Cause, Fault
 from dialin.model.progress import Standing, Watcher
 from dialin.model.record import LogCode, Look, StudyRecord, TuneCourse
 from dialin.model.setting import Value
 from dialin.model.study import Candidate, Goal, StudySpec
-from dialin.model.trial import Failure, Purpose, Step, Trial, TrialState
+from dialin.model.trial import Block, Failure, Purpose, Step, Trial, TrialState
 from dialin.model.tune import TuneAsk, TuneStage
 from dialin.model.verdict import TuneFindings, Verdict
 from dialin.preflight.admission import Admit, refuse
 from dialin.question.plan import Plan
+from dialin.race.broken_study import keeps_failing
 from dialin.race.runner import Runner
 from dialin.report.load_units import units
 from dialin.search.study_tuner import StudyTuner, answers
@@ -157,7 +158,7 @@ class TuneRunner(Runner):
         )
         recorder = self._hosts.recorder(trial.host)
         recorder.record(TrialBegan(trial))
-        failure = Failure(Step.VERIFY, "server", Cause.quoted(reason))
+        failure = Failure(Step.VERIFY, Fault.SETTING, Cause.quoted(reason))
         ended = replace(trial, state=TrialState.FAILED, failure=failure, steps={Step.VERIFY: max(seconds, 0.1)})
         if recorded := recorder.record(TrialEnded(ended)):
             self._add(recorded)
@@ -172,11 +173,16 @@ class TuneRunner(Runner):
                 self.log(LogCode.TRIAL_CUT_SHORT, trial=ended.id, candidate=candidate, floor=floor, unit=unit)
             if ended.has_ended:
                 return
+        if ended.failure is not None and ended.failure.fault in PASSING:
+            raise keeps_failing(ended.failure, _TRIES)
         raise ServerError(
             f"The host stalled, or another client changed variables, in {_TRIES} trials in a row",
             "See dialin doctor",
             resumable=True,
         )
+
+    def _last_tries(self, block: Block, host: str) -> frozenset[str]:  # noqa: ARG002 - a search must not learn from such failures
+        return frozenset()
 
     def _floor(self) -> float:
         """Return the throughput below which a trial ends early: what `--worst` leaves of the baseline's; 0 for no limit."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from dialin.model.cause import Fault
 from dialin.model.record import StudyRecord
 from dialin.model.traffic import TrafficPeriod, fixed_mix, of_watched
-from dialin.model.trial import GUARD, Purpose, Trial, TrialState
+from dialin.model.trial import Purpose, Trial, TrialState
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +26,7 @@ class LivePeriod:
     @property
     def is_tripped(self) -> bool:
         """Whether the guard restored the baseline during the period."""
-        return self.trial.failure is not None and self.trial.failure.fault == GUARD
+        return self.trial.failure is not None and self.trial.failure.fault is Fault.GUARD
 
 
 def live_periods(record: StudyRecord) -> list[LivePeriod]:

@@ -25,8 +25,21 @@ _NOTICED = {
 }
 
 
+_DURING = {
+    Step.WAIT: "while it waited for the server",
+    Step.PAUSE: "while it waited for the server to be as usual",
+    Step.RESTORE: "while its data was restored",
+    Step.BOOT: "while the server started",
+    Step.SET: "while its values were set",
+    Step.VERIFY: "while the server's values were read",
+    Step.WARM_UP: "during the warm-up",
+    Step.MEASURE: "while it was measured",
+    Step.STOP: "after it was measured",
+}
+
+
 def _trial_failed(figures: Figures) -> str:
-    return f"{_trial(figures)} failed at {figures['step']}: {with_advice(Cause.read(figures['cause']))}"
+    return f"{_trial(figures)} failed {_DURING[Step(figures['step'])]}: {with_advice(Cause.read(figures['cause']))}"
 
 
 def _discarded(figures: Figures) -> str:
@@ -89,6 +102,9 @@ _SENTENCES: Mapping[LogCode, Callable[[Figures], str]] = {
     LogCode.STOPPED: lambda _figures: "Stopped between two blocks, as requested",
     LogCode.TRIAL_FAILED: _trial_failed,
     LogCode.TRIAL_REPEATED: lambda figures: f"{_trial(figures)} is run again: the host itself stalled for most of it",
+    LogCode.TRIAL_DISTURBED: lambda figures: (
+        f"{_trial(figures)} is run again; its candidate is not to blame: {with_advice(Cause.read(figures['cause']))}"
+    ),
     LogCode.SERVER_WENT_AWAY: lambda figures: (
         f"{_trial(figures)} is run again: the server went away during it ({sentence(Cause.read(figures['cause']))})"
     ),

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
-from dialin.errors import UserError
+from dialin.errors import UserError, os_error
 
 
 class TlsMode(StrEnum):
@@ -53,8 +53,9 @@ class Tls:
             context.verify_mode = ssl.CERT_REQUIRED if verified else ssl.CERT_NONE
             if self.certificate:
                 context.load_cert_chain(self.certificate, self.key)
-        except (OSError, ssl.SSLError) as error:
-            raise UserError(f"The certificates for TLS cannot be read: {error}", "See ssl-ca, ssl-cert and ssl-key") from error
+        except OSError as error:  # an ssl.SSLError is one, too
+            request = UserError(f"The certificates for TLS cannot be read: {error}", "See ssl-ca, ssl-cert and ssl-key")
+            raise os_error(error, request) from error
         return context
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from enum import StrEnum
 
 from dialin.answers import single
-from dialin.errors import DialinError, UserError
+from dialin.errors import DialinError, SettingRefusedError, UserError
 from dialin.model.build import Flavour
 from dialin.model.cause import Cause, CauseCode
 from dialin.model.query import Query
@@ -43,7 +43,7 @@ class Scope(StrEnum):
     """The next start of the server."""
 
 
-class OnlyAtStartError(UserError):
+class OnlyAtStartError(SettingRefusedError):
     """A variable can be set only at startup."""
 
 
@@ -51,8 +51,10 @@ def assign(query: Query, scope: Scope, name: str, value: Value | None) -> None:
     """Set one variable; None means NULL. The server may round or clamp the value, so the caller must read it back.
 
     Raises:
-        UserError: the variable does not exist, refuses the value, or can be set only at startup, or a privilege is missing.
+        SettingRefusedError: the variable does not exist, refuses the value, or can be set only at startup.
+        UserError: a privilege is missing.
         RefusedError: anything else that the server refused.
+        NoAnswerError: the connection broke.
     """
     variable = checked_name(name)
     refusal = _try(query, f"SET @@{scope}.{_quoted(variable)} = %s", value)
@@ -92,7 +94,7 @@ def exact_values(query: Query, names: Iterable[str]) -> dict[str, Value | None]:
     shown = global_variables(query)
     for name in (reported_name(name, shown) for name in names):
         if name not in shown:
-            raise UserError(f"The server has no variable {name}", "`dialin variables` lists them")
+            raise SettingRefusedError(f"The server has no variable {name}", "`dialin variables` lists them")
         value = single(query(f"SELECT @@GLOBAL.{_quoted(name)}"))
         values[name] = None if value is None else str(value) if isinstance(value, str) and value else shown[name]
     return values
@@ -141,21 +143,21 @@ def _forms(value: Value | None) -> Iterable[Value | None]:
 def _explain(error: RefusedError, scope: Scope, name: str, value: Value | None) -> DialinError:
     reason = str(error.cause.figures["words"]).rstrip(".")
     if error.number == UNKNOWN:
-        return UserError(Cause(CauseCode.UNKNOWN_VARIABLE, {"variable": name}), "`dialin variables` lists them")
+        return SettingRefusedError(Cause(CauseCode.UNKNOWN_VARIABLE, {"variable": name}), "`dialin variables` lists them")
     if error.number == READ_ONLY and scope is Scope.GLOBAL:
         return OnlyAtStartError(
             Cause(CauseCode.STARTUP_ONLY, {"variable": name}),
             "Give a --restart-command (MySQL 8.0 or later), or study it on a sandbox with --server",
         )
     if error.number == READ_ONLY:
-        return UserError(
+        return SettingRefusedError(
             Cause(CauseCode.NOT_PERSISTED, {"variable": name, "words": reason}), "Study it on a sandbox with --server"
         )
     if error.number == SESSION_ONLY:
-        return UserError(Cause(CauseCode.SESSION_VARIABLE, {"variable": name}), "Choose a global variable")
+        return SettingRefusedError(Cause(CauseCode.SESSION_VARIABLE, {"variable": name}), "Choose a global variable")
     if error.number in (WRONG_VALUE, WRONG_TYPE):
         refused = Cause(CauseCode.VALUE_REFUSED, {"variable": name, "value": value, "words": reason})
-        return UserError(refused, "Choose a value that the server accepts")
+        return SettingRefusedError(refused, "Choose a value that the server accepts")
     if error.number in _NOT_ALLOWED:
         missing = Cause(CauseCode.NO_PRIVILEGE_TO_SET, {"variable": name, "words": error.cause.figures["words"]})
         return UserError(missing, missing_privilege(scope, str(error.cause.figures["words"])))

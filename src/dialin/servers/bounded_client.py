@@ -142,4 +142,4 @@ class BoundedClient(_Connection):
 
     def _too_large(self, what: str) -> pymysql.OperationalError:
         self.give_up()
-        return pymysql.OperationalError(CR.CR_NET_PACKET_TOO_LARGE, f"The answer has {what}, which dialin does not read")
+        return pymysql.OperationalError(CR.CR_NET_PACKET_TOO_LARGE, f"it has {what}, which dialin does not read")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import re
 import time
 from collections.abc import Iterator
@@ -13,8 +14,8 @@ import pymysql.cursors
 from pymysql.constants import CR, ER
 
 from dialin.answers import REMEDY, bad_answer
-from dialin.errors import ServerError
-from dialin.model.cause import Cause, CauseCode
+from dialin.errors import MachineError, NoAnswerError, ServerError, is_machine_fault
+from dialin.model.cause import Cause, CauseCode, Fault
 from dialin.model.query import Query
 from dialin.servers.account import Account, TlsMode
 from dialin.servers.asked_columns import has_asked_columns
@@ -24,11 +25,21 @@ from dialin.text import shorten
 _TIMEOUT = 10.0
 _ACCOUNT_REFUSED = (1044, 1045, 1130, 1251, 1698, 1862, 2059, 4151)
 _TLS_FAILED = 2026
+_TOO_MANY_CONNECTIONS = 1040
 _FIRST_SERVER_ERROR = 1000
 """The lowest error number of a server; errors of the operating system have lower numbers."""
 
 _CLIENT_ERRORS = range(2000, 3000)
 """The error numbers of the client itself, such as for a lost connection."""
+
+_ENDED_BY_OTHERS = frozenset({1053, 1080, 1152, 1158, 1159, 1160, 1161, 1184, 1317, 1927, 4031})
+"""Errors of a connection that the server ends, or a statement that somebody kills: they say nothing of the server's setting."""
+
+_NOT_ALLOWED = frozenset({1044, 1045, 1142, 1143, 1203, 1226, 1227, 1290, 1820, 1836, 1862, 3118, 3955})
+"""Errors of an account that lacks a privilege or is locked, and of a server that is read-only."""
+
+_FULL_BACKLOG = errno.EAGAIN
+"""What connecting to a unix socket returns where the server is too busy to accept the connection."""
 
 _SHOWN = 300
 """Characters of a refused statement that its error shows."""
@@ -52,16 +63,24 @@ def error_name(number: int) -> str | None:
 
 
 class RefusedError(ServerError):
-    """A statement failed; `number` is the error number of the server or the client, 0 if there is none."""
+    """The server refused a statement; `number` is its error number."""
 
     def __init__(self, what: str | Cause, remedy: str, number: int) -> None:
         super().__init__(what, remedy)
         self.number = number
+        if number in _ENDED_BY_OTHERS:
+            self.fault = Fault.CONNECTION
+        elif number in _NOT_ALLOWED:
+            self.fault = Fault.REQUEST
 
-    @property
-    def is_from_client(self) -> bool:
-        """Whether the client reports the error, such as a lost connection, and the server has not answered."""
-        return not self.number or self.number in _CLIENT_ERRORS
+
+class TurnedAwayError(ServerError):
+    """The server answers, and accepts no connection: there are too many, or it does not accept the account."""
+
+    def __init__(self, what: str | Cause, remedy: str, number: int) -> None:
+        super().__init__(what, remedy)
+        if number != _TOO_MANY_CONNECTIONS:
+            self.fault = Fault.CONNECTION if number in _ENDED_BY_OTHERS else Fault.REQUEST
 
 
 @contextmanager
@@ -71,8 +90,11 @@ def connect(account: Account, *, timeout: float = _TIMEOUT, program: str = "dial
     `program` is sent to the server as the connection attribute `program_name`.
 
     Raises:
-        ServerError: the server does not answer, or lacks the TLS that is required.
+        NoAnswerError: the server does not answer, lacks the TLS that is required, or the connection broke, or an answer cannot
+            be read or exceeds a limit.
+        TurnedAwayError: the server accepts no connection.
         RefusedError: the server refuses a statement.
+        MachineError: this machine has no room for another connection.
         UserError: a certificate cannot be read.
     """
     with _client(account, timeout, program) as client:
@@ -91,8 +113,7 @@ def is_reachable(account: Account) -> bool:
 
 def is_server_error(error: ServerError) -> bool:
     """Return whether an error comes from the server itself, such as too many connections."""
-    number = _number(error.__cause__)
-    return number >= _FIRST_SERVER_ERROR and number not in _CLIENT_ERRORS
+    return isinstance(error, (RefusedError, TurnedAwayError))
 
 
 def quote_identifier(name: str) -> str:
@@ -178,20 +199,20 @@ def _as_refusals(client: BoundedClient, statement: str) -> Iterator[None]:
     """Turn whatever the client raises about an answer into an error of the server.
 
     Raises:
-        RefusedError: the server refuses the statement or does not answer, or its answer cannot be read.
+        RefusedError: the server refuses the statement.
+        NoAnswerError: the connection broke, or the answer cannot be read.
+        MachineError: this machine failed.
     """
     try:
         yield
     except (pymysql.MySQLError, OSError) as error:
-        cause = Cause(CauseCode.STATEMENT_REFUSED, {"statement": shorten(statement, _SHOWN), "words": _text(error)})
-        raise RefusedError(cause, "See the server's log", _number(error)) from error
+        raise _statement_error(statement, error) from error
     except MemoryError:
         raise
     except Exception as error:
         # PyMySQL reads packets by struct, asserts and decodes: bytes that are no answer raise all kinds of errors.
         client.give_up()
-        words = f"{_bad(error)} (to {shorten(statement, _SHOWN)!r})"
-        raise RefusedError(Cause(CauseCode.BAD_ANSWER, {"words": words}), REMEDY, CR.CR_MALFORMED_PACKET) from error
+        raise bad_answer(f"{_bad(error)} (to {shorten(statement, _SHOWN)!r})") from error
 
 
 def _bad(error: Exception) -> str:
@@ -203,6 +224,36 @@ def _bad(error: Exception) -> str:
             return "it is not valid UTF-8"
         case _:
             return "it does not follow the protocol of MySQL"
+
+
+def raise_if_of_machine(error: Exception) -> None:
+    """Raise MachineError where an error of the client library comes from this machine, which has no room for a connection."""
+    if (failed := _of_machine(error)) is not None:
+        raise MachineError.of(failed, "The server could not be asked") from error
+
+
+def _statement_error(statement: str, error: Exception) -> ServerError | MachineError:
+    """Return the error of a statement, by whose fault it is: the server's, the connection's, or this machine's."""
+    if (failed := _of_machine(error)) is not None:
+        return MachineError.of(failed, "The server could not be asked")
+    if _number(error) == CR.CR_NET_PACKET_TOO_LARGE:
+        return bad_answer(f"{_text(error)} (to {shorten(statement, _SHOWN)!r})")
+    figures = {"statement": shorten(statement, _SHOWN), "words": _text(error)}
+    if _is_from_server(error):
+        return RefusedError(Cause(CauseCode.STATEMENT_REFUSED, figures), "See the server's log", _number(error))
+    return NoAnswerError(Cause(CauseCode.CONNECTION_LOST, figures), "See the server's log")
+
+
+def _is_from_server(error: Exception) -> bool:
+    number = _number(error)
+    return number >= _FIRST_SERVER_ERROR and number not in _CLIENT_ERRORS
+
+
+def _of_machine(error: Exception) -> OSError | None:
+    """Return the error of this machine behind an error of the client library; None where it is none."""
+    links = (error, getattr(error, "original_exception", None), error.__cause__, error.__context__)
+    failed = next((each for each in links if isinstance(each, OSError) and is_machine_fault(each)), None)
+    return None if failed is None or failed.errno == _FULL_BACKLOG else failed
 
 
 def _number(error: BaseException | None) -> int:
@@ -230,19 +281,25 @@ def _open(account: Account, timeout: float, program: str) -> BoundedClient:
             program_name=program,
         )
     except (pymysql.MySQLError, OSError) as error:
-        if error.args and error.args[0] in _ACCOUNT_REFUSED:
-            refused = {"place": str(place), "user": account.user, "words": _text(error)}
-            raise ServerError(
-                Cause(CauseCode.ACCOUNT_REFUSED, refused), "See the account's option file or login path"
-            ) from error
-        remedy = "See ssl-mode, ssl-ca, ssl-cert and ssl-key" if error.args and error.args[0] == _TLS_FAILED else "See its log"
-        silent = Cause(CauseCode.NO_ANSWER, {"place": str(place), "words": _text(error)})
-        raise ServerError(silent, remedy) from error
+        raise _connecting_error(account, str(place), error) from error
     except (MemoryError, ImportError):
         raise
     except Exception as error:
         words = f"what listens at {place} does not speak the protocol of MySQL"
-        raise ServerError(Cause(CauseCode.BAD_ANSWER, {"words": words}), REMEDY) from error
+        raise NoAnswerError(Cause(CauseCode.BAD_ANSWER, {"words": words}), REMEDY) from error
+
+
+def _connecting_error(account: Account, place: str, error: Exception) -> ServerError | MachineError:
+    number, words = _number(error), _text(error)
+    if (failed := _of_machine(error)) is not None:
+        return MachineError.of(failed, f"No connection to the server at {place} could be opened")
+    if number in _ACCOUNT_REFUSED:
+        refused = {"place": place, "user": account.user, "words": words}
+        return TurnedAwayError(Cause(CauseCode.ACCOUNT_REFUSED, refused), "See the account's option file or login path", number)
+    if _is_from_server(error):
+        return TurnedAwayError(Cause(CauseCode.TURNED_AWAY, {"place": place, "words": words}), "See the server's log", number)
+    remedy = "See ssl-mode, ssl-ca, ssl-cert and ssl-key" if number == _TLS_FAILED else "See its log"
+    return NoAnswerError(Cause(CauseCode.NO_ANSWER, {"place": place, "words": words}), remedy)
 
 
 def _text(error: BaseException) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from dialin.errors import UserError
 from dialin.servers.ledger import Ledger
-from dialin.servers.processes import identity, processes
+from dialin.servers.processes import processes
 from dialin.store import lock
 from dialin.store.store import Store
 
@@ -24,7 +24,7 @@ def users_of(build_id: str, ledger: Ledger) -> list[str]:
     for entry in ledger.entries():
         if entry.build != build_id:
             continue
-        if processes(Path(entry.directory)) or identity(entry.owner) == entry.owner_identity:
+        if processes(Path(entry.directory)) or ledger.is_owned(entry):
             hint = f"dialin servers stop {entry.id}" if entry.keep else f"started by process {entry.owner}"
             users.append(f"server {entry.id} ({hint})")
     users += [f"server {entry.id} on {entry.origin.host}" for entry in ledger.entries_elsewhere() if entry.build == build_id]

@@ -30,7 +30,10 @@ class Instance(Protocol):
         """Connect as the account that dialin uses."""
 
     def is_gone(self) -> bool:
-        """Return whether the server has ended."""
+        """Return whether the server has ended, or nothing listens at its address."""
+
+    def has_ended(self) -> bool:
+        """Return whether the server has ended, as its process or its start shows; False where that cannot be known."""
 
     def exit(self) -> Mapping[str, Any]:
         """Return how the server ended, as the figure `exit` of a `Cause`."""

@@ -4,6 +4,10 @@ An entry names a private directory. Each process of the entry writes its PID to 
 server or the driver, and has the directory's unique path in its environment. dialin recognises a process by both, never by its
 program's name, so it leaves a PID alone that now belongs to another process. An entry also records its origin: dialin never
 ends or removes what another machine or container wrote into a shared directory.
+
+The dialin that wrote an entry holds a lock on it from before the entry exists until after it is gone; the kernel releases the
+lock when that process ends. Whoever cannot take the lock leaves the entry alone, so that what runs is never taken for left
+behind, even where the process list cannot be read.
 """
 
 from __future__ import annotations
@@ -15,9 +19,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from dialin.clock import SystemClock
 from dialin.paths import replace_text
+from dialin.servers.locks import Locks
 from dialin.servers.origin import Origin, Relation, origin
-from dialin.servers.processes import end, identity, processes
+from dialin.servers.processes import end, processes
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +33,6 @@ class LedgerEntry:
     Attributes:
         directory: its private directory, removed when the entry ends.
         owner: the PID of the dialin that started it.
-        owner_identity: what distinguishes that process from a later one with the same PID; see `processes.identity`.
         keep: whether it outlives the command that started it, until `dialin servers stop`.
         build: the id of the build that it runs, such as `mysql@9.7.4`.
         socket: its unix socket, outside `directory` if the directory's path is too long for a socket.
@@ -36,7 +41,6 @@ class LedgerEntry:
     id: str
     directory: str
     owner: int
-    owner_identity: str
     origin: Origin
     keep: bool = False
     build: str = ""
@@ -50,12 +54,18 @@ class Ledger:
     def __init__(self, directory: Path, here: Origin | None = None) -> None:
         self._directory = directory
         self._here = here or origin()
+        self._locks = Locks(directory, SystemClock())
 
     def open(self, name: str, directory: Path, **facts: Any) -> LedgerEntry:
         """Write an entry, on disk before this returns; `facts` are further attributes of `LedgerEntry`."""
-        entry = LedgerEntry(name, str(directory), os.getpid(), identity(os.getpid()), self._here, **facts)
+        entry = LedgerEntry(name, str(directory), os.getpid(), self._here, **facts)
         self._directory.mkdir(parents=True, exist_ok=True)
-        replace_text(self._path(name), json.dumps(asdict(entry)))
+        self._locks.take(name)
+        try:
+            replace_text(self._path(name), json.dumps(asdict(entry)))
+        except BaseException:
+            self._locks.remove(name)
+            raise
         return entry
 
     def entries(self) -> list[LedgerEntry]:
@@ -78,29 +88,43 @@ class Ledger:
     def _relation(self, entry: LedgerEntry) -> Relation:
         return entry.origin.relation(self._here)
 
-    def end(self, entry: LedgerEntry) -> None:
-        """End all processes of an entry of this machine, and remove its directory and the entry."""
-        if self._relation(entry) is Relation.HERE:  # after a reboot its PIDs belong to other processes
-            for process in processes(Path(entry.directory)):
-                end(process)
+    def is_owned(self, entry: LedgerEntry) -> bool:
+        """Return whether the dialin that wrote an entry still runs."""
+        return not self._locks.is_free(entry.id)
+
+    def end(self, entry: LedgerEntry) -> bool:
+        """End all processes of an entry of this machine, and remove its directory and the entry; return whether any ran."""
+        # After a reboot its PIDs belong to other processes.
+        live = processes(Path(entry.directory)) if self._relation(entry) is Relation.HERE else []
+        for process in live:
+            end(process)
         shutil.rmtree(entry.directory, ignore_errors=True)
         if entry.socket and not entry.socket.startswith(f"{entry.directory}/"):
             shutil.rmtree(Path(entry.socket).parent, ignore_errors=True)
         self._path(entry.id).unlink(missing_ok=True)
+        self._locks.remove(entry.id)
+        return bool(live)
 
-    def end_orphans(self) -> list[LedgerEntry]:
-        """End the entries that a dialin which is gone has left, and return them."""
-        orphans = [entry for entry in self.entries() if self._is_orphan(entry)]
-        for entry in orphans:
-            self.end(entry)
-        return orphans
+    def end_orphans(self) -> list[tuple[LedgerEntry, bool]]:
+        """End the entries that a dialin which is gone has left; return each with whether a process of it still ran."""
+        ended = []
+        for entry in self.entries():
+            if not self._is_left(entry):
+                continue
+            if not self._path(entry.id).exists():  # its dialin, or another one, ended it meanwhile
+                self._locks.remove(entry.id)
+            elif entry.keep and self._relation(entry) is Relation.HERE and processes(Path(entry.directory)):
+                self._locks.release(entry.id)
+            else:
+                ended.append((entry, self.end(entry)))
+        return ended
 
-    def _is_orphan(self, entry: LedgerEntry) -> bool:
-        if self._relation(entry) is Relation.BEFORE_REBOOT:
-            return True
-        if identity(entry.owner) == entry.owner_identity:
-            return False
-        return not (entry.keep and processes(Path(entry.directory)))
+    def _is_left(self, entry: LedgerEntry) -> bool:
+        """Return whether the dialin that wrote an entry is gone; its lock is then held here."""
+        try:
+            return not self.is_owned(entry) and self._locks.take(entry.id, patience=0)
+        except OSError:
+            return False  # another user's, or there is no room to find out
 
     def _path(self, name: str) -> Path:
         return self._directory / f"{name}.json"

@@ -21,7 +21,13 @@ _SAME_TIME = 5.0
 _PATIENCE = 10.0
 """Seconds that a killed process may take to be gone."""
 
-_WRITE_PID = 'echo $$ > "$0"; exec "$@"'
+_NOT_WRITTEN = 71
+"""The exit code of a process that could not write its PID, and ended: it could not have been found again."""
+
+_NOT_EXECUTED = (126, 127)
+"""The exit codes of the shell for a program that could not be executed."""
+
+_WRITE_PID = f'echo $$ > "$0" || exit {_NOT_WRITTEN}; exec "$@"'
 
 
 def identity(pid: int) -> str:
@@ -39,14 +45,18 @@ def identity(pid: int) -> str:
 
 
 def processes(directory: Path) -> list[psutil.Process]:
-    """Return the live processes that wrote their PID into a directory and have its path in their environment."""
+    """Return the live processes that wrote their PID into a directory and have its path in their environment.
+
+    Raises:
+        OSError: that cannot be found out at the moment.
+    """
     live = []
     for path in directory.glob("*.pid"):
         try:
             process = psutil.Process(int(path.read_text(encoding="ascii")))
             if process.status() != psutil.STATUS_ZOMBIE and _belongs(process, directory, path):
                 live.append(process)
-        except (OSError, ValueError, psutil.Error):
+        except (FileNotFoundError, ProcessLookupError, ValueError, psutil.NoSuchProcess):
             continue
     return live
 
@@ -66,6 +76,14 @@ def end(process: psutil.Process) -> None:
         process.wait(_PATIENCE)
     except (psutil.NoSuchProcess, psutil.TimeoutExpired):
         return
+
+
+def signal_name(number: int) -> str:
+    """Return the name of a signal, such as `SIGKILL`; its number where it has no name."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
 
 
 def spawn(
@@ -108,6 +126,11 @@ def spawn(
         cwd=directory,
         env={**environment, MARK: str(directory)},
     )
+
+
+def was_not_run(code: int | None) -> bool:
+    """Return whether this exit code says that a program which was started by `spawn` could not be run at all."""
+    return code == _NOT_WRITTEN or code in _NOT_EXECUTED
 
 
 def tail(path: Path, lines: int = 30) -> str:

@@ -20,7 +20,7 @@ from typing import Any
 import pymysql
 
 from dialin.clock import Clock
-from dialin.errors import ServerError, UserError
+from dialin.errors import MachineError, ServerError, UserError, server_failure
 from dialin.model.build import Build
 from dialin.model.cause import Cause, CauseCode, exit_by
 from dialin.model.query import Query
@@ -28,9 +28,9 @@ from dialin.model.setting import Value
 from dialin.paths import Home
 from dialin.servers.account import Account
 from dialin.servers.capabilities import Capability, base_options, has
-from dialin.servers.connection import connect
+from dialin.servers.connection import connect, raise_if_of_machine
 from dialin.servers.ledger import Ledger, LedgerEntry
-from dialin.servers.processes import processes, spawn, tail
+from dialin.servers.processes import processes, signal_name, spawn, tail, was_not_run
 from dialin.variables import optionfile
 
 BOOT_LIMIT = 120.0
@@ -134,16 +134,23 @@ class Sandbox:
             except subprocess.TimeoutExpired:
                 self.kill()
                 code = -signal.SIGKILL
+        if was_not_run(code):
+            raise self._not_run()
         if code != 0:
-            raise ServerError(
-                Cause(CauseCode.NO_DATA_DIRECTORY, {"build": self.build.id, "exit": self.exit()}), log_tail=self.log_tail()
+            raise server_failure(
+                Cause(CauseCode.NO_DATA_DIRECTORY, {"build": self.build.id, "exit": self.exit()}), self.log_tail()
             )
+
+    def _not_run(self) -> MachineError:
+        words = tail(self.directory / "console.log", 1)
+        return MachineError(f"{self.build.id} could not be run: {words}", "Check that its files are there, and the disk")
 
     def boot(self, settings: Mapping[str, Value], *, cpus: str | None = None) -> None:
         """Start the server with the given settings and wait until it answers.
 
         Raises:
             ServerError: the server ended, or did not answer in time; the error has the signal or the server's message.
+            MachineError: the server could not be run, or its disk is full, or this machine has no room for a connection.
         """
         self.write_options(settings)
         arguments = [*self.build.launcher, str(self.build.binary), f"--defaults-file={self.option_file}"]
@@ -157,16 +164,17 @@ class Sandbox:
         limit = self._clock.monotonic() + BOOT_LIMIT
         while True:
             if process.poll() is not None:
-                raise ServerError(
-                    Cause(CauseCode.NOT_STARTED, {"build": self.build.id, "exit": self.exit()}), log_tail=self.log_tail()
+                if was_not_run(process.returncode):
+                    raise self._not_run()
+                raise server_failure(
+                    Cause(CauseCode.NOT_STARTED, {"build": self.build.id, "exit": self.exit()}), self.log_tail()
                 )
             if self.socket.exists() and self._answers():
                 return
             if self._clock.monotonic() > limit:
                 self.kill()
-                raise ServerError(
-                    Cause(CauseCode.NO_ANSWER_AFTER_START, {"build": self.build.id, "seconds": BOOT_LIMIT}),
-                    log_tail=self.log_tail(),
+                raise server_failure(
+                    Cause(CauseCode.NO_ANSWER_AFTER_START, {"build": self.build.id, "seconds": BOOT_LIMIT}), self.log_tail()
                 )
             self._clock.sleep(_POLL)
 
@@ -179,8 +187,10 @@ class Sandbox:
                 unix_socket=str(self.socket), user="root", connect_timeout=2, read_timeout=2, ssl_disabled=True
             ).close()
         except pymysql.err.OperationalError as error:
+            raise_if_of_machine(error)
             return bool(error.args[0] == 1045)  # access denied: it answers, and the account has a password
-        except (pymysql.MySQLError, OSError):
+        except (pymysql.MySQLError, OSError) as error:
+            raise_if_of_machine(error)
             return False
         return True
 
@@ -190,6 +200,9 @@ class Sandbox:
     def is_gone(self) -> bool:
         return self.pid is None
 
+    def has_ended(self) -> bool:
+        return self.is_gone()
+
     def log_tail(self) -> str:
         """Return the last lines of the error log, or of what the server printed before it had one."""
         return tail(self.log) or tail(self.directory / "console.log")
@@ -198,10 +211,10 @@ class Sandbox:
         """Return how the server ended, as the figure `exit` of a `Cause`: its signal, or the last error in its log."""
         code = self._process.poll() if self._process else None
         if code is not None and code < 0:
-            return exit_by(code, signal=signal.Signals(-code).name)
+            return exit_by(code, signal=signal_name(-code))
         # The server's signal handler logs the signal and ends with an exit code.
         if code != 0 and (caught := _CAUGHT.findall(tail(self.log, 200))):
-            return exit_by(code, signal=signal.Signals(int(caught[-1])).name)
+            return exit_by(code, signal=signal_name(int(caught[-1])))
         words = _last_error(self.log) or _last_error(self.directory / "console.log")
         return exit_by(code, words)
 

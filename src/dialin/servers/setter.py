@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from dialin.clock import Clock
 from dialin.errors import DialinError, ServerError
-from dialin.model.cause import Cause, CauseCode
+from dialin.model.cause import PASSING, Cause, CauseCode
 from dialin.model.query import Query
 from dialin.model.setting import Value, same_value
 from dialin.servers.assign import Scope, Wanted, assign
@@ -42,14 +42,19 @@ class Setter:
         """Set variables until each has its value, or setting them again changes nothing.
 
         Raises:
-            UserError: a variable does not exist, does not accept its value, or can be set only at startup, or a privilege is
-                missing.
+            SettingRefusedError: a variable does not exist, does not accept its value, or can be set only at startup.
+            UserError: a privilege is missing.
             ServerError: the server refuses for another reason, or a value does not take effect in time.
         """
         self._set_in_passes(wanted, self._set)
 
     def set_what_can_be(self, wanted: Wanted) -> dict[str, DialinError]:
-        """Set the variables that can be set; return the errors of those that were refused, by name."""
+        """Set the variables that can be set; return the errors of those that were refused, by name.
+
+        Raises:
+            NoAnswerError: the connection broke.
+            MachineError: this machine failed.
+        """
         refused: dict[str, DialinError] = {}
 
         def try_to_set(name: str, value: Value | None) -> None:
@@ -57,6 +62,8 @@ class Setter:
                 self._set(name, value)
                 refused.pop(name, None)
             except DialinError as error:
+                if error.fault in PASSING:
+                    raise
                 refused[name] = error
 
         left = self._set_in_passes(wanted, try_to_set)

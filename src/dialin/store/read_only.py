@@ -22,7 +22,7 @@ from sqlalchemy.pool import StaticPool
 
 from dialin.errors import UserError
 from dialin.store import schema
-from dialin.store.damaged_study import BAD_ROWS, damaged
+from dialin.store.damaged_study import BAD_ROWS, damaged, machine_failed
 from dialin.store.store import Store, study_file
 
 Answer = TypeVar("Answer")
@@ -123,6 +123,8 @@ def _as_user_errors(path: Path) -> Iterator[None]:
         yield
     except (sqlite3.DatabaseError, DBAPIError) as error:
         fault = error.orig if isinstance(error, DBAPIError) else error
+        if failed := machine_failed(fault, path.parent):
+            raise failed from error
         if isinstance(fault, sqlite3.OperationalError):
             raise UserError(f"{path} cannot be opened: {fault}", "You need permission to read it") from error
         raise damaged(path) from error

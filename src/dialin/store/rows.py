@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import Row
 
-from dialin.model.cause import Cause
+from dialin.model.cause import Cause, Fault
 from dialin.model.evidence import Gauge, ProbeNote, ProbeNoteCode, RawWaits, WaitRow, Watched
 from dialin.model.load_driver import DriverChoice, TransactionTimes
 from dialin.model.progress import HostProgress, Progress, SessionState, Standing
@@ -54,7 +54,7 @@ def trial(row: Row[Any]) -> Trial:
 
 def failure(stored: Mapping[str, Any]) -> Failure:
     cause = Cause.read(stored["cause"])
-    return Failure(Step(stored["step"]), stored["fault"], cause, stored["log_tail"])
+    return Failure(Step(stored["step"]), Fault(stored["fault"]), cause, stored["log_tail"])
 
 
 def sample(row: Row[Any]) -> Sample:

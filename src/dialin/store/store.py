@@ -9,7 +9,7 @@ from __future__ import annotations
 import shutil
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Self
@@ -18,7 +18,7 @@ from pydantic import ValidationError
 from sqlalchemy import URL, Connection, Engine, Row, Select, create_engine, event, func, insert, select, update
 from sqlalchemy.exc import DatabaseError, OperationalError, SQLAlchemyError
 
-from dialin.errors import DialinError, UserError
+from dialin.errors import MachineError, UserError
 from dialin.model.evidence import PointColumns, RawWaits, Watched
 from dialin.model.progress import Progress
 from dialin.model.record import LogLine, Look, StudyRecord, TuneCourse
@@ -26,8 +26,8 @@ from dialin.model.study import Candidate, StudySpec
 from dialin.model.trial import Block, Sample, Step, Trial, TrialState
 from dialin.model.tune import TuneAsk
 from dialin.model.verdict import TuneFindings, Verdict
-from dialin.store import STUDY_FILE, rows, schema, series
-from dialin.store.damaged_study import BAD_ROWS, check_candidates, damaged
+from dialin.store import STUDY_FILE, UNFINISHED_STUDY_FILE, rows, schema, series
+from dialin.store.damaged_study import BAD_ROWS, check_candidates, damaged, machine_failed, not_opened, read_mark
 from dialin.store.proof_view import proof_view
 
 _NAME_ONE = "Name the directory that a dialin study was written to (its --out)"
@@ -43,17 +43,6 @@ def study_file(directory: Path) -> Path:
     if not path.is_file():
         raise UserError(f"{directory} holds no dialin study", _NAME_ONE)
     return path
-
-
-def _read_mark(path: Path) -> int:
-    """Return SQLite's application id of a file, which is opened read-only because it may belong to another program."""
-    try:
-        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
-            return int(connection.execute("PRAGMA application_id").fetchone()[0])
-    except sqlite3.OperationalError as error:
-        raise UserError(f"{path} cannot be opened: {error}", "You need permission to read and write it") from error
-    except sqlite3.DatabaseError as error:
-        raise damaged(path) from error
 
 
 def _engine(path: Path) -> Engine:
@@ -108,12 +97,12 @@ class Store:
         """Create the database of a new study in an existing directory.
 
         Raises:
-            UserError: the directory holds a study already, or cannot be written to (a full disk); no database is left there.
+            UserError: the directory holds a study already.
+            MachineError: the directory cannot be written to (a full disk); no database is left there.
         """
-        path = directory / STUDY_FILE
+        path, made = directory / STUDY_FILE, directory / UNFINISHED_STUDY_FILE
         if path.exists():
             raise UserError(f"{directory} holds a study already", f"Resume it: dialin resume {directory}")
-        engine = _engine(path)
         study = insert(schema.study).values(
             format=schema.FORMAT,
             spec=_without_candidates(spec),
@@ -124,21 +113,27 @@ class Store:
             servers={name: dict(facts) for name, facts in servers.items()},
             catalogues=dict(catalogues or {}),
         )
+        engine = create_engine(URL.create("sqlite", database=str(made)))
         try:
+            made.unlink(missing_ok=True)
             with engine.begin() as connection:
                 connection.exec_driver_sql(f"PRAGMA application_id={schema.APPLICATION_ID}")
                 schema.metadata.create_all(connection)
                 connection.execute(study)
                 connection.execute(insert(schema.candidate), [each.model_dump(mode="json") for each in spec.candidates])
-        except OperationalError as error:
             engine.dispose()
-            for leftover in (path, *(path.with_name(f"{STUDY_FILE}{suffix}") for suffix in ("-wal", "-shm", "-journal"))):
-                leftover.unlink(missing_ok=True)
-            raise UserError(
+            made.rename(path)  # whoever sees the file sees a whole study
+        except OperationalError as error:
+            raise MachineError(
                 f"No study can be written to {directory}: {error.orig}",
                 "Check that the disk has space and that you may write there, or name another --out; nothing was measured",
             ) from error
-        return cls(directory, engine)
+        finally:
+            engine.dispose()
+            for leftover in (made, made.with_name(f"{made.name}-journal")):
+                with suppress(OSError):
+                    leftover.unlink(missing_ok=True)
+        return cls(directory, _engine(path))
 
     @classmethod
     def open(cls, directory: Path) -> Self:
@@ -148,7 +143,7 @@ class Store:
             UserError: the directory holds no study, one that is damaged, or one of another version of dialin.
         """
         path = study_file(directory)
-        if _read_mark(path) != schema.APPLICATION_ID:
+        if read_mark(path) != schema.APPLICATION_ID:
             raise UserError(f"{path} was not written by dialin", _NAME_ONE)
         return cls.over(directory, _engine(path))
 
@@ -165,7 +160,7 @@ class Store:
                 stored = connection.execute(select(schema.study.c.format)).scalar_one()
         except OperationalError as error:
             engine.dispose()
-            raise UserError(f"{path} cannot be opened: {error.orig}", "You need permission to read and write it") from error
+            raise not_opened(path, error.orig) from error
         except SQLAlchemyError as error:
             engine.dispose()
             raise damaged(path) from error
@@ -194,17 +189,27 @@ class Store:
         except OperationalError as error:
             raise self._unwritable(str(error.orig)) from error
 
+    @contextmanager
+    def _reading(self) -> Iterator[Connection]:
+        try:
+            with self._engine.connect() as connection:
+                yield connection
+        except OperationalError as error:
+            if failed := machine_failed(error.orig, self._directory):
+                raise failed from error
+            raise
+
     def _rows(self, query: Select[Any]) -> Sequence[Row[Any]]:
-        with self._engine.connect() as connection:
+        with self._reading() as connection:
             return connection.execute(query).all()
 
     def _scalar(self, query: Select[Any]) -> Any:
-        with self._engine.connect() as connection:
+        with self._reading() as connection:
             return connection.execute(query).scalar()
 
-    def _unwritable(self, reason: str) -> DialinError:
-        remedy = f"Fix that (a full disk?), then resume it: dialin resume {self._directory}"
-        return DialinError(f"The study in {self._directory} cannot be written: {reason}", remedy)
+    def _unwritable(self, reason: str) -> MachineError:
+        remedy = "Check that you may write there, and that the disk has space and no faults"
+        return MachineError(f"The study in {self._directory} cannot be written: {reason}", remedy)
 
     @property
     def spec(self) -> StudySpec:
@@ -213,7 +218,7 @@ class Store:
         Raises:
             UserError: the stored question cannot be read.
         """
-        with self._engine.connect() as connection:
+        with self._reading() as connection:
             stored = connection.execute(select(schema.study.c.spec)).scalar_one()
             candidates = connection.execute(select(schema.candidate).order_by(schema.candidate.c.id)).all()
         try:
@@ -396,7 +401,7 @@ class Store:
     def samples(self) -> dict[int, list[Sample]]:
         """Return every sample by trial, in order of time."""
         grouped: dict[int, list[Sample]] = {}
-        with self._engine.connect() as connection:
+        with self._reading() as connection:
             for row in connection.execute(select(schema.sample).order_by(schema.sample.c.trial, schema.sample.c.second)):
                 grouped.setdefault(row.trial, []).append(rows.sample(row))
         return grouped
@@ -411,7 +416,7 @@ class Store:
         """Yield the samples of all trials in pieces of `size` rows, each by column; in order of trial and second."""
         query = select(schema.sample).order_by(schema.sample.c.trial, schema.sample.c.second)
         names = schema.sample.columns.keys()
-        with self._engine.connect() as connection:
+        with self._reading() as connection:
             for piece in connection.execution_options(yield_per=size).execute(query).partitions():
                 yield dict(zip(names, zip(*piece, strict=True), strict=True))
 
@@ -453,7 +458,7 @@ class Store:
             UserError: the study cannot be read.
         """
         try:
-            with self._engine.connect() as connection:
+            with self._reading() as connection:
                 row = connection.execute(select(schema.study)).one()
             record = StudyRecord(
                 directory=str(self._directory),

@@ -9,7 +9,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from dialin.errors import ServerAwayError, ServerError, UserError
+from dialin.errors import ServerAwayError, server_failure
+from dialin.model.cause import Cause, CauseCode
 from dialin.model.setting import Value
 from dialin.model.study import Attachment, StudySpec
 from dialin.model.trial import Step, Trial, VariableChange
@@ -25,7 +26,7 @@ from dialin.workloads.base import Target, Workload
 _POLL = 0.5
 
 _TO_BLAME = 2
-"""Times that a server must go away while one candidate's setting is in force for the trial to be the candidate's failure."""
+"""Times that a server must end while one candidate's setting is in force for the candidate to be to blame."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +96,8 @@ class OpenAttachedServer:
         before: the values of the study's variables before the study.
         restore: prepares the data again; None where the load does not change the amount of data.
         spec: the study with the candidates that have entered so far.
-        departures: per candidate, how often the server went away while its setting was in force.
+        departures: per candidate, how often the server ended while its setting was in force.
+        suspect: the candidate in whose trial the server could not be reached any more, until it is known whether it ended.
     """
 
     site: AttachedServer
@@ -105,6 +107,7 @@ class OpenAttachedServer:
     restore: Callable[[], None] | None
     spec: StudySpec
     departures: Counter[str] = field(default_factory=Counter)
+    suspect: str | None = None
 
     def stage(self, trial: Trial) -> AttachedStage:
         """Set up a trial: variables that its candidate does not set get the values that they had before the study."""
@@ -132,8 +135,12 @@ class AttachedStage:
 
         Raises:
             ServerAwayError: the server did not come back.
+            ServerError: it ended twice while this candidate's setting was in force.
         """
         yield from self._await_server()
+        if self._opened.departures[self._candidate] >= _TO_BLAME:
+            attached = self._site.attached
+            raise server_failure(Cause(CauseCode.SERVER_ENDED, {"exit": attached.exit()}), attached.log_tail())
         if self._opened.restore is not None:
             yield Step.RESTORE
             self._opened.restore()
@@ -143,11 +150,14 @@ class AttachedStage:
 
     def _await_server(self) -> Iterator[Step]:
         attached, clock, patience = self._site.attached, self._site.tools.clock, self._site.attachment.wait_for_server
-        was_gone = attached.is_gone()
+        was_gone, has_ended = attached.is_gone(), attached.has_ended()
         if not attached.is_back():
             yield Step.WAIT
             was_gone, limit = True, clock.monotonic() + patience
-            while not attached.is_back():
+            while True:
+                has_ended |= attached.has_ended()
+                if attached.is_back():
+                    break
                 if clock.monotonic() >= limit:
                     raise ServerAwayError(
                         f"The server at {attached.account} has not answered for {patience:.0f} s",
@@ -156,22 +166,23 @@ class AttachedStage:
                         resumable=True,
                     )
                 clock.sleep(_POLL)
+        if has_ended and self._opened.suspect is not None:
+            self._opened.departures[self._opened.suspect] += 1
+        self._opened.suspect = None
         if was_gone:
             self.detector.forget()  # a restart loses what was set at run time: nobody else changed it
 
     def went_away(self) -> bool:
-        """Return whether the server went away for a reason that need not be the candidate.
+        """Return whether the server went away, so that the trial is run again.
 
-        While a candidate's setting is in force, this can be so once; the second time, the candidate is to blame. A restart that
-        dialin requested does not count as going away.
+        Once it is back, its start shows whether it had ended or could only not be reached. If it ended twice while one
+        candidate's setting was in force, that candidate is to blame. A restart that dialin requested does not count.
         """
         attached = self._site.attached
         if self._is_restarting or (attached.listens() and not attached.is_gone()):
             return False
-        if not self._is_setting:
-            return True
-        self._opened.departures[self._candidate] += 1
-        return self._opened.departures[self._candidate] < _TO_BLAME
+        self._opened.suspect = self._candidate if self._is_setting else None
+        return True
 
     def _set(self) -> None:
         attached, wanted = self._site.attached, dict(self._setting)
@@ -181,17 +192,14 @@ class AttachedStage:
                 [VariableChange(name, left, now, under_test=True, step=Step.SET) for name, (left, now) in others.items()]
             )
         self.detector.forget()
-        try:
-            later = {name: wanted.pop(name) for name in self._site.at_start if name in wanted}
-            if later and self._site.restart_command:
-                attached.persist_only({name: value for name, value in later.items() if value is not None})
-                self._is_restarting = True
-                attached.restart(self._site.restart_command)
-                self._is_restarting = False
-            self._is_setting = True
-            was_set = attached.set_global(wanted)
-        except UserError as error:  # the values were checked before: a refusal now is the server's fault
-            raise ServerError(error.cause, error.remedy) from error
+        later = {name: wanted.pop(name) for name in self._site.at_start if name in wanted}
+        if later and self._site.restart_command:
+            attached.persist_only({name: value for name, value in later.items() if value is not None})
+            self._is_restarting = True
+            attached.restart(self._site.restart_command)
+            self._is_restarting = False
+        self._is_setting = True
+        was_set = attached.set_global(wanted)
         self.detector.remember({**attached.variables(), **was_set})
 
     def instance(self) -> Instance | None:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable
 
 from dialin.cause_sentences import advice, error_label
-from dialin.errors import ServerError, WorkloadError
+from dialin.errors import WorkloadError, server_failure
 from dialin.model.cause import Cause, CauseCode
 from dialin.servers.connection import error_name
 from dialin.workloads.base import Second
@@ -37,6 +37,7 @@ class HangDetector:
         Raises:
             WorkloadError: every transaction fails.
             ServerError: the server hung, or `check_answers` raises it.
+            MachineError: the disk of the server is full, or `check_answers` raises it.
         """
         if second.tps > 0:
             self._seconds = self._failing = 0
@@ -53,7 +54,7 @@ class HangDetector:
         if self._failing >= FAILING_PATIENCE or (self._seconds >= STALL_PATIENCE and self._errors):
             raise self._all_failed()
         if self._seconds >= STALL_PATIENCE:
-            raise ServerError(Cause(CauseCode.HUNG, {"seconds": self._seconds}), log_tail=log_tail())
+            raise server_failure(Cause(CauseCode.HUNG, {"seconds": self._seconds}), log_tail())
 
     def end_of_window(self, transactions: float) -> None:
         """Raise WorkloadError where no transaction ended in the window: that is a failure, not a low throughput."""

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from dialin.clock import Clock
-from dialin.errors import DialinError, InterruptedStudyError, ServerError
+from dialin.errors import DialinError, GuardTrippedError, InterruptedStudyError
 from dialin.model.cause import Cause, CauseCode
 from dialin.model.live import LiveOptions
 from dialin.model.traffic import TrafficSecond
@@ -210,14 +210,15 @@ class LiveGuard:
         """Make sure that the period may continue.
 
         Raises:
-            ServerError: the guard has put the baseline back since it was armed, or could not.
+            GuardTrippedError: the guard has put the baseline back since it was armed.
+            DialinError: it could not put it back.
             InterruptedStudyError: a stop was requested.
         """
         self.check_stopped()
         if self.fault is not None:
-            raise ServerError(self.fault.cause, self.fault.remedy)
+            raise self.fault
         if self.trip is not None:
-            raise ServerError(
+            raise GuardTrippedError(
                 Cause(CauseCode.GUARD_TRIPPED, asdict(self.trip)), "See docs/live.md for the options of the guard"
             )
 

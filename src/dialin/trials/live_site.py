@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from dialin.clock import Clock
-from dialin.errors import ServerError, UserError
 from dialin.model.live import LiveOptions, hours_between
 from dialin.model.setting import Value, same_value
 from dialin.model.study import Attachment, StudySpec
@@ -199,7 +198,8 @@ class LiveStage:
         """Wait until the server may be changed, then set what the candidate changes.
 
         Raises:
-            ServerError: the server refuses it, or the guard tripped meanwhile.
+            SettingRefusedError: the server refuses it.
+            ServerError: the server does not answer, or the guard tripped meanwhile.
             InterruptedStudyError: a stop file was found.
         """
         opened, attached = self._opened, self._opened.site.attached
@@ -213,10 +213,7 @@ class LiveStage:
             self.detector.forget()
             opened.guard.arm()
             self._since = opened.clock.monotonic()
-            try:
-                was_set = attached.set_global(changed)
-            except UserError as error:  # the values were checked before: a refusal now is the server's fault
-                raise ServerError(error.cause, error.remedy) from error
+            was_set = attached.set_global(changed)
             values = {**attached.variables(), **was_set}
             if opened.guard.has_acted():
                 opened.restore()  # the guard was faster than the change

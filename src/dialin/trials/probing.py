@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol, Self
 
 from dialin.clock import Clock
+from dialin.errors import MachineError, NoAnswerError
 from dialin.model.query import Query
 from dialin.model.trial import Trial
 from dialin.probes.innodb_mutex import InnodbMutexProbe
@@ -21,7 +22,6 @@ from dialin.probes.statement_digests import StatementProbe
 from dialin.probes.status import StatusProbe
 from dialin.probes.wait_summary import WaitSummaryProbe
 from dialin.servers.capabilities import Versioned
-from dialin.servers.connection import RefusedError
 from dialin.servers.instance import Instance
 from dialin.trials.events import Evidence
 
@@ -105,9 +105,8 @@ class ProbeConnection:
             self._query = self._connection.__enter__()
         try:
             return self._query(statement, arguments)
-        except RefusedError as error:
-            if error.is_from_client:
-                self.close()
+        except (NoAnswerError, MachineError):
+            self.close()
             raise
 
     def close(self) -> None:

@@ -16,9 +16,9 @@ from typing import Any
 
 from dialin.answers import single, whole
 from dialin.clock import Clock
-from dialin.errors import DialinError, ServerError, UserError
+from dialin.errors import DialinError, MachineError, ServerError, UserError
 from dialin.model.build import Build
-from dialin.model.cause import Cause, CauseCode
+from dialin.model.cause import Cause
 from dialin.model.evidence import ProbeNote, ProbeNoteCode, RawWaits
 from dialin.model.query import Query
 from dialin.model.trial import Purpose, Trial
@@ -244,7 +244,7 @@ class Collector:
             written = sum(file.stat().st_size for file in self._files)
             tight = self._free(ring.directory) < _LEAST_FREE or self._free(self._study) < _LEAST_FREE + written // _SMALLER
         except OSError as error:
-            raise ServerError(Cause(CauseCode.WAITS_UNREADABLE, {"words": str(error)})) from error
+            raise MachineError.of(error, "The files of raw waits cannot be read") from error
         if tight:
             self._note(ProbeNoteCode.DISK_TIGHT)
         return tight
@@ -268,16 +268,14 @@ class Collector:
         """Write the waits to a file, and return it with a summary; this sends no statement to the server.
 
         Raises:
-            DialinError: the file cannot be written.
+            MachineError: the file cannot be written.
         """
         path = self._study / "waits" / series.file_name(trial_id)
         try:
             written = waits_file.write(path, self._files, sorted(self._background))
             rows = waits_file.summarise(path)
         except OSError as error:
-            raise DialinError(
-                f"The raw waits cannot be written to {path}: {error.strerror}", "Fix that (a full disk?), then dialin resume"
-            ) from error
+            raise MachineError.of(error, f"The raw waits cannot be written to {path}") from error
         if written.backward:
             self._note(ProbeNoteCode.BACKWARD, waits=written.backward, share=written.backward / written.stored)
         waits = RawWaits(

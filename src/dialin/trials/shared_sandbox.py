@@ -55,7 +55,8 @@ class SharedSandbox:
         """Return a server that is set to a trial's candidate, a new one where the last cannot be used; yield each step.
 
         Raises:
-            ServerError: the server does not start, or refuses a value.
+            SettingRefusedError: the server refuses a value.
+            ServerError: the server does not start, or does not answer.
             VariablesChangedError: somebody else changed a variable under test since the last trial; nothing was set.
         """
         boot = self._changes.boot_of(trial.candidate)

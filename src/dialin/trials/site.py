@@ -31,7 +31,8 @@ class Stage(Protocol):
         """Make the instance ready: yield each step as it begins, and return the instance.
 
         Raises:
-            ServerError: the server does not start, or refuses the setting.
+            SettingRefusedError: the server refuses the setting.
+            ServerError: the server does not start, or does not answer.
             VariablesChangedError: somebody else changed the server since dialin started or left it; no variable was set.
         """
 
@@ -44,7 +45,7 @@ class Stage(Protocol):
     def went_away(self) -> bool:
         """Return, after a failure, whether the server went away for a reason that need not be the candidate.
 
-        If so, the trial is run again.
+        If so, the trial is run again. Called once per failure.
         """
 
     def hide(self, value: str) -> str:

@@ -49,7 +49,8 @@ class SwitchedServer:
         """Set the server to a candidate, and wait until its values are in force; the server may round them.
 
         Raises:
-            ServerError: it does not answer, or refuses a value.
+            SettingRefusedError: it refuses a value.
+            ServerError: it does not answer, or a value does not come into force.
             VariablesChangedError: somebody else changed a variable under test since the last time; nothing was set.
         """
         changes = self.changes
@@ -62,7 +63,8 @@ class SwitchedServer:
             self._detector.remember(setter.last_read)
         for name, error in refused.items():
             if name in changes.settings[candidate]:
-                raise ServerError(error.cause, error.remedy, self._server.log_tail()) from error
+                error.log_tail = error.log_tail or self._server.log_tail()
+                raise error
 
     def tidy(self) -> None:
         """Wait until no client is connected any more, and purge the binary logs that were written so far.

@@ -9,29 +9,26 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 
 from dialin.clock import Clock
-from dialin.errors import ServerError, WorkloadError
-from dialin.model.cause import Cause, CauseCode
-from dialin.model.course import Course
+from dialin.errors import DialinError, MachineError, ServerError, WorkloadError, machine_error, server_failure
+from dialin.model.cause import PASSING, Cause, CauseCode, Fault
 from dialin.model.cpus import parse_cpus
 from dialin.model.evidence import Gauge, Watched
 from dialin.model.load_driver import DriverChoice, TransactionTimes
 from dialin.model.study import StudySpec
 from dialin.model.traffic import as_watched
-from dialin.model.trial import GUARD, Costs, Failure, Sample, Step, Trial, TrialState, VariableChange, WarmUpEnd
-from dialin.model.workload import Runs
+from dialin.model.trial import Costs, Failure, Sample, Step, Trial, TrialState, VariableChange, WarmUpEnd
 from dialin.probes import host
 from dialin.probes.hiccups import HiccupProbe, Hiccups
-from dialin.question.plan import LONGEST, Plan, level_order, load_seed
+from dialin.question.plan import Plan, level_order, load_seed
 from dialin.servers.capabilities import Capability, has
 from dialin.servers.connection import global_variables, is_server_error, status
 from dialin.servers.instance import Instance
 from dialin.servers.objects import real_objects
-from dialin.stats.steady import examine
-from dialin.stats.trial_figures import steadiness
 from dialin.stats.warmup import is_steady
 from dialin.trials.driver_share import driver_share
 from dialin.trials.events import Event, Evidence, Sampled, StepBegan, TrialBegan, TrialEnded, Verified
 from dialin.trials.hang_detector import HangDetector
+from dialin.trials.measured_window import MeasuredWindow
 from dialin.trials.probing import TrialWatcher, Watching, watch_nothing
 from dialin.trials.site import Stage
 from dialin.trials.transaction_times import transaction_times
@@ -41,15 +38,18 @@ from dialin.workloads.base import Load, LoadSource, Second
 _POOL_PATIENCE = 600.0
 """Seconds that the load of the buffer pool's pages may take; the warm-up begins when it is over."""
 
-_BELOW_FLOOR = 5
-"""Measured seconds that throughput must stay below the floor before a trial ends early."""
-
 _READ_BACK_WITHIN = 30.0
 """Seconds that connections of a load that was ended may still fill `max_connections`."""
 
 _ANSWERS_WITHIN = 5.0
 """Seconds within which a server that completes no transaction must answer a new connection. One that is busy flushing
 answers at once; one that is stopped or cut off never does."""
+
+_PASSES_WITHIN = 2.0
+"""Seconds to wait after a failure of the network or of this machine: what passes is often over by then."""
+
+_SILENT = (CauseCode.UNRESPONSIVE, CauseCode.NO_ANSWER)
+"""The causes of a server that gave no answer, so that it is not asked for its variables any more."""
 
 _LOADING_POOL = re.compile(r"Loading buffer pool\(s\) from |Loaded \d+/\d+ pages")
 
@@ -74,7 +74,9 @@ class TrialContext:
         check: makes sure, before each trial, that the load is still the one that the study began with.
         driver_choices: what the load driver chose in the study's first completed trial; empty where this trial chooses.
         counted: per candidate, the real objects that can be counted only with instruments that no trial runs with.
-        floor: transactions per second; a trial that stays below them for `_BELOW_FLOOR` measured seconds ends. 0 for no limit.
+        floor: transactions per second; a trial that stays below them for `BELOW_FLOOR` measured seconds ends. 0 for no limit.
+        is_last_try: whether this trial has failed where a connection or the load driver is lost once more. That is no evidence
+            against the candidate, but it cannot be measured.
     """
 
     spec: StudySpec
@@ -89,6 +91,7 @@ class TrialContext:
     watch: TrialWatcher = watch_nothing
     host: str = ""
     floor: float = 0.0
+    is_last_try: bool = False
 
 
 @dataclass(slots=True)
@@ -102,7 +105,7 @@ class _Progress:
     driver_choices: tuple[DriverChoice, ...] = ()
     transaction_times: tuple[TransactionTimes, ...] = ()
     spoiled: bool = False
-    server_went_away: bool = False
+    may_pass: bool = False
     changes: tuple[VariableChange, ...] = ()
     evidence: Evidence = field(default_factory=Evidence)
 
@@ -119,20 +122,20 @@ class _Progress:
 def run(context: TrialContext, planned: Trial) -> Iterator[Event]:
     """Run one trial from its beginning to its end, and yield what it reports.
 
-    A trial whose server or load fails has failed. A trial is interrupted, to be run again, if the host itself lost most of its
-    seconds, if somebody else changed a variable under test, or if its attached server went away. A trial that anything else
-    ends (Ctrl-C, an iterator that is closed) reports no end. The stage is cleaned up when this returns or raises.
+    A trial whose server, setting or load fails has failed. A trial is interrupted, to be run again, if the host itself lost
+    most of its seconds, if somebody else changed a variable under test, if its attached server went away, or if the network or
+    this machine failed. A trial that anything else ends (Ctrl-C, an iterator that is closed) reports no end. The stage is
+    cleaned up when this returns or raises.
 
     Raises:
         ServerAwayError: an attached server did not come back.
-        UserError: the load is not what the study began with.
+        UserError: the load is not what the study began with, or an account lacks a privilege.
     """
-    context.check()
     trial = replace(planned, state=TrialState.RUNNING, host=context.host, started=context.clock.now())
     yield TrialBegan(trial)
     progress = _Progress()
     failure = yield from _RunningTrial(context, trial, progress).run()
-    is_failed = failure is not None and not progress.server_went_away
+    is_failed = failure is not None and not progress.may_pass
     is_done = failure is None and progress.is_evidence
     state = TrialState.FAILED if is_failed else TrialState.DONE if is_done else TrialState.INTERRUPTED
     ended = replace(
@@ -152,8 +155,8 @@ def run(context: TrialContext, planned: Trial) -> Iterator[Event]:
 
 
 def _check_alive(instance: Instance) -> None:
-    if instance.is_gone():
-        raise ServerError(Cause(CauseCode.SERVER_ENDED, {"exit": instance.exit()}), log_tail=instance.log_tail())
+    if instance.has_ended():
+        raise server_failure(Cause(CauseCode.SERVER_ENDED, {"exit": instance.exit()}), instance.log_tail())
 
 
 class _RunningTrial:
@@ -182,21 +185,27 @@ class _RunningTrial:
         except VariablesChangedError as error:
             self._progress.changes = error.changes
             self._well = True
-        except ServerError as error:
-            fault = GUARD if error.cause.code is CauseCode.GUARD_TRIPPED else "server"
-            return self._failure(fault, error.cause, error.log_tail)
-        except WorkloadError as error:
-            # A driver that loses its server dies too; the server is the one to name.
-            try:
-                self._check_answers()
-            except ServerError as fault:
-                return self._failure("server", fault.cause, fault.log_tail)
-            return self._failure("workload", error.cause, error.log_tail)
+        except Exception as error:
+            known = error if isinstance(error, DialinError) else machine_error(error)
+            if known is None or known.fault in (None, Fault.REQUEST):
+                raise
+            return self._failure(self._first_cause(known))
         finally:
             self._stop()
         return None
 
+    def _first_cause(self, error: DialinError) -> DialinError:
+        """Return the server's own failure where that is what ended a connection or a load driver, else the error."""
+        if not isinstance(error, WorkloadError) and error.fault is not Fault.CONNECTION:
+            return error
+        try:
+            self._check_answers()
+        except (ServerError, MachineError) as of_server:
+            return of_server
+        return error
+
     def _run(self) -> Iterator[Event]:
+        self._context.check()
         instance = yield from self._make_ready()
         yield StepBegan(Step.VERIFY)
         self._verify(instance)
@@ -257,14 +266,17 @@ class _RunningTrial:
         gauges |= {name: Gauge(share, share, share, share, share) for name, share in shares.items()}
         return [Watched("load", self._progress.costs.seconds if self._progress.costs else 0.0, gauges=gauges)]
 
-    def _failure(self, fault: str, cause: Cause, log_tail: str) -> Failure | None:
+    def _failure(self, error: DialinError) -> Failure | None:
         """Return why the trial failed; None where somebody else changed a variable under test meanwhile."""
-        failure = Failure(self._progress.step, fault, cause, log_tail)
+        failure = Failure(self._progress.step, error.fault or Fault.SERVER, error.cause, error.log_tail)
         instance = self._stage.instance()
-        self._progress.server_went_away = self._stage.went_away()
-        may_answer = cause.code is not CauseCode.UNRESPONSIVE
-        if self._progress.in_force and may_answer and instance is not None and not instance.is_gone():
-            with suppress(ServerError):
+        if failure.fault in PASSING:
+            self._progress.may_pass = failure.fault is Fault.MACHINE or not self._context.is_last_try
+            self._context.clock.sleep(_PASSES_WITHIN)
+        with suppress(ServerError, MachineError):
+            self._progress.may_pass |= self._stage.went_away()
+            may_answer = error.cause.code not in _SILENT
+            if self._progress.in_force and may_answer and instance is not None and not instance.is_gone():
                 self._read_back(instance)
         return None if self._progress.is_disturbed else failure
 
@@ -278,8 +290,8 @@ class _RunningTrial:
                     with instance.connect() as query:
                         now = global_variables(query)
                     break
-                except ServerError:
-                    if instance.is_gone() or clock.monotonic() > limit:
+                except (ServerError, MachineError):
+                    if instance.has_ended() or clock.monotonic() > limit:
                         raise
                     clock.sleep(0.5)
             _check_alive(instance)  # a restarted server has other values, which nobody set
@@ -366,8 +378,10 @@ class _RunningTrial:
                 host.cpu_seconds(pid) if pid else None,
                 host.busy_seconds(),
             )
-            enough = yield from self._read_enough(load)
-            self._progress.spoiled |= not enough
+            window = MeasuredWindow(
+                context.spec, context.plan, context.floor, lambda: self._read(load, Step.MEASURE), self._hang.end_of_window
+            )
+            self._progress.spoiled |= not (yield from window.read_enough())
             _check_alive(instance)  # a driver may wait a while for a server that died
             cpus = context.spec.load_cpus
             costs = Costs(
@@ -379,58 +393,6 @@ class _RunningTrial:
                 driver_cpus=len(parse_cpus(cpus)) if cpus else host.cpu_count(),
             )
             self._progress.costs = costs if self._progress.costs is None else self._progress.costs.plus(costs)
-
-    def _read_enough(self, load: Load) -> Generator[Event, None, bool]:
-        """Read what a trial measures; return False where fewer than half of the planned seconds or runs are usable."""
-        runs = self._context.spec.workload.traits.runs
-        if self._is_observed:
-            return (yield from self._read_planned_seconds(load))
-        return (yield from self._read_steady_seconds(load) if runs is None else self._read_runs(load, runs))
-
-    def _read_planned_seconds(self, load: Load) -> Generator[Event, None, bool]:
-        """Read a live server for the planned seconds, whatever they show: its traffic is neither steady nor repeatable."""
-        statements = 0.0
-        for _ in range(max(1, round(self._context.plan.measure))):
-            statements += (yield from self._read(load, Step.MEASURE)).tps
-        if not statements:
-            raise WorkloadError(Cause(CauseCode.NO_TRAFFIC))
-        return True
-
-    def _read_runs(self, load: Load, runs: Runs) -> Generator[Event, None, bool]:
-        """Read the runs of a timed query, and more if the host lost some; return False if under half are usable."""
-        usable = 0
-        for _ in range(runs.most):
-            sample = yield from self._read(load, Step.MEASURE)
-            usable += not sample.lost
-            if usable == runs.measured:
-                break
-        return 2 * usable >= runs.measured
-
-    def _read_steady_seconds(self, load: Load) -> Generator[Event, None, bool]:
-        """Read the planned seconds, and more if unsteady or lost by the host; return False if under half are usable."""
-        planned = max(1, round(self._context.plan.measure))
-        enough = planned
-        series: list[float] = []
-        transactions, below = 0.0, 0
-        for _ in range(LONGEST * planned):
-            sample = yield from self._read(load, Step.MEASURE)
-            if not sample.lost:
-                transactions += sample.tps
-                series.append(steadiness(sample, self._context.spec.workload.rate))
-                below = below + 1 if sample.tps < self._context.floor else 0
-            if below == _BELOW_FLOOR:
-                self._hang.end_of_window(transactions)
-                return True
-            if len(series) == enough:
-                shape = examine(series, latency=self._context.spec.workload.rate > 0)
-                if shape.steady or shape.course is Course.DEAD:  # more seconds without throughput show nothing new
-                    break
-                # Examined again after half of the planned seconds, not each second: with many checks, one passes by chance.
-                enough += max(1, planned // 2)
-        if 2 * len(series) < planned:
-            return False
-        self._hang.end_of_window(transactions)
-        return True
 
     def _read(self, load: Load, step: Step) -> Generator[Event, None, Sample]:
         context = self._context
@@ -470,6 +432,8 @@ class _RunningTrial:
 
         Raises:
             ServerError: it does not.
+            NoAnswerError: it runs on another machine, and either it or the network is the reason.
+            MachineError: this machine has no room for a connection, or the disk of the server is full.
         """
         instance = self._stage.instance()
         if instance is None:
@@ -479,9 +443,11 @@ class _RunningTrial:
             with instance.connect(_ANSWERS_WITHIN) as query:
                 query("SELECT 1")
         except ServerError as error:
-            if not is_server_error(error):
-                cause = Cause(CauseCode.UNRESPONSIVE, {"seconds": _ANSWERS_WITHIN})
-                raise ServerError(cause, log_tail=instance.log_tail()) from error
+            if is_server_error(error):
+                return
+            if instance.pid is None:
+                raise
+            raise server_failure(Cause(CauseCode.UNRESPONSIVE, {"seconds": _ANSWERS_WITHIN}), instance.log_tail()) from error
 
     def _log_tail(self) -> str:
         instance = self._stage.instance()

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from dialin.model.cause import Fault
 from dialin.model.study import Goal, StudySpec
-from dialin.model.trial import GUARD, Purpose, Trial, TrialState
+from dialin.model.trial import Purpose, Trial, TrialState
 from dialin.model.verdict import AgainstBest, DecidedBy, Outcome
 from dialin.stats.decide import Decision, Rules, candidate_levels, decide, trials_to_choose
 from dialin.stats.safety import Failures, unsafe
@@ -52,7 +53,7 @@ def is_given_up(name: str, trials: Sequence[Trial]) -> bool:
 
 def count_guard_trips(name: str, trials: Sequence[Trial]) -> int:
     """Return the number of a candidate's periods in which the guard of a live server restored the baseline."""
-    return sum(trial.candidate == name and trial.failure is not None and trial.failure.fault == GUARD for trial in trials)
+    return sum(trial.candidate == name and trial.failure is not None and trial.failure.fault is Fault.GUARD for trial in trials)
 
 
 def identical_candidates(spec: StudySpec, trials: Sequence[Trial]) -> list[frozenset[str]]:
@@ -76,7 +77,7 @@ def server_failures(spec: StudySpec, trials: Sequence[Trial]) -> dict[str, Failu
     counts = {}
     for candidate in spec.candidates:
         of_candidate = [trial for trial in ended if trial.candidate == candidate.name]
-        failed = sum(trial.failure is not None and trial.failure.fault == "server" for trial in of_candidate)
+        failed = sum(trial.failure is not None and trial.failure.is_evidence for trial in of_candidate)
         completed = sum(trial.state is TrialState.DONE for trial in of_candidate)
         counts[candidate.name] = Failures(failed, failed + completed)
     return counts

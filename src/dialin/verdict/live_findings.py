@@ -5,11 +5,12 @@ from __future__ import annotations
 import statistics
 from collections.abc import Mapping, Sequence
 
+from dialin.model.cause import Fault
 from dialin.model.live import PERIOD
 from dialin.model.saturation import ALL_SATURATED
 from dialin.model.study import Goal, StudySpec
 from dialin.model.traffic import TrafficTotals
-from dialin.model.trial import GUARD, Trial, TrialState
+from dialin.model.trial import Trial, TrialState
 from dialin.model.verdict import Estimate, LiveCandidate, LiveCost, LiveFindings, Note
 from dialin.stats.decide import Rules
 from dialin.stats.switchback import QUADS_TO_DECIDE, Switchback, fit_periods, washout_needed
@@ -123,7 +124,7 @@ def live_notes(spec: StudySpec, findings: LiveFindings, trials: Sequence[Trial],
 
 def _trip_note(one: LiveCandidate, trials: Sequence[Trial], *, is_given_up: bool) -> Note:
     ended = [t for t in trials if t.candidate == one.name and t.state in (TrialState.DONE, TrialState.FAILED)]
-    causes = [t.failure.cause for t in ended if t.failure is not None and t.failure.fault == GUARD]
+    causes = [t.failure.cause for t in ended if t.failure is not None and t.failure.fault is Fault.GUARD]
     restored = [cause.figures["restored_in"] for cause in causes]
     return Note(
         code="guard_tripped",

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, Self
 
-from dialin.errors import UserError
+from dialin.errors import UserError, os_error
 from dialin.model.load_driver import DriverChoice
 from dialin.model.traffic import TrafficSecond
 from dialin.model.workload import LoadTraits
@@ -84,7 +84,8 @@ def digest_of(paths: Iterable[Path]) -> str:
     try:
         return hashlib.sha256(b"\0".join(path.read_bytes() for path in paths)).hexdigest()
     except OSError as error:
-        raise UserError(f"{error.filename} cannot be read: {error.strerror}", "Restore the file") from error
+        request = UserError(f"{error.filename} cannot be read: {error.strerror}", "Restore the file")
+        raise os_error(error, request) from error
 
 
 class Load(Protocol):

@@ -19,7 +19,7 @@ from dialin.model.workload import LoadTraits, WorkloadSpec
 from dialin.servers.account import Account
 from dialin.workloads import dialin_load_account, driver_process, load_binary, load_hosts, private
 from dialin.workloads.base import Second, Target, Workload, digest_of
-from dialin.workloads.dialin_load_lines import OTHER_STREAM, STREAM, Fault, Report, parse_stream_line
+from dialin.workloads.dialin_load_lines import OTHER_STREAM, STREAM, ErrorLine, Report, parse_stream_line
 from dialin.workloads.driver_process import DriverLoad, DriverProcess, EndedError
 from dialin.workloads.load_binary import LOAD_WORKLOADS, WITH_ONE_TABLE, WORKLOAD_FILE
 from dialin.workloads.sysbench_workloads import (
@@ -117,8 +117,8 @@ class DialinLoad(Workload):
         # The driver reads the workload with its options, and refuses unknown ones.
         done = self._call("show", self._spec.name, "--json", *self._options(self._spec.threads))
         if done.returncode != 0:
-            fault = _find_fault(done.stdout)
-            raise UserError(fault.what, fault.remedy)
+            error = _find_error(done.stdout)
+            raise UserError(error.what, error.remedy)
 
     def check_stream(self) -> None:
         """Raise UserError where the driver is of another build than dialin."""
@@ -133,15 +133,12 @@ class DialinLoad(Workload):
             login = ["run", _NOOP, "--json", "--connections=1", "--transactions=1", *load_hosts.options(self._spec, [address])]
             done = self._call(*login)
             if done.returncode != 0 and _NO_SCHEMA not in done.stdout:  # the study may create it
-                fault = _find_fault(done.stdout)
-                raise UserError(fault.what, fault.remedy)
+                error = _find_error(done.stdout)
+                raise UserError(error.what, error.remedy)
             yield address
 
     def _call(self, *words: str) -> subprocess.CompletedProcess[str]:
-        try:
-            return driver_process.call([self._binary, *words], private.environment())
-        except (OSError, subprocess.TimeoutExpired) as error:
-            raise UserError(f"dialin-load cannot be run: {error}", f"Check that `{self._binary} --version` works") from error
+        return driver_process.call([self._binary, *words], private.environment())
 
     def version(self) -> str:
         """Return the driver's name and build, such as `dialin-load 0.1.0+5f1c`: the version with a digest of its sources."""
@@ -209,9 +206,12 @@ class DialinLoad(Workload):
         words = [str(self._binary), "prepare", self._spec.name, *account, "--json", *self._options(self._spec.threads)]
         output = driver_process.prepare("dialin-load", words, target, private.environment())
         if output is not None:
-            fault = _find_fault(output)
+            error = _find_error(output)
             raise WorkloadError(
-                Cause(CauseCode.DATA_NOT_PREPARED, fault.figures), fault.remedy, _without_stream(output) or fault.what
+                Cause(CauseCode.DATA_NOT_PREPARED, error.figures),
+                error.remedy,
+                _without_stream(output) or error.what,
+                fault=error.fault,
             )
 
     def pinned(self, choice: DriverChoice | None, warmup: float) -> Self:
@@ -275,16 +275,18 @@ class DialinLoadRun(DriverLoad):
 
     def _next(self, timeout: float) -> Report | None:
         try:
-            report: Report | Fault | None = self._driver.read(self._parse, timeout)
+            report: Report | ErrorLine | None = self._driver.read(self._parse, timeout)
         except EndedError as ended:
-            fault, tail = _find_fault(ended.words), _without_stream(ended.words)
-            raise WorkloadError(Cause(CauseCode.DRIVER_ENDED, fault.figures), fault.remedy, tail) from None
-        if isinstance(report, Fault):
+            error, tail = _find_error(ended.words), _without_stream(ended.words)
+            if ended.signal:
+                raise driver_process.killed(load_binary.NAME, ended.signal, tail) from None
+            raise WorkloadError(Cause(CauseCode.DRIVER_ENDED, error.figures), error.remedy, tail, fault=error.fault) from None
+        if isinstance(report, ErrorLine):
             cause = Cause(CauseCode.DRIVER_ERROR, report.figures)
-            raise WorkloadError(cause, report.remedy, f"{report.what}\n{report.remedy}")
+            raise WorkloadError(cause, report.remedy, f"{report.what}\n{report.remedy}", fault=report.fault)
         return report
 
-    def _parse(self, line: str) -> Report | Fault | None:
+    def _parse(self, line: str) -> Report | ErrorLine | None:
         return parse_stream_line(line, self._percentile)
 
     def _count(self, report: Report) -> None:
@@ -337,10 +339,10 @@ def _without_stream(text: str) -> str:
     return "\n".join(line for line in text.splitlines() if not line.startswith("{"))
 
 
-def _find_fault(text: str) -> Fault:
+def _find_error(text: str) -> ErrorLine:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     for line in reversed(lines):
-        if isinstance(fault := parse_stream_line(line), Fault):
-            return fault
+        if isinstance(error := parse_stream_line(line), ErrorLine):
+            return error
     last = [line for line in lines if not line.startswith("{")]
-    return Fault((last or ["it printed nothing"])[-1][:300], "See its log")
+    return ErrorLine((last or ["it printed nothing"])[-1][:300], "See its log")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dialin.errors import WorkloadError
-from dialin.model.cause import Cause, CauseCode
+from dialin.model.cause import Cause, CauseCode, Fault
 from dialin.model.load_driver import ALL_KINDS, DriverChoice
 from dialin.workloads.base import Second
 from dialin.workloads.dialin_load_histogram import counts_by_value, quantile
@@ -19,6 +19,10 @@ STREAM = "dialin/load/2"
 
 _NS_PER_MS = 1e6
 _GATHER = {"on": True, "off": False, None: None}
+
+
+_PASSING = {"connection": Fault.CONNECTION, "machine": Fault.MACHINE}
+"""The faults of the driver's stream that may pass, so that a trial is run again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,26 +70,31 @@ class Report:
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
-    """Why the driver ended, and what to do about it."""
+class ErrorLine:
+    """Why the driver ended, and what to do about it.
+
+    Attributes:
+        fault: whose fault the driver says it is: nothing of a candidate's where it lost its connections, or its machine failed.
+    """
 
     what: str
     remedy: str
+    fault: Fault = Fault.WORKLOAD
 
     @property
     def figures(self) -> Mapping[str, Any]:
-        """The figures of the `Cause` that reports this fault."""
+        """The figures of the `Cause` that reports this error."""
         return {"driver": "dialin-load", "words": self.what, "advice": self.remedy}
 
 
-OTHER_STREAM = Fault(
+OTHER_STREAM = ErrorLine(
     f"This dialin-load is not of the same build as dialin: it does not write the stream format {STREAM}",
     "Build it again: make driver (or install dialin's wheel)",
 )
 """The program and dialin are not made from the same sources."""
 
 
-def parse_stream_line(line: str, percentile: int = 95) -> Report | Fault | None:
+def parse_stream_line(line: str, percentile: int = 95) -> Report | ErrorLine | None:
     """Read a line, with this percentile of latency; return None where it is neither a second nor an error.
 
     A second in another format is returned as `OTHER_STREAM`.
@@ -95,7 +104,8 @@ def parse_stream_line(line: str, percentile: int = 95) -> Report | Fault | None:
     try:
         fields = json.loads(line)
         if fields["type"] == "error":
-            return Fault(str(fields["what"]), str(fields["remedy"]))
+            fault = _PASSING.get(str(fields.get("fault")), Fault.WORKLOAD)
+            return ErrorLine(str(fields["what"]), str(fields["remedy"]), fault)
         if fields["type"] != "second":
             return None
     except (ValueError, KeyError, TypeError):

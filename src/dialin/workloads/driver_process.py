@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import select
+import signal
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -12,11 +13,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
-from dialin.errors import WorkloadError
+from dialin.errors import DialinError, DriverKilledError, MachineError, UserError, WorkloadError, os_error
 from dialin.model.cause import Cause, CauseCode
 from dialin.probes import host
 from dialin.servers.load_sessions import UnreportedSessions, end_left
-from dialin.servers.processes import spawn, tail
+from dialin.servers.processes import signal_name, spawn, tail
 from dialin.workloads.base import Target
 
 _LOG_LIMIT = 16 * 1024**2
@@ -42,20 +43,31 @@ def call(words: Sequence[str | Path], environment: Mapping[str, str]) -> subproc
     """Run a short command of a driver to its end; its standard output includes its errors.
 
     Raises:
-        OSError: the command cannot be started.
-        subprocess.TimeoutExpired: the command did not end within a minute.
+        UserError: the program cannot be run.
+        MachineError: this machine has no room for another process, or the command did not end within a minute.
     """
-    return subprocess.run(
-        words,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        errors="replace",
-        timeout=_CALL_LIMIT,
-        env=environment,
-        check=False,
-    )
+    try:
+        return subprocess.run(
+            words,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            timeout=_CALL_LIMIT,
+            env=environment,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise cannot_run(words[0], error) from error
+
+
+def cannot_run(program: str | Path, error: OSError | subprocess.TimeoutExpired) -> DialinError:
+    """Return the error of a driver that could not be run, or did not end in time."""
+    name, remedy = Path(program).name, f"Check that `{program} --version` works"
+    if isinstance(error, subprocess.TimeoutExpired):
+        return MachineError(f"{name} did not answer within {error.timeout:.0f} s", remedy)
+    return os_error(error, UserError(f"{name} cannot be run: {error.strerror or error}", remedy))
 
 
 def prepare(
@@ -70,7 +82,7 @@ def prepare(
     `sessions` are those of a driver that does not record them itself. However it ends, no statement of it goes on.
 
     Raises:
-        WorkloadError: the driver did not end within 6 hours.
+        WorkloadError: the driver did not end within 6 hours, or was killed.
     """
     log = target.directory / "prepare.log"
     with log.open("wb") as output:
@@ -84,6 +96,8 @@ def prepare(
             process.kill()
             process.wait()
             end_left(target.account, target.sessions_file)
+    if code < 0:
+        raise killed(driver, -code, tail(log))
     return tail(log) if code != 0 else None
 
 
@@ -97,12 +111,30 @@ def _wait(process: subprocess.Popen[bytes], sessions: UnreportedSessions | None)
     return process.wait(_PREPARE_LIMIT)
 
 
-class EndedError(Exception):
-    """The driver ended by itself; `words` are the last lines that it printed."""
+_CRASHES = (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGILL, signal.SIGFPE, signal.SIGSYS)
+"""The signals of a defect of the driver itself; any other one comes from outside, such as the kernel's out-of-memory killer."""
 
-    def __init__(self, words: str) -> None:
+
+def killed(driver: str, number: int, words: str) -> WorkloadError:
+    """Return the error of a driver that a signal ended; `words` are the last lines that it printed."""
+    cause = Cause(CauseCode.DRIVER_KILLED, {"driver": driver, "signal": signal_name(number)})
+    if number in _CRASHES:
+        return WorkloadError(cause, "Report this, with its log", words)
+    return DriverKilledError(cause, "Look for what ended it: who may, and 'Out of memory' in the kernel's log (dmesg)", words)
+
+
+class EndedError(Exception):
+    """The driver ended without being stopped.
+
+    Attributes:
+        words: the last lines that it printed.
+        signal: the number of the signal that ended it; 0 where it ended by itself.
+    """
+
+    def __init__(self, words: str, signal: int = 0) -> None:
         super().__init__(words)
         self.words = words
+        self.signal = signal
 
 
 class DriverProcess:
@@ -180,8 +212,8 @@ class DriverProcess:
             if chunk is None:
                 return None
             if not chunk:
-                self._process.wait()
-                raise EndedError(tail(self._path))
+                code = self._process.wait()
+                raise EndedError(tail(self._path), max(0, -code))
             self._pending = (self._pending + chunk)[-_LOG_LIMIT:]
 
     def _read_chunk(self, limit: float) -> bytes | None:

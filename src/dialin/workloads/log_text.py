@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import bz2
+import functools
 import gzip
 import lzma
 import zipfile
 import zlib
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, cast
 
@@ -30,31 +31,31 @@ DAMAGED = (
 """What reading a compressed stream raises if it is cut short, damaged or encrypted."""
 
 
-def members(path: Path) -> list[str | None]:
-    """Return the names of the files in a zip archive; `[None]` for any other file.
+Opened = Callable[[], AbstractContextManager[IO[bytes]]]
+"""Opens a file, which is decompressed while it is read."""
+
+
+def files(path: Path) -> Iterator[tuple[str | None, Opened]]:
+    """Yield the name of each file in a zip archive, with what opens it; for any other file, None and what opens that.
+
+    The archive is opened once, because its list of files is read each time that it is opened.
 
     Raises:
         OSError: the file cannot be read.
         zipfile.BadZipFile: the archive is damaged.
     """
     if _magic(path) != _ZIP:
-        return [None]
+        yield None, lambda: _unpacked(path)
+        return
     with zipfile.ZipFile(path) as archive:
-        return [member.filename for member in archive.infolist() if not member.is_dir()]
+        for member in archive.infolist():
+            if not member.is_dir():
+                yield member.filename, functools.partial(archive.open, member)
 
 
 @contextmanager
-def unpacked(path: Path, member: str | None = None) -> Iterator[IO[bytes]]:
-    """Open a file, or one member of a zip archive, and decompress it while it is read.
-
-    Raises:
-        OSError: the file cannot be read.
-    """
+def _unpacked(path: Path) -> Iterator[IO[bytes]]:
     with ExitStack() as stack:
-        if member is not None:
-            archive = stack.enter_context(zipfile.ZipFile(path))
-            yield stack.enter_context(archive.open(member))
-            return
         magic = _magic(path)
         if magic == _GZIP:
             yield cast("IO[bytes]", stack.enter_context(gzip.open(path)))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import subprocess
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -77,13 +76,7 @@ class Sysbench(Workload):
     @cached_property
     def _known_options(self) -> frozenset[str]:
         """The script's own options, from its help; sysbench treats underscores and dashes alike."""
-        try:
-            done = driver_process.call([self._binary, self._script, "help"], self._environment)
-        except (OSError, subprocess.TimeoutExpired) as error:
-            raise WorkloadError(
-                Cause(CauseCode.DRIVER_NOT_RUNNING, {"driver": "sysbench", "words": str(error)}),
-                "Check that `sysbench --version` works",
-            ) from error
+        done = driver_process.call([self._binary, self._script, "help"], self._environment)
         return frozenset(
             match.replace("_", "-") for match in re.findall(r"^\s+--([a-z][a-z0-9_-]*)", done.stdout, re.MULTILINE)
         )
@@ -101,7 +94,7 @@ class Sysbench(Workload):
         return str(self._script_file.absolute()) if self._script_file else self._spec.name
 
     def version(self) -> str:
-        done = subprocess.run([self._binary, "--version"], capture_output=True, text=True, check=False, timeout=60)
+        done = driver_process.call([self._binary, "--version"], private.environment())
         return " ".join(done.stdout.split()[:2]) or "sysbench"
 
     def describe_data(self) -> str:
@@ -215,11 +208,13 @@ class SysbenchLoad(DriverLoad):
         try:
             second = self._driver.read(parse_line, timeout)
         except EndedError as error:
-            words = error.words
+            words, number = error.words, error.signal
         else:
             if second is not None:
                 self._sessions.record(self._driver.pid)
             return second
+        if number:
+            raise driver_process.killed("sysbench", number, words)
         ended = Cause(CauseCode.DRIVER_ENDED, {"driver": "sysbench", "words": _fatal(words)})
         raise WorkloadError(ended, sysbench_account.remedy(words), words)
 

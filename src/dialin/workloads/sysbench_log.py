@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dialin.errors import UserError
 from dialin.workloads.base import Second
-from dialin.workloads.log_text import DAMAGED, unpacked
+from dialin.workloads.log_text import DAMAGED, Opened, files
 
 _Array = NDArray[np.float64]
 
@@ -125,10 +125,25 @@ class RunLog:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LogFile:
-    """The runs in a file, in order, and a digest of its unpacked text."""
+    """The runs in a file, in order, and a digest of its unpacked text.
+
+    Attributes:
+        name: its name in a zip archive; None where it is a file of its own.
+        zeros: NUL bytes in its text, which a power loss leaves; the lines with them were skipped.
+    """
 
     digest: str
     logs: tuple[RunLog, ...]
+    name: str | None = None
+    zeros: int = 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class UnreadableLog:
+    """A file, or a file in a zip archive by its name, that could not be read."""
+
+    name: str | None
+    error: Exception
 
 
 class TooLargeError(UserError):
@@ -166,42 +181,78 @@ def parse(chunks: Iterable[bytes]) -> tuple[RunLog, ...]:
     return tuple(_log(table[begin:end], run_events) for begin, end, run_events in runs)
 
 
-def read(path: Path, member: str | None = None) -> LogFile:
-    """Read a log, or a log in a zip archive, as a stream: only its figures take memory.
+def read(path: Path) -> Iterator[LogFile | UnreadableLog]:
+    """Read a log, or each log in a zip archive, as a stream: only its figures take memory.
 
-    Raises:
-        UserError: it cannot be read, is cut short, or is larger than any log.
+    Yields:
+        Each file that was read, or the reason why one could not be.
     """
-    digest = hashlib.sha256()
-    where = str(path) if member is None else f"{path}: {member}"
+    name: str | None = None
     try:
-        with unpacked(path, member) as stream:
-            logs = parse(_lines(iter(lambda: stream.read(_CHUNK), b""), digest, where))
-    except DAMAGED:
-        raise UserError(f"{where} is truncated or damaged: it cannot be unpacked", "Copy it again, or leave it out") from None
-    except OSError as error:
-        reason = error.strerror or "it cannot be unpacked"
-        raise UserError(f"{where} cannot be read: {reason}", "Name logs of sysbench that you may read") from None
-    return LogFile(digest.hexdigest(), logs)
+        for name, opened in files(path):
+            try:
+                yield _read(name, opened, str(path) if name is None else f"{path}: {name}")
+            except (UserError, *DAMAGED, OSError) as error:
+                yield UnreadableLog(name, error)
+    except (*DAMAGED, OSError) as error:
+        yield UnreadableLog(None, error)
 
 
-def _lines(chunks: Iterable[bytes], digest: hashlib._Hash, where: str) -> Iterator[bytes]:
-    """Cut a text between lines, without the start of a line longer than any of sysbench's; yield nothing of a binary file."""
-    size, rest = 0, b""
-    for data in chunks:
-        if size == 0 and b"\0" in data:
-            return  # not text, so no log
-        size += len(data)
-        if size > LARGEST:
-            raise TooLargeError(f"{where} is larger than {LARGEST // 1024**2:,} MiB: no log of sysbench is", "Leave it out")
-        digest.update(data)
-        head, newline, tail = data.rpartition(b"\n")
-        if newline:
-            yield rest + head + newline
-            rest = tail[-_LONGEST_LINE:]
-        else:
-            rest = (rest + tail)[-_LONGEST_LINE:]
-    yield rest
+def _read(name: str | None, opened: Opened, where: str) -> LogFile:
+    text = _Text(where)
+    with opened() as stream:
+        logs = parse(text.lines(iter(lambda: stream.read(_CHUNK), b"")))
+    return LogFile(text.digest.hexdigest(), logs, name, text.zeros)
+
+
+class _Text:
+    """The text of a log, cut between lines, with its digest and the number of its NUL bytes."""
+
+    def __init__(self, where: str) -> None:
+        self._where = where
+        self.digest = hashlib.sha256()
+        self.zeros = 0
+
+    def lines(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
+        """Yield whole lines, without the start of one longer than any of sysbench's; nothing of a binary file.
+
+        Lines with NUL bytes, which a power loss leaves, are left out: a part of them was never written.
+
+        Raises:
+            TooLargeError: the text is larger than any log.
+        """
+        size, rest = 0, b""
+        for data in chunks:
+            if size == 0 and _is_binary(data):
+                return
+            size += len(data)
+            if size > LARGEST:
+                most = f"{LARGEST // 1024**2:,} MiB"
+                raise TooLargeError(f"{self._where} is larger than {most}: no log of sysbench is", "Leave it out")
+            self.digest.update(data)
+            self.zeros += data.count(0)
+            head, newline, tail = data.rpartition(b"\n")
+            if newline:
+                yield _without_zeros(rest + head + newline)
+                rest = tail[-_LONGEST_LINE:]
+            else:
+                rest = (rest + tail)[-_LONGEST_LINE:]
+        yield _without_zeros(rest)
+
+
+_WITH_ZEROS = re.compile(rb"[^\n]*\0[^\n]*")
+_NOT_TEXT = bytes(code for code in range(1, 32) if chr(code) not in "\t\n\r\f\b\x1b")
+"""The control characters that no log of a terminal has; NUL bytes may come from a power loss."""
+
+
+def _is_binary(start: bytes) -> bool:
+    """Return whether a file is no text, by its first bytes: it has control characters, or nothing but NUL bytes."""
+    text = start.replace(b"\0", b"")
+    return len(text) != len(text.translate(None, _NOT_TEXT)) or (not text and bool(start))
+
+
+def _without_zeros(lines: bytes) -> bytes:
+    return _WITH_ZEROS.sub(b"", lines) if b"\0" in lines else lines
 
 
 def _beside_reports(chunk: bytes, starts: list[int]) -> list[tuple[int, int]]:

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from dialin.cli.restore import restore, restore_orphans
-from dialin.errors import DialinError, ServerError, UserError
+from dialin.errors import DialinError, MachineError, ServerError, UserError
 from dialin.model.study import Attachment
 from dialin.servers.attached import restart, server_process, undo
 from dialin.servers.attached.claim import CHANGE
@@ -204,7 +204,7 @@ HOLDER = """
 import sys
 from pathlib import Path
 from dialin.clock import SystemClock
-from dialin.servers.attached.locks import Locks
+from dialin.servers.locks import Locks
 locks = Locks(Path(sys.argv[1]), SystemClock())
 print(locks.take(sys.argv[2]), flush=True)
 sys.stdin.read()
@@ -365,7 +365,7 @@ def test_what_cannot_be_written_down_is_not_done_and_is_said(log, home, begin, a
         attached.set_global({"max_connections": 99})
     assert server.values == VARIABLES
     assert log.undo(entry, attached) == []
-    with pytest.raises(UserError, match="No space left"):
+    with pytest.raises(MachineError, match="No space left"):
         begin("max_connections")
     assert [path.name for path in home.undo.glob("*.lock")] in ([], ["begin.lock"])
     assert server.claimed_by is None

@@ -3,7 +3,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from dialin.errors import ServerError, UserError, WorkloadError
+from dialin.errors import NoAnswerError, ServerError, UserError
 from dialin.model.workload import WorkloadSpec
 from dialin.servers import load_sessions
 from dialin.servers.account import Account
@@ -221,7 +221,7 @@ def test_cpus_that_cannot_be_had_end_the_run_with_words_and_leave_no_thread_behi
 
     monkeypatch.setattr(loads.os, "sched_setaffinity", refuse)
     load = connections(monkeypatch, tmp_path, print, cpus="0")
-    with pytest.raises(WorkloadError, match="Invalid argument"):
+    with pytest.raises(OSError, match="Invalid argument"):
         load.read(10)
     load.stop()
     assert not scans_under_way()
@@ -271,11 +271,11 @@ def test_queries_that_do_not_end_are_waited_for_together_not_one_after_another(m
 def test_a_connection_that_loses_its_server_ends_the_run_though_others_go_on(monkeypatch, tmp_path, hold):
     def act(number):
         if number == 1:
-            raise ServerError("Lost connection")
+            raise NoAnswerError("Lost connection")
         hold.wait(10)
 
     load = connections(monkeypatch, tmp_path, act)
-    with pytest.raises(WorkloadError, match="Lost connection"):
+    with pytest.raises(NoAnswerError, match="Lost connection"):
         load.read(10)
 
 

@@ -223,7 +223,7 @@ impl Member {
 
     fn lost(&self, why: &str) -> Error {
         let what = format!("Agent {} is lost: it {why}; the load was stopped everywhere", self.name);
-        Error::driver(what, "See what that agent printed, and run again")
+        Error::machine(what, "See what that agent printed, and run again")
     }
 }
 

@@ -74,7 +74,7 @@ impl Merger {
                 None => Ok(()),
                 Some(slow) => {
                     let what = format!("Agent {} is more than {FURTHEST_APART} seconds behind another", slow.name);
-                    Err(Error::driver(what, "See what keeps that host busy, and run again"))
+                    Err(Error::machine(what, "See what keeps that host busy, and run again"))
                 }
             };
         };

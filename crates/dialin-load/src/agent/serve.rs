@@ -132,7 +132,7 @@ impl Agent<'_> {
             // A panic is reported to the conductor, too.
             Err(_) => Err(Error::driver("The load failed because of a defect", "Report this, with what the agent printed")),
             Ok(_) if self.stop.load(Relaxed) => {
-                Err(Error::driver("It was stopped by a signal", "Start that agent again, and run again"))
+                Err(Error::machine("It was stopped by a signal", "Start that agent again, and run again"))
             }
             Ok(played) => played,
         }
@@ -212,6 +212,6 @@ impl ActiveRun {
             Some(at) if at < now + FURTHEST_START => return Ok(at),
             _ => "The common start time is more than a minute ahead",
         };
-        Err(Error::driver(what, "Look for what delays the network between the hosts, and run again"))
+        Err(Error::machine(what, "Look for what delays the network between the hosts, and run again"))
     }
 }

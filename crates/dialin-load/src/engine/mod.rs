@@ -177,7 +177,7 @@ fn play_scripts<'s, S: Script<'s>>(
             let spawned = thread.spawn_scoped(scope, move || drive::<S>(shared, source, place, most, lines));
             if let Err(error) = spawned {
                 let what = format!("Load thread {} of {thread_count} cannot be started: {error}", place + 1);
-                shared.fail(Error::driver(what, "Check the limit of processes (ulimit -u), or set a smaller --load-threads"));
+                shared.fail(Error::machine(what, "Check the limit of processes (ulimit -u), or set a smaller --load-threads"));
             }
         }
         drop((filled, passing));

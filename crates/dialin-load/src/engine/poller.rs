@@ -179,7 +179,7 @@ fn set(timer: &OwnedFd, at: u64, every: u64) -> Result<()> {
 }
 
 fn failed(what: &str, error: Errno) -> Error {
-    Error::driver(format!("epoll cannot be {what}: {error}"), "Check the limit of open files (ulimit -n)")
+    Error::machine(format!("epoll cannot be {what}: {error}"), "Check the limit of open files (ulimit -n)")
 }
 
 #[cfg(test)]

@@ -10,6 +10,8 @@ use std::fmt;
 pub enum ConnectError {
     /// No server answers at this address; with the reason.
     Unreachable(String, String),
+    /// This machine has no room for another connection; with the reason.
+    NoRoom(String),
     /// The server accepts no more connections: its error code and message.
     TooMany(u16, String),
     /// The server refuses the login: its error code and message.
@@ -33,7 +35,7 @@ impl ConnectError {
     #[must_use]
     pub fn is_temporary(&self) -> bool {
         // A server that stops in the middle of a handshake looks like one that cannot encrypt.
-        matches!(self, Self::Unreachable(..) | Self::TooMany(..) | Self::Tls(_))
+        matches!(self, Self::Unreachable(..) | Self::NoRoom(_) | Self::TooMany(..) | Self::Tls(_))
     }
 
     pub(super) fn of_server(address: &Address, code: u16, message: String) -> Self {
@@ -51,6 +53,7 @@ impl fmt::Display for ConnectError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unreachable(address, why) => write!(out, "the server at {address} cannot be reached: {why}"),
+            Self::NoRoom(why) => write!(out, "no connection can be opened on this machine: {why}"),
             Self::TooMany(code, message) => write!(out, "the server accepts no more connections: {message} ({code})"),
             Self::Refused(code, message) => write!(out, "the server refuses the login: {message} ({code})"),
             Self::Plugin(name) => write!(out, "the account's authentication plugin {name} is not supported by dialin-load"),
@@ -71,7 +74,8 @@ impl From<ConnectError> for Error {
     fn from(error: ConnectError) -> Self {
         let what = error.to_string();
         match error {
-            ConnectError::Unreachable(..) => Self::server(what, "Check that the server runs, and where it listens"),
+            ConnectError::Unreachable(..) => Self::connection(what, "Check that the server runs, and where it listens"),
+            ConnectError::NoRoom(_) => Self::machine(what, "Check the limit of open files (ulimit -n), memory and free ports"),
             ConnectError::TooMany(..) => {
                 Self::server(what, "Use fewer connections, or raise max_connections (or the account's limit)")
             }

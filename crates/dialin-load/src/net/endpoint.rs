@@ -6,11 +6,15 @@ use super::stream::Stream;
 use super::tls;
 use crate::account::Account;
 use crate::protocol::Malformed;
+use rustix::io::Errno;
 use rustls::ClientConfig;
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::sync::{Arc, OnceLock};
 use std::time::{SystemTime, UNIX_EPOCH};
+
+/// What the system says where this machine, not the server, is the reason that there is no connection.
+const NO_ROOM: [Errno; 5] = [Errno::MFILE, Errno::NFILE, Errno::NOMEM, Errno::NOBUFS, Errno::ADDRNOTAVAIL];
 
 /// An account and its server. The files for TLS are read once, the name of the host is resolved once, and TLS sessions are
 /// resumed.
@@ -67,7 +71,11 @@ impl<'a> Endpoint<'a> {
         }
     }
 
+    /// The error of a stream: the server cannot be reached, unless this machine has no room for the stream.
     pub(super) fn unreachable(&self, error: &io::Error) -> ConnectError {
+        if error.raw_os_error().is_some_and(|code| NO_ROOM.contains(&Errno::from_raw_os_error(code))) {
+            return ConnectError::NoRoom(error.to_string());
+        }
         let why = match error.kind() {
             ErrorKind::UnexpectedEof => "it closed the connection during the login".into(),
             ErrorKind::TimedOut | ErrorKind::WouldBlock => "it does not answer".into(),

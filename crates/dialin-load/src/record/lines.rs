@@ -289,7 +289,7 @@ impl TimersLine {
 /// The error that ended a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ErrorLine {
-    /// The cause of the error: `user`, `server`, `workload` or `driver`.
+    /// The cause of the error: `user`, `server`, `connection`, `workload`, `machine` or `driver`.
     pub fault: &'static str,
     /// What happened.
     pub what: String,
@@ -302,6 +302,8 @@ impl From<&Error> for ErrorLine {
         let fault = match error.fault {
             Fault::User => "user",
             Fault::Server => "server",
+            Fault::Connection => "connection",
+            Fault::Machine => "machine",
             Fault::Workload => "workload",
             Fault::Driver => "driver",
         };

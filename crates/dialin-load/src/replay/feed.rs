@@ -42,7 +42,7 @@ impl Feed {
             }
         };
         thread::Builder::new().name("read-capture".into()).spawn(read).map_err(|error| {
-            Error::driver(format!("A thread cannot be started: {error}"), "See the limit of processes (ulimit -u)")
+            Error::machine(format!("A thread cannot be started: {error}"), "See the limit of processes (ulimit -u)")
         })?;
         Ok(Self { batches })
     }

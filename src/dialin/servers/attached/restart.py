@@ -7,14 +7,20 @@ import subprocess
 import tempfile
 from collections.abc import Iterable
 
-from dialin.errors import ServerError, UserError
-from dialin.model.cause import Cause, CauseCode
+from dialin.errors import ServerError, UserError, os_error
+from dialin.model.cause import Cause, CauseCode, Fault
 
 LIMIT = 600.0
 """Seconds that a restart command may take."""
 
 _TAIL = 8192
 _LINES = 20
+
+
+class RestartCommandError(ServerError):
+    """The user's restart command failed, or did not return in time."""
+
+    fault = Fault.REQUEST
 
 
 def split_command(command: str) -> list[str]:
@@ -39,7 +45,7 @@ def run(command: str) -> str:
 
     Raises:
         UserError: the command cannot be run.
-        ServerError: the command failed, or did not return in time; the error has its output.
+        RestartCommandError: the command failed, or did not return in time; the error has its output.
     """
     words = split_command(command)
     # A file, not a pipe: a server that the command starts may keep its end of a pipe open for ever.
@@ -49,9 +55,10 @@ def run(command: str) -> str:
                 words, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
             )
         except OSError as error:
-            raise UserError(
+            request = UserError(
                 f"The restart command cannot be run: {words[0]}: {error.strerror}", "Give a program with its arguments"
-            ) from None
+            )
+            raise os_error(error, request) from None
         try:
             code: int | None = process.wait(LIMIT)
         except subprocess.TimeoutExpired:
@@ -61,7 +68,7 @@ def run(command: str) -> str:
         output.seek(0)
         printed = "\n".join(output.read()[-_TAIL:].decode("utf-8", "replace").splitlines()[-_LINES:])
     if code is None:
-        raise ServerError(
+        raise RestartCommandError(
             Cause(CauseCode.RESTART_COMMAND_SLOW, {"seconds": LIMIT, "program": words[0]}),
             "Give a command that returns once the server has started",
             printed,
@@ -69,7 +76,7 @@ def run(command: str) -> str:
     if code != 0:
         # Only the program is named: an argument may be a secret, and the failure of a trial is stored.
         failed = Cause(CauseCode.RESTART_COMMAND_FAILED, {"exit_code": code, "program": words[0]})
-        raise ServerError(failed, "Run it by hand", printed)
+        raise RestartCommandError(failed, "Run it by hand", printed)
     return printed
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from dialin.clock import Clock
 from dialin.errors import DialinError, ServerAwayError, ServerError, UserError
-from dialin.model.cause import Cause, CauseCode, exit_by
+from dialin.model.cause import Cause, CauseCode, Fault, exit_by
 from dialin.model.query import Query
 from dialin.model.setting import Value
 from dialin.servers.account import Account
@@ -131,12 +131,20 @@ class Attached:
 
     def is_gone(self) -> bool:
         """Return whether the server has ended: its process is gone, it was restarted, or nothing listens at its address."""
+        ended = self._has_ended()
+        return not self.listens() if ended is None else ended  # a server that accepts no more connections is not gone
+
+    def has_ended(self) -> bool:
+        """Return whether the server has ended, as its process or its uptime shows; False where it cannot be asked."""
+        return bool(self._has_ended())
+
+    def _has_ended(self) -> bool | None:
         if self._process is not None:
             return self.pid is None
         try:
             started = self._started(3.0)
         except ServerError:
-            return not self.listens()  # a server that accepts no more connections is not gone
+            return None
         return self._last_start is not None and started.is_another(self._last_start)
 
     def listens(self) -> bool:
@@ -148,11 +156,14 @@ class Attached:
 
         Raises:
             ServerAwayError: another version or another server answers.
+            TurnedAwayError: it does not accept the account any more.
         """
         try:
             self._last_start = self._started()
             now = AttachedBuild.of(self.variables())
-        except ServerError:
+        except ServerError as error:
+            if error.fault is Fault.REQUEST:
+                raise
             return False
         if self._process is not None and self.pid is None:
             self._process = None

@@ -19,7 +19,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from dialin.clock import Clock, SystemClock
-from dialin.errors import DialinError, ServerError, UserError
+from dialin.errors import DialinError, MachineError, ServerError, UserError
 from dialin.model.study import Attachment
 from dialin.paths import replace_text
 from dialin.servers import load_sessions
@@ -28,10 +28,10 @@ from dialin.servers.attached import still_changed
 from dialin.servers.attached import study_schema as schemas
 from dialin.servers.attached.attached_build import AttachedBuild, check_same, differences
 from dialin.servers.attached.entry import UndoEntry, read
-from dialin.servers.attached.locks import Locks
 from dialin.servers.attached.restore_server import restore_server
 from dialin.servers.attached.server import PATIENCE, Attached
 from dialin.servers.attached.undo_journal import WrittenJournal
+from dialin.servers.locks import Locks
 from dialin.servers.origin import machine
 from dialin.text import counted, listed
 from dialin.variables.aliases import reported_name
@@ -48,7 +48,8 @@ class UndoLog:
     """The entries on this machine, one file each.
 
     Raises:
-        UserError: from any method: an entry cannot be written or removed, or somebody created or replaced its schema.
+        UserError: from any method: somebody created or replaced the schema of an entry.
+        MachineError: from any method: an entry cannot be written or removed.
     """
 
     def __init__(self, directory: Path, clock: Clock | None = None) -> None:
@@ -110,11 +111,12 @@ class UndoLog:
             files: files of this machine that the server, or dialin, will write, to be removed when this is undone.
 
         Raises:
-            UserError: the server is being studied already, was left changed by a dialin that died, or lacks a variable, the
-                schema exists already, or the entry cannot be written; nothing was changed.
+            UserError: the server is being studied already, was left changed by a dialin that died, or lacks a variable, or the
+                schema exists already; nothing was changed.
+            MachineError: the entry cannot be written; nothing was changed.
             ServerError: the server does not answer.
         """
-        with _as_user_errors(self._directory):
+        with _writing(self._directory):
             self._directory.mkdir(parents=True, exist_ok=True, mode=0o700)
             with self._locks.held(_BEGIN, _BEGIN_PATIENCE) as taken:
                 if not taken:
@@ -197,7 +199,7 @@ class UndoLog:
         """
         attached.journal = None
         try:
-            with _as_user_errors(self._directory):
+            with _writing(self._directory):
                 return self._undo(entry, attached, restart_command)
         except DialinError:
             if entry.id not in self._journals:  # of another process: whoever asked for the undo reports the error
@@ -271,7 +273,7 @@ class UndoLog:
 
     def remove(self, name: str) -> None:
         """Remove the file of an entry, even if it cannot be read."""
-        with _as_user_errors(self._directory):
+        with _writing(self._directory):
             self._path(name).unlink(missing_ok=True)
             still_changed.forget(name)
             load_sessions.forget(self._directory / f"{name}.sessions")
@@ -284,7 +286,7 @@ class UndoLog:
         # replace_text creates a new file, which must be private from its first byte on.
         before = os.umask(0o077)
         try:
-            with _as_user_errors(self._directory):
+            with _writing(self._directory):
                 self._directory.mkdir(parents=True, exist_ok=True)
                 self._locks.take(entry.id)  # again, in case somebody cleared the directory
                 replace_text(self._path(entry.id), json.dumps(asdict(entry)))
@@ -352,12 +354,13 @@ def _describe(
 
 
 @contextmanager
-def _as_user_errors(directory: Path) -> Iterator[None]:
+def _writing(directory: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise UserError(
-            f"The record for undoing changes cannot be written to {directory}: {error.strerror or error}",
+        raise MachineError.of(
+            error,
+            f"The record for undoing changes cannot be written to {directory}",
             "Check that the disk has space and that you may write there, or set DIALIN_HOME to another directory",
         ) from error
 

@@ -12,7 +12,8 @@ from pathlib import Path
 from dialin.errors import UserError
 from dialin.servers.sandbox_client import dump_command
 from dialin.workloads import private
-from dialin.workloads.dialin_load_lines import Fault, parse_stream_line
+from dialin.workloads.dialin_load_lines import ErrorLine, parse_stream_line
+from dialin.workloads.driver_process import cannot_run
 from dialin.workloads.replay.replay_options import ReplayOptions
 
 _LIMIT = 3600.0
@@ -103,12 +104,12 @@ def _replay_facts(binary: Path, directory: Path, since: float | None) -> ReplayF
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise UserError(f"dialin-load cannot be run: {error}", f"Check that `{binary} --version` works") from error
+        raise cannot_run(binary, error) from error
     if done.returncode != 0:
-        fault = next((line for line in map(parse_stream_line, done.stdout.splitlines()) if isinstance(line, Fault)), None)
-        if fault is None:
+        line = next((each for each in map(parse_stream_line, done.stdout.splitlines()) if isinstance(each, ErrorLine)), None)
+        if line is None:
             raise UserError(f"{directory} cannot be replayed: {done.stderr.strip()[:300]}", "See dialin capture show")
-        raise UserError(fault.what, fault.remedy)
+        raise UserError(line.what, line.remedy)
     fields = json.loads(done.stdout)
     return ReplayFacts(
         connections=fields["connections"],

@@ -81,14 +81,14 @@ class ScanLoad:
         """Make one run and report it, or return None where it did not end in time.
 
         Raises:
-            WorkloadError: the query failed, or the server was lost.
-            ServerError: the server hung.
+            WorkloadError: the query failed.
+            ServerError: the server hung, or a connection to it broke.
         """
         try:
             for name, value in self._before().items():
                 # The run that was least cold counts.
                 self._facts[name] = max(value, self._facts.get(name, value))
-        except (ServerError, OSError) as error:
+        except RefusedError as error:
             raise WorkloadError(Cause(CauseCode.RUN_NOT_PREPARED, {"words": str(error)})) from error
         self._threads = [
             threading.Thread(target=self._run, args=(stream,), name="scan", daemon=True) for stream in self._streams
@@ -117,6 +117,8 @@ class ScanLoad:
                     raise ServerError(Cause(CauseCode.NO_ANSWERS, {"times": silent}), "See its log") from None
                 continue
             if query.error is not None:
+                if not isinstance(query.error, RefusedError):
+                    raise query.error
                 raise WorkloadError(Cause(CauseCode.RUN_FAILED, {"words": str(query.error)})) from query.error
             silent = 0
             done.append(query)

@@ -182,7 +182,7 @@ class Scan(Workload):
                         query(statement)
                     query(f"ANALYZE TABLE {name}")
                 query(f"DROP TABLE {table.SEED}")
-        except ServerError as error:
+        except RefusedError as error:
             raise WorkloadError(Cause(CauseCode.TABLE_NOT_CREATED, {"words": error.what}), error.remedy) from error
 
     def _set_sandbox(self, query: Query) -> None:

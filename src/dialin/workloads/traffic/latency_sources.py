@@ -82,9 +82,7 @@ def _remedy(query: Query, *, is_on: bool) -> str:
 def _answers(query: Query, statement: str) -> bool:
     try:
         return bool(query(statement))
-    except RefusedError as error:
-        if error.is_from_client:
-            raise
+    except RefusedError:
         return False
 
 

@@ -157,9 +157,7 @@ class Reader:
         while self._lag_statements:
             try:
                 rows = self._timed("sql/show_replica_status")(self._lag_statements[0])
-            except RefusedError as error:
-                if error.is_from_client:
-                    raise
+            except RefusedError:
                 del self._lag_statements[0]
                 continue
             return replication_of(rows)

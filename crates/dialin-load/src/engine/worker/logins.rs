@@ -296,7 +296,7 @@ fn refusal(sql: &str, code: u16, message: &str) -> Refused {
 
 fn ended(why: &str) -> Refused {
     let what = format!("The server ended a connection while it was opened: {why}");
-    Refused { error: Error::server(what, "See the server's error log"), is_temporary: true }
+    Refused { error: Error::connection(what, "See the server's error log"), is_temporary: true }
 }
 
 #[cfg(test)]

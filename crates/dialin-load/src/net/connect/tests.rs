@@ -211,8 +211,16 @@ fn nobody_there_is_unreachable() {
     for error in [tcp, unix, long] {
         assert!(matches!(error, ConnectError::Unreachable(..)), "{error}");
         assert!(error.is_temporary());
-        assert_eq!(Error::from(error).fault, Fault::Server);
+        assert_eq!(Error::from(error).fault, Fault::Connection);
     }
+}
+
+#[test]
+fn without_room_for_a_connection_this_machine_is_named_not_the_server() {
+    let anywhere = account(Address::Tcp("127.0.0.1".into(), 3306), TlsMode::Preferred);
+    let error = Endpoint::new(&anywhere).unreachable(&std::io::Error::from_raw_os_error(24));
+    assert!(error.is_temporary() && error.to_string().contains("on this machine"), "{error}");
+    assert_eq!(Error::from(error).fault, Fault::Machine);
 }
 
 #[test]
