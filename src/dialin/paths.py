@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -107,6 +108,28 @@ def replace_text(path: Path, text: str) -> None:
         raise
 
 
+def parse_json(text: str | bytes) -> Any:
+    """Return the content of a JSON document.
+
+    Raises:
+        ValueError: it is no JSON, is nested more deeply than Python reads, or has a number with more than 300 digits.
+    """
+    try:
+        return json.loads(text, parse_int=_whole)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+
+
+def _whole(digits: str) -> int:
+    if len(digits) > _MOST_DIGITS:
+        raise ValueError(f"a number has {len(digits)} digits")
+    return int(digits)
+
+
+_MOST_DIGITS = 300
+"""Digits of a whole number in a document; with more, it could not become a float."""
+
+
 MAX_TOML = 1024 * 1024
 """The largest TOML file that is read, in bytes; real ones are far smaller."""
 
@@ -131,5 +154,7 @@ def read_toml(path: Path, remedy: str, unreadable: str = "") -> dict[str, Any]:
     except (OSError, UnicodeDecodeError) as error:
         words = error.strerror if isinstance(error, OSError) else "it is not text"
         raise UserError(f"{path} cannot be read: {words}", unreadable or remedy) from error
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:  # a number of more digits than Python reads is one as well
         raise UserError(f"{path} is not TOML: {error}", remedy) from error
+    except RecursionError:
+        raise UserError(f"{path} is not TOML that dialin reads: it is nested too deeply", remedy) from None

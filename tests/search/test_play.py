@@ -66,7 +66,7 @@ def test_it_ends_when_the_other_side_says_so() -> None:
 
 
 @pytest.mark.parametrize(
-    "line", ["", "{}", "[1]", "no JSON", '{"hello": {}}', '{"hello": {"space": [{"name": "x"}], "minutes": 1}}']
+    "line", ["", "{}", "[1]", "no JSON", "[" * 9999, '{"hello": {}}', '{"hello": {"space": [{"name": "x"}], "minutes": 1}}']
 )
 def test_a_hello_that_is_none_is_refused(line: str) -> None:
     with pytest.raises(UserError):

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from dialin.errors import DialinError, UserError
 from dialin.model.capture import CaptureSummary
+from dialin.paths import parse_json
 from dialin.store import STUDY_FILE
 from dialin.workloads import load_binary, private
 
@@ -108,7 +109,7 @@ def read_capture(directory: Path) -> CaptureSummary:
 def _error(out: str, err: str) -> tuple[str, str, bool]:
     """Return what dialin-load reports as wrong, the remedy, and whether the user can fix it."""
     try:
-        line = json.loads(out.splitlines()[-1])
+        line = parse_json(out.splitlines()[-1])
         return str(line["what"]), str(line["remedy"]), line["fault"] == "user"
     except (ValueError, LookupError, TypeError):
         return err.strip() or "dialin-load failed", "Report this as a defect of dialin-load", False

@@ -16,12 +16,15 @@ from pathlib import Path
 
 from dialin.capture import KEEP_DAYS
 from dialin.capture.capture_files import STATEMENTS
-from dialin.paths import Home
+from dialin.paths import Home, parse_json
 from dialin.workloads import private
 
 KEEP = "keep.json"
 _SCHEMA = "dialin/capture-keep/1"
 _DAY = 86_400.0
+_LAST_TIME = 253_402_300_799.0
+"""The end of the year 9999, the last time that has a date."""
+
 _LISTED = ".listed"
 
 
@@ -72,8 +75,10 @@ def retention_of(directory: Path) -> Retention:
     """
     made = (directory / STATEMENTS).stat().st_mtime
     with suppress(OSError, ValueError, KeyError, TypeError):
-        stored = json.loads((directory / KEEP).read_text(encoding="utf-8"))
-        return Retention(float(stored["made"]), float(stored["keep_days"]))
+        stored = parse_json((directory / KEEP).read_text(encoding="utf-8"))
+        retention = Retention(float(stored["made"]), float(stored["keep_days"]))
+        if 0 <= retention.until <= _LAST_TIME:
+            return retention
     return Retention(made, KEEP_DAYS)
 
 
@@ -85,7 +90,7 @@ def forget_expired(home: Home, now: float) -> Iterator[Path]:
     """
     for listed in sorted(home.captures.glob(f"*{_LISTED}")):
         try:
-            directory = Path(json.loads(listed.read_text(encoding="utf-8")))
+            directory = Path(parse_json(listed.read_text(encoding="utf-8")))
         except (OSError, ValueError, TypeError):
             continue
         statements = directory / STATEMENTS

@@ -24,7 +24,7 @@ from dialin.capture.log_times import LogTimes
 from dialin.capture.stop_reason import StopReason
 from dialin.clock import SystemClock
 from dialin.errors import DialinError, UserError
-from dialin.paths import Home
+from dialin.paths import Home, parse_json
 from dialin.servers.attached.entry import read
 from dialin.servers.attached.quick_restore import QuickRestore
 from dialin.servers.attached.undo import UndoLog, find_attached
@@ -186,7 +186,7 @@ def main() -> None:
     has_finished = first == _DONE
     if first and not has_finished:
         try:
-            has_finished = _watch(WatchOrder(**json.loads(first)), commands)
+            has_finished = _watch(WatchOrder(**parse_json(first)), commands)
         except DialinError as error:
             _say({"failed": error.what})
             has_finished = _first_line(commands) == _DONE

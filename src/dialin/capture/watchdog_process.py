@@ -14,6 +14,7 @@ from dataclasses import asdict
 from dialin.capture.stop_reason import StopReason
 from dialin.capture.watchdog import WatchOrder
 from dialin.errors import ServerError
+from dialin.paths import parse_json
 from dialin.text import visible
 
 _READY_WITHIN = 30.0
@@ -87,7 +88,7 @@ class WatchdogProcess:
                 return {}
             self._received += more
         line, _, self._received = self._received.partition(b"\n")
-        message: dict[str, str] = json.loads(line)
+        message: dict[str, str] = parse_json(line)
         return message
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 from collections.abc import AsyncIterator, Callable
 from functools import cache
 from http import HTTPStatus
@@ -21,6 +20,7 @@ from dialin.dashboard.access import Access
 from dialin.dashboard.connections import Connections
 from dialin.dashboard.guard import TOKEN, Guard, Served
 from dialin.dashboard.hub import Hub
+from dialin.paths import parse_json
 from dialin.report.render.html import assets
 
 _LONGEST_BODY = 1024
@@ -98,7 +98,7 @@ async def _asked(request: Request) -> Any:
         if len(received) > _LONGEST_BODY:
             return None
     try:
-        return json.loads(received)
+        return parse_json(received)
     except ValueError:
         return None
 

@@ -22,7 +22,7 @@ from typing import Any
 from dialin.clock import Clock
 from dialin.errors import DialinError, MachineError, UserError
 from dialin.file_lock import locked, try_lock
-from dialin.paths import Home
+from dialin.paths import Home, parse_json
 
 DEFAULT_LIMIT = 50 * 1024**3
 """Bytes that all datasets together may take; `DIALIN_CACHE_LIMIT_GB` changes it."""
@@ -164,7 +164,7 @@ class DatasetCache:
 
 def _read(manifest: Path) -> StoredDataset | None:
     try:
-        size = int(json.loads(manifest.read_text(encoding="utf-8"))["size"])
+        size = int(parse_json(manifest.read_text(encoding="utf-8"))["size"])
     except (OSError, ValueError, KeyError, TypeError):
         return None
     return StoredDataset(manifest.parent.name, manifest.parent, size)

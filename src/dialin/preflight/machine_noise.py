@@ -12,7 +12,7 @@ from pathlib import Path
 from dialin.file_lock import locked
 from dialin.model.record import StudyRecord
 from dialin.model.study import Goal, StudySpec
-from dialin.paths import replace_text
+from dialin.paths import parse_json, replace_text
 from dialin.question.plan import Plan
 from dialin.stats.forecast import detectable, trials_for
 from dialin.stats.noise_parts import Noise, separate
@@ -95,7 +95,7 @@ def newest(path: Path, seconds: float) -> float | None:
 
 def _read(path: Path) -> list[StudyNoise]:
     try:
-        return [StudyNoise(**{**one, "noise": Noise(**one["noise"])}) for one in json.loads(path.read_text(encoding="utf-8"))]
+        return [StudyNoise(**{**one, "noise": Noise(**one["noise"])}) for one in parse_json(path.read_text(encoding="utf-8"))]
     except (OSError, ValueError, TypeError, KeyError):
         return []  # no file yet, or one of another version: only a forecast depends on it
 

@@ -15,6 +15,7 @@ from typing import Any, TextIO
 
 from dialin.errors import UserError
 from dialin.model.setting import Value
+from dialin.paths import parse_json
 from dialin.search.system_tuner import SystemTuner
 
 _DOCS = "See docs/tune.md, JSON lines"
@@ -68,7 +69,7 @@ def read_hello(facts: object) -> SystemTuner:
 
 def _object(line: str) -> Mapping[str, Any]:
     try:
-        read = json.loads(line)
+        read = parse_json(line)
     except ValueError:
         raise UserError("A line is not JSON", _DOCS) from None
     if not isinstance(read, dict):

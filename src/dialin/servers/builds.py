@@ -9,7 +9,7 @@ from pathlib import Path
 
 from dialin.errors import UserError
 from dialin.model.build import Build, BuildReference
-from dialin.paths import Home, replace_text
+from dialin.paths import Home, parse_json, replace_text
 from dialin.servers.install.installable import INSTALLABLE, nearest, parse_reference
 from dialin.servers.install.manifest import installed, messages_directory
 from dialin.servers.server_binary import identify
@@ -109,7 +109,7 @@ def added_directories(home: Home) -> list[Path]:
         UserError: the file that lists them cannot be read.
     """
     try:
-        directories = json.loads(home.config.read_text(encoding="utf-8"))["directories"]
+        directories = parse_json(home.config.read_text(encoding="utf-8"))["directories"]
         return [Path(each) for each in directories]
     except FileNotFoundError:
         return []

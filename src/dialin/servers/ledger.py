@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from dialin.clock import SystemClock
-from dialin.paths import replace_text
+from dialin.paths import parse_json, replace_text
 from dialin.servers.locks import Locks
 from dialin.servers.origin import Origin, Relation, origin
 from dialin.servers.processes import end, processes
@@ -79,7 +79,7 @@ class Ledger:
         entries = []
         for path in sorted(self._directory.glob("*.json")):
             try:
-                facts = json.loads(path.read_text(encoding="utf-8"))
+                facts = parse_json(path.read_text(encoding="utf-8"))
                 entries.append(LedgerEntry(**{**facts, "origin": Origin(**facts["origin"])}))
             except (OSError, ValueError, TypeError, KeyError):
                 continue

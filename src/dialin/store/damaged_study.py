@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from dialin.errors import DialinError, MachineError, UserError
 from dialin.model.record import StudyRecord
 
-BAD_ROWS = (ValidationError, ValueError, TypeError, LookupError, AttributeError)
+BAD_ROWS = (ValidationError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError)
 """The errors that reading raises for rows that somebody altered by hand."""
 
 

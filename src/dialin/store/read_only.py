@@ -21,6 +21,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import StaticPool
 
 from dialin.errors import UserError
+from dialin.paths import parse_json
 from dialin.store import schema
 from dialin.store.damaged_study import BAD_ROWS, damaged, machine_failed
 from dialin.store.store import Store, study_file
@@ -97,7 +98,7 @@ def _ask(directory: Path, path: Path, mode: str, ask: Callable[[Store], Answer])
         if source.execute("PRAGMA application_id").fetchone()[0] != schema.APPLICATION_ID:
             raise UserError(f"{path} was not written by dialin", "Name the directory that a dialin study was written to")
         _check_made(source, path)
-        engine = create_engine("sqlite://", creator=lambda: source, poolclass=StaticPool)
+        engine = create_engine("sqlite://", creator=lambda: source, poolclass=StaticPool, json_deserializer=parse_json)
         with Store.over(directory, engine) as store:
             return ask(store)
 

@@ -6,15 +6,25 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from pydantic import TypeAdapter
 from sqlalchemy import Row
 
 from dialin.model.cause import Cause, Fault
-from dialin.model.evidence import Gauge, ProbeNote, ProbeNoteCode, RawWaits, WaitRow, Watched
+from dialin.model.evidence import ProbeNote, ProbeNoteCode, RawWaits, WaitRow, Watched
 from dialin.model.load_driver import DriverChoice, TransactionTimes
 from dialin.model.progress import HostProgress, Progress, SessionState, Standing
 from dialin.model.record import LogCode, LogLine
 from dialin.model.trial import Block, Costs, Failure, Purpose, Sample, Step, Trial, TrialState, VariableChange, WarmUpEnd
 from dialin.model.tune import TuneAsk, TuneStage
+from dialin.paths import parse_json
+
+_TEXTS = TypeAdapter(dict[str, str])
+_NAMES = TypeAdapter(tuple[str, ...])
+_STEPS = TypeAdapter(dict[Step, float])
+_COSTS = TypeAdapter(Costs)
+_CHANGES = TypeAdapter(tuple[VariableChange, ...])
+_CHOICES = TypeAdapter(tuple[DriverChoice, ...])
+_WATCHED = TypeAdapter(Watched)
 
 HOSTS = "hosts"
 """The key in the column `host` of a study for the inventories of its hosts, by name."""
@@ -34,19 +44,21 @@ def candidate(row: Row[Any]) -> dict[str, Any]:
 
 
 def block(row: Row[Any]) -> Block:
-    return Block(row.number, Purpose(row.purpose), tuple(row.candidates))
+    return Block(row.number, Purpose(row.purpose), _NAMES.validate_python(row.candidates))
 
 
 def trial(row: Row[Any]) -> Trial:
     typed = {
         "state": TrialState(row.state),
-        "steps": {Step(step): seconds for step, seconds in row.steps.items()},
+        "steps": _STEPS.validate_python(row.steps),
         "warm_up_end": WarmUpEnd(row.warm_up_end) if row.warm_up_end else None,
-        "costs": Costs(**row.costs) if row.costs else None,
+        "in_force": _TEXTS.validate_python(row.in_force),
+        "real": _TEXTS.validate_python(row.real),
+        "costs": _COSTS.validate_python(row.costs) if row.costs else None,
         "failure": failure(row.failure) if row.failure else None,
         "purpose": Purpose(row.purpose),
-        "changes": tuple(VariableChange(**{**change, "step": Step(change["step"])}) for change in row.changes),
-        "driver_choices": tuple(DriverChoice(**choice) for choice in row.driver_choices),
+        "changes": _CHANGES.validate_python(row.changes),
+        "driver_choices": _CHOICES.validate_python(row.driver_choices),
         "transaction_times": tuple(map(_times, row.transaction_times)),
     }
     return Trial(**{**row._mapping, **typed})
@@ -54,7 +66,7 @@ def trial(row: Row[Any]) -> Trial:
 
 def failure(stored: Mapping[str, Any]) -> Failure:
     cause = Cause.read(stored["cause"])
-    return Failure(Step(stored["step"]), Fault(stored["fault"]), cause, stored["log_tail"])
+    return Failure(Step(stored["step"]), Fault(stored["fault"]), cause, str(stored["log_tail"]))
 
 
 def sample(row: Row[Any]) -> Sample:
@@ -80,8 +92,7 @@ def _host_progress(stored: Mapping[str, Any]) -> HostProgress:
 
 
 def watched(stored: Mapping[str, Any]) -> Watched:
-    gauges = {name: Gauge(**figures) for name, figures in stored["gauges"].items()}
-    return Watched(**{**stored, "gauges": gauges, "notes": probe_notes(stored["notes"])})
+    return _WATCHED.validate_python(stored)
 
 
 def probe_notes(stored: Sequence[Mapping[str, Any]]) -> tuple[ProbeNote, ...]:
@@ -103,7 +114,7 @@ def log_column(line: LogLine) -> str:
 def log_line(row: Row[Any]) -> LogLine:
     if not row.text.startswith(_CODED):
         return LogLine.of_text(row.at, row.text)
-    stored = json.loads(row.text)
+    stored = parse_json(row.text)
     return LogLine(row.at, LogCode(stored["code"]), stored["figures"])
 
 

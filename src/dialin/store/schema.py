@@ -6,7 +6,23 @@ force) is JSON. `FORMAT` changes with the tables.
 
 from __future__ import annotations
 
-from sqlalchemy import JSON, Boolean, Column, Float, ForeignKey, Integer, MetaData, String, Table, Text, UniqueConstraint
+from typing import Any
+
+from sqlalchemy import (
+    JSON,
+    Boolean,
+    Column,
+    Dialect,
+    Float,
+    ForeignKey,
+    Integer,
+    MetaData,
+    String,
+    Table,
+    Text,
+    TypeDecorator,
+    UniqueConstraint,
+)
 
 FORMAT = 1
 
@@ -15,18 +31,47 @@ APPLICATION_ID = 0x6469616C
 
 metadata = MetaData()
 
+
+class Moment(Float[float]):
+    """A time in seconds since 1970."""
+
+
+class Amount(Float[float]):
+    """A number of zero or more."""
+
+
+class Object(TypeDecorator[dict[str, Any]]):
+    """A JSON object."""
+
+    impl = JSON
+    cache_ok = True
+    kind: type = dict
+
+    def process_result_value(self, value: Any, dialect: Dialect) -> Any:  # noqa: ARG002 - as SQLAlchemy calls it
+        if value is not None and not isinstance(value, self.kind):
+            raise TypeError(f"it is no {self.kind.__name__}")
+        return value
+
+
+class Array(Object):
+    """A JSON array."""
+
+    cache_ok = True
+    kind = list
+
+
 study = Table(
     "study",
     metadata,
     Column("format", Integer, nullable=False),
-    Column("spec", JSON, nullable=False),
-    Column("created", Float, nullable=False),
+    Column("spec", Object, nullable=False),
+    Column("created", Moment, nullable=False),
     Column("dialin_version", String(40), nullable=False),
     Column("command", Text, nullable=False),
-    Column("host", JSON, nullable=False),
-    Column("servers", JSON, nullable=False),
-    Column("catalogues", JSON, nullable=False),
-    Column("verdict", JSON),
+    Column("host", Object, nullable=False),
+    Column("servers", Object, nullable=False),
+    Column("catalogues", Object, nullable=False),
+    Column("verdict", Object),
 )
 
 candidate = Table(
@@ -34,7 +79,7 @@ candidate = Table(
     metadata,
     Column("id", Integer, primary_key=True),
     Column("name", String(200), nullable=False, unique=True),
-    Column("setting", JSON, nullable=False),
+    Column("setting", Object, nullable=False),
     Column("server", String(200), nullable=False),
     Column("born", Integer, nullable=False),
 )
@@ -46,7 +91,7 @@ block = Table(
     Column("id", Integer, primary_key=True),
     Column("number", Integer, nullable=False),
     Column("purpose", String(20), nullable=False),
-    Column("candidates", JSON, nullable=False),
+    Column("candidates", Array, nullable=False),
     UniqueConstraint("number", "purpose"),
 )
 """A block is stored before its first trial begins: the names of its candidates, in the order in which their trials run."""
@@ -60,18 +105,18 @@ trial = Table(
     Column("position", Integer, nullable=False),
     Column("candidate", String(200), nullable=False),
     Column("state", String(20), nullable=False),
-    Column("started", Float, nullable=False),
-    Column("steps", JSON, nullable=False),
+    Column("started", Moment, nullable=False),
+    Column("steps", Object, nullable=False),
     Column("warm_up_end", String(20)),
-    Column("in_force", JSON, nullable=False),
-    Column("real", JSON, nullable=False),
-    Column("costs", JSON),
-    Column("failure", JSON),
+    Column("in_force", Object, nullable=False),
+    Column("real", Object, nullable=False),
+    Column("costs", Object),
+    Column("failure", Object),
     Column("purpose", String(20), nullable=False),
-    Column("changes", JSON, nullable=False),
+    Column("changes", Array, nullable=False),
     Column("host", String(255), nullable=False),
-    Column("driver_choices", JSON, nullable=False),
-    Column("transaction_times", JSON, nullable=False),
+    Column("driver_choices", Array, nullable=False),
+    Column("transaction_times", Array, nullable=False),
 )
 
 sample = Table(
@@ -79,20 +124,20 @@ sample = Table(
     metadata,
     Column("trial", Integer, ForeignKey("trial.id"), primary_key=True),
     Column("second", Integer, primary_key=True),
-    Column("at", Float, nullable=False),
+    Column("at", Moment, nullable=False),
     Column("step", String(20), nullable=False),
-    Column("tps", Float, nullable=False),
+    Column("tps", Amount, nullable=False),
     Column("reads", Float, nullable=False),
     Column("writes", Float, nullable=False),
     Column("other", Float, nullable=False),
-    Column("latency_ms", Float, nullable=False),
+    Column("latency_ms", Amount, nullable=False),
     Column("errors", Float, nullable=False),
     Column("reconnects", Float, nullable=False),
     Column("gap", Float, nullable=False),
     Column("stolen", Float),
     Column("pressure", Float),
     Column("threads", Integer, nullable=False),
-    Column("seconds", Float, nullable=False),
+    Column("seconds", Amount, nullable=False),
 )
 
 watched = Table(
@@ -100,14 +145,14 @@ watched = Table(
     metadata,
     Column("trial", Integer, ForeignKey("trial.id"), primary_key=True),
     Column("probe", String(40), primary_key=True),
-    Column("saw", JSON, nullable=False),
+    Column("saw", Object, nullable=False),
 )
 
 waits = Table(
     "waits",
     metadata,
     Column("trial", Integer, ForeignKey("trial.id"), primary_key=True),
-    Column("summary", JSON, nullable=False),
+    Column("summary", Object, nullable=False),
 )
 
 look = Table(
@@ -123,7 +168,7 @@ log = Table(
     "log",
     metadata,
     Column("id", Integer, primary_key=True),
-    Column("at", Float, nullable=False),
+    Column("at", Moment, nullable=False),
     Column("text", Text, nullable=False),
 )
 """The text of a line is a sentence, or a code with figures in JSON."""
@@ -132,7 +177,7 @@ progress = Table(
     "progress",
     metadata,
     Column("id", Integer, primary_key=True),
-    Column("stands", JSON, nullable=False),
+    Column("stands", Object, nullable=False),
 )
 """One row: the current progress of the study."""
 
@@ -153,6 +198,6 @@ tune_findings = Table(
     "tune_findings",
     metadata,
     Column("id", Integer, primary_key=True),
-    Column("found", JSON, nullable=False),
+    Column("found", Object, nullable=False),
 )
 """One row: what the search has found so far."""

@@ -26,7 +26,8 @@ from dialin.model.study import Candidate, StudySpec
 from dialin.model.trial import Block, Sample, Step, Trial, TrialState
 from dialin.model.tune import TuneAsk
 from dialin.model.verdict import TuneFindings, Verdict
-from dialin.store import STUDY_FILE, UNFINISHED_STUDY_FILE, rows, schema, series
+from dialin.paths import parse_json
+from dialin.store import STUDY_FILE, UNFINISHED_STUDY_FILE, row_types, rows, schema, series
 from dialin.store.damaged_study import BAD_ROWS, check_candidates, damaged, machine_failed, not_opened, read_mark
 from dialin.store.proof_view import proof_view
 
@@ -46,7 +47,7 @@ def study_file(directory: Path) -> Path:
 
 
 def _engine(path: Path) -> Engine:
-    engine = create_engine(URL.create("sqlite", database=str(path)))
+    engine = create_engine(URL.create("sqlite", database=str(path)), json_deserializer=parse_json)
 
     @event.listens_for(engine, "connect")
     def _set_pragmas(connection: sqlite3.Connection, _record: object) -> None:
@@ -170,6 +171,12 @@ class Store:
                 f"{directory} was written by another version of dialin (format {stored}; this one reads {schema.FORMAT})",
                 "Use that version, or start a new study",
             )
+        try:
+            with engine.connect() as connection:
+                row_types.check(connection)
+        except (SQLAlchemyError, ValueError) as error:
+            engine.dispose()
+            raise damaged(path) from error
         return cls(directory, engine)
 
     def close(self) -> None:

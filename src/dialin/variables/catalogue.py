@@ -19,6 +19,7 @@ from typing import Any
 from dialin.answers import whole
 from dialin.model.query import Query
 from dialin.model.setting import as_number
+from dialin.paths import parse_json
 from dialin.variables import rules
 
 FORMAT = "dialin/catalogue/1"
@@ -108,7 +109,7 @@ class Catalogue:
             ValueError: the text is not a catalogue, or one of another format.
         """
         try:
-            read = json.loads(text)
+            read = parse_json(text)
             if read["format"] != FORMAT:
                 raise ValueError(f"the format is {read['format']!r}")
             return cls(read["build_id"], {name: _variable(reported) for name, reported in read["variables"].items()})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 from dialin.errors import WorkloadError
 from dialin.model.cause import Cause, CauseCode, Fault
 from dialin.model.load_driver import ALL_KINDS, DriverChoice
+from dialin.paths import parse_json
 from dialin.workloads.base import Second
 from dialin.workloads.dialin_load_histogram import counts_by_value, quantile
 
@@ -102,7 +102,7 @@ def parse_stream_line(line: str, percentile: int = 95) -> Report | ErrorLine | N
     if not line.startswith("{"):
         return None
     try:
-        fields = json.loads(line)
+        fields = parse_json(line)
         if fields["type"] == "error":
             fault = _PASSING.get(str(fields.get("fault")), Fault.WORKLOAD)
             return ErrorLine(str(fields["what"]), str(fields["remedy"]), fault)

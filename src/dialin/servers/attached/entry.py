@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 
 from dialin.errors import UserError
 from dialin.model.setting import Value
+from dialin.paths import parse_json
 from dialin.servers.account import Account
 from dialin.servers.attached.client_options import find_account
 from dialin.text import visible
@@ -112,7 +112,7 @@ class UndoEntry:
 def read(path: Path) -> UndoEntry | None:
     """Return the entry in a file; None if there is no such file. Raise UserError if it cannot be read."""
     try:
-        stored = json.loads(path.read_text(encoding="utf-8"))
+        stored = parse_json(path.read_text(encoding="utf-8"))
         return UndoEntry(**{each.name: stored[each.name] for each in fields(UndoEntry) if each.name in stored})
     except FileNotFoundError:
         return None

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import functools
-import json
 import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from dialin.errors import UserError
+from dialin.paths import parse_json
 from dialin.servers.sandbox_client import dump_command
 from dialin.workloads import private
 from dialin.workloads.dialin_load_lines import ErrorLine, parse_stream_line
@@ -110,7 +110,7 @@ def _replay_facts(binary: Path, directory: Path, since: float | None) -> ReplayF
         if line is None:
             raise UserError(f"{directory} cannot be replayed: {done.stderr.strip()[:300]}", "See dialin capture show")
         raise UserError(line.what, line.remedy)
-    fields = json.loads(done.stdout)
+    fields = parse_json(done.stdout)
     return ReplayFacts(
         connections=fields["connections"],
         sessions=fields["sessions"],
@@ -129,7 +129,7 @@ def _replay_facts(binary: Path, directory: Path, since: float | None) -> ReplayF
 def captured_server(directory: Path) -> str | None:
     """Return the version of the server that was captured; None where it is not known."""
     try:
-        server = json.loads((directory / "summary.json").read_text())["capture"]["server"]
+        server = parse_json((directory / "summary.json").read_text())["capture"]["server"]
     except (OSError, ValueError, KeyError, TypeError):
         return None
     return server if isinstance(server, str) else None
@@ -138,7 +138,7 @@ def captured_server(directory: Path) -> str | None:
 def share_covered(directory: Path) -> float | None:
     """Return the share of the statements counted by the server that the capture holds; None where it is not known."""
     try:
-        coverage = json.loads((directory / "summary.json").read_text())["coverage"]
+        coverage = parse_json((directory / "summary.json").read_text())["coverage"]
         return float(coverage["logged"] / coverage["questions"]) if coverage and coverage["questions"] else None
     except (OSError, ValueError, KeyError, TypeError):
         return None  # a capture made by hand has statements only

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import statistics
 from collections.abc import Mapping
 from contextlib import ExitStack, suppress
@@ -11,6 +10,7 @@ from pathlib import Path
 
 from dialin.errors import ServerError
 from dialin.model.query import Query
+from dialin.paths import parse_json
 from dialin.servers.account import Account
 from dialin.servers.connection import connect
 from dialin.servers.work_counters import count_running_threads, read_work
@@ -48,14 +48,14 @@ def captured_work(directory: Path, facts: ReplayFacts, *, has_its_pace: bool) ->
     per_transaction: dict[str, float] = {}
     # A capture that was made by hand or by an earlier version has neither file.
     with suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
-        before, after = (json.loads((directory / f"counters-{when}.json").read_text()) for when in ("before", "after"))
+        before, after = (parse_json((directory / f"counters-{when}.json").read_text()) for when in ("before", "after"))
         questions = after["questions"] - before["questions"]
         transactions = questions * facts.transactions / facts.statements
         per_transaction = {name: (after["work"][name] - before["work"][name]) / transactions for name in after["work"]}
     running = None
     if has_its_pace:
         with suppress(OSError, ValueError, KeyError, TypeError):
-            summary = json.loads((directory / "summary.json").read_text())
+            summary = parse_json((directory / "summary.json").read_text())
             # Digests without seconds were counted by the server alone.
             seconds = [digest["seconds"] for digest in summary["digests"] if digest["seconds"] is not None]
             running = sum(seconds) / (summary["end"] - summary["begin"]) if seconds else None
