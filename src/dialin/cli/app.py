@@ -99,7 +99,7 @@ def _run() -> int:
         code = ExitCode.MISUSE
     except DialinError as error:
         if error.log_tail:
-            errors().print(escape(_printable(error.log_tail)), style="dim")
+            errors().print(escape(error.log_tail), style="dim")
         _print_error(str(error))
         code = error.exit_code
     except OSError as error:
@@ -147,7 +147,7 @@ def _fault(error: Exception) -> str:
 
 
 def _print_error(text: str) -> None:
-    errors().print(f"[bold red]dialin:[/] {escape(_printable(text))}", soft_wrap=True)
+    errors().print(f"[bold red]dialin:[/] {escape(text)}", soft_wrap=True)
 
 
 def _flush_or_discard() -> None:
@@ -175,10 +175,3 @@ def _write_fault(error: Exception) -> Path | None:
             path.write_text(text, encoding="utf-8", errors="backslashreplace")
             return path
     return None
-
-
-def _printable(text: str) -> str:
-    """Return text from a server without the control characters that could act on a terminal."""
-    return "".join(
-        character if character.isprintable() or character == "\n" else "\N{REPLACEMENT CHARACTER}" for character in text
-    )

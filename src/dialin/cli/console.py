@@ -1,25 +1,39 @@
-"""Messages and questions of commands. They go to standard error; only the verdict goes to standard output."""
+"""The terminal as commands use it: messages and questions go to standard error, only the verdict to standard output.
+
+Text of servers, studies and files cannot act on the terminal, wherever a command prints it: `SafeConsole` escapes all of it.
+"""
 
 from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterable
 
 import typer
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
 from rich.markup import escape
+from rich.segment import Segment
 
 from dialin.errors import UserError
+from dialin.text import visible_lines
+
+
+class SafeConsole(Console):
+    """A console that shows an escape for each character that cannot be seen; only rich's own codes act on the terminal."""
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else Segment(visible_lines(segment.text), segment.style)
 
 
 def errors() -> Console:
     """Return the console of standard error, where everything but the verdict goes."""
-    return Console(stderr=True, highlight=False)
+    return SafeConsole(stderr=True, highlight=False)
 
 
 def output() -> Console:
     """Return the console of standard output, where the verdict goes. Without a terminal, nothing is cut to its width."""
-    console = Console(highlight=False)
+    console = SafeConsole(highlight=False)
     console.soft_wrap = not console.is_terminal and "COLUMNS" not in os.environ
     return console
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
+from dialin.cli.console import output
 from dialin.recipes import library, listing
 from dialin.recipes.library import ScaleName
 
@@ -21,7 +21,7 @@ def recipes(
 
     dialin recipes read-buffer-size
     """
-    width = min(Console().width, _WIDTH)
+    width = min(output().width, _WIDTH)
     if name is not None:
         plain = name.removeprefix(library.PREFIX)
         lines = listing.in_full(plain, library.find(plain), width)

@@ -9,11 +9,10 @@ from collections.abc import Sequence
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from dialin.cli.console import say
+from dialin.cli.console import SafeConsole, say
 from dialin.errors import ServerError, UserError
 from dialin.model.build import Build
 from dialin.servers import builds
@@ -99,7 +98,7 @@ def _explain(name: str, catalogue: Catalogue, others: Sequence[Build], tools: To
     if json:
         _print_json(explained.facts())
         return
-    console = Console(highlight=False)
+    console = SafeConsole(highlight=False)
     console.print(Text(explained.name, style="bold"))
     if console.is_terminal:
         console.print(_grid(explained))
@@ -136,7 +135,7 @@ def _list(variables: Sequence[Variable], build_id: str, *, json: bool) -> None:
         )
         for variable in variables
     ]
-    console = Console(highlight=False)
+    console = SafeConsole(highlight=False)
     name, default, takes = _widths(rows, console.width) if console.is_terminal else _widths(rows, None)
     for index, row in enumerate((_TITLES, *rows)):
         cells = (_cell(row[0], name), _cell(row[1], default), f"{row[2]:<7}", _cell(row[3], takes))
