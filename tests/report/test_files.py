@@ -2,7 +2,7 @@ import os
 
 import pytest
 
-from dialin.errors import UserError
+from dialin.errors import ExitCode, MachineError
 from dialin.report import files
 from fixtures import example_studies
 
@@ -45,11 +45,19 @@ def test_a_write_that_fails_leaves_the_old_file_and_no_debris(tmp_path, monkeypa
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(UserError, match="cannot be written: No space left on device"):
+    with pytest.raises(MachineError, match=r"cannot be written: No space left on device\. The study is safe"):
         files.write_all(example_studies.unfinished(), tmp_path)
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("report.html", "old")]
 
 
 def test_a_directory_that_is_gone_is_one_line(tmp_path):
-    with pytest.raises(UserError, match="cannot be written"):
+    with pytest.raises(MachineError, match="cannot be written"):
         files.write_all(example_studies.unfinished(), tmp_path / "gone")
+
+
+def test_an_unwritable_file_is_no_misuse(tmp_path):
+    (tmp_path / "verdict.json").mkdir()
+    with pytest.raises(MachineError, match=r"verdict\.json cannot be written: Is a directory") as raised:
+        files.write_all(example_studies.winner(), tmp_path)
+    assert raised.value.exit_code is ExitCode.NO_VERDICT
+    assert "dialin report" in raised.value.remedy

@@ -268,7 +268,8 @@ def show(directory: Path, *, json: bool, must_write: bool = True) -> ExitCode:
     """Rewrite a study's reports and print its verdict. Without `must_write`, missing permission to write is only noted.
 
     Raises:
-        UserError: there is no such study, or its reports cannot be written; the verdict is printed before that.
+        UserError: there is no such study.
+        MachineError: its reports cannot be written; the verdict is printed before that.
     """
     record = read_only.read(directory, lambda store: store.read(readings=READINGS))
     why = explain(record)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from dialin.apply import option_file, sql_file
-from dialin.errors import UserError
+from dialin.errors import MachineError
 from dialin.model.record import StudyRecord
 from dialin.model.verdict import Verdict
 from dialin.model.why import Why
@@ -21,7 +21,7 @@ from dialin.report.verdict_texts import add_sentences
 _NOT_ALLOWED = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 
-class MayNotWriteError(UserError):
+class MayNotWriteError(MachineError):
     """The user may read a study but not write to its directory, such as a colleague's or one on a read-only medium."""
 
 
@@ -33,7 +33,7 @@ def write_all(record: StudyRecord, directory: Path, why: Why | None = None) -> N
 
     Raises:
         MayNotWriteError: the user may not write to the directory.
-        UserError: the directory cannot be written to.
+        MachineError: the directory cannot be written to, such as on a full disk; the study in it is as it was.
     """
     for name, text in _texts(record, why).items():
         try:
@@ -43,9 +43,9 @@ def write_all(record: StudyRecord, directory: Path, why: Why | None = None) -> N
                 replace_text(directory / name, text)
         except OSError as error:
             command = shlex.join(["dialin", "report", str(directory)])
-            raise (MayNotWriteError if error.errno in _NOT_ALLOWED else UserError)(
+            raise (MayNotWriteError if error.errno in _NOT_ALLOWED else MachineError)(
                 f"{directory / name} cannot be written: {error.strerror}",
-                f"Check that the disk has space and that you may write there, then run: {command}",
+                f"The study is safe. Check that the disk has space and that you may write there, then run: {command}",
             ) from error
 
 
