@@ -81,7 +81,7 @@ def load(name: str) -> StudyRecord:
     )
 
 
-_OF_OLDER_VERDICTS = ("left_after", "weaker_durability")
+_OF_OLDER_VERDICTS = ("left_after", "transactions", "weaker_durability")
 
 
 def _verdict(recorded: Mapping[str, Any], trials: Sequence[Trial]) -> Verdict:

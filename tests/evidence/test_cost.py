@@ -24,8 +24,8 @@ def row(record, name, unit=None):
 
 def test_a_query_costs_its_part_of_what_a_transaction_costs() -> None:
     cpu = row(nothing_moved(), "server CPU")
-    assert cpu.per_transaction["4"] == pytest.approx(1200, rel=0.02)
-    assert cpu.per_query["4"] == pytest.approx(cpu.per_transaction["4"] / QUERIES, rel=1e-3)
+    assert cpu.per_transaction["4"].level.mean == pytest.approx(1200, rel=0.02)
+    assert cpu.per_query["4"].level.mean == pytest.approx(cpu.per_transaction["4"].level.mean / QUERIES, rel=1e-3)
 
 
 def test_every_item_is_reported_where_every_source_is() -> None:
@@ -35,10 +35,10 @@ def test_every_item_is_reported_where_every_source_is() -> None:
 def test_the_ratio_finds_what_is_different_and_holds_what_is_not() -> None:
     reported = (*ORDINARY[1:], Rise("process", "server_cpu_user", Per.TRANSACTION, {"1": 1e-3, "16": 2e-3}, 0.02))
     record = watched(unseen(), reported)
-    found = row(record, "server CPU").ratio["16"]
+    found = row(record, "server CPU").per_transaction["16"].ratio
     assert found.low < 2.3 / 1.3 < found.high
     assert found.low > 1.5
-    client = row(record, "client CPU").ratio["16"]
+    client = row(record, "client CPU").per_transaction["16"].ratio
     assert client.low < 1 < client.high
 
 
@@ -54,7 +54,7 @@ def test_what_is_unknown_or_nothing_is_left_out() -> None:
 def test_the_log_is_read_from_the_monitor_where_no_status_counter_reports() -> None:
     reported = [one for one in ORDINARY if one.name != "Innodb_os_log_written"]
     record = watched(nothing_moved(), [*reported, Rise("innodb", "log_bytes", Per.TRANSACTION, {"": 700.0}, 0.0)])
-    assert row(record, "log").per_transaction["1"] == pytest.approx(700)
+    assert row(record, "log").per_transaction["1"].level.mean == pytest.approx(700)
 
 
 def test_seconds_that_the_host_lost_count_on_both_sides() -> None:
@@ -81,7 +81,7 @@ def test_samples_of_any_length_have_the_queries_of_their_transactions(sample: di
     record = nothing_moved()
     samples = {number: [replace(second, **sample) for second in seconds] for number, seconds in record.samples.items()}
     found = row(replace(record, samples=samples), "server CPU")
-    assert found.per_query["1"] == pytest.approx(found.per_transaction["1"] / queries)
+    assert found.per_query["1"].level.mean == pytest.approx(found.per_transaction["1"].level.mean / queries)
 
 
 def test_failed_trials_and_studies_without_probes_cost_nothing() -> None:
@@ -92,6 +92,40 @@ def test_failed_trials_and_studies_without_probes_cost_nothing() -> None:
 
 def test_a_candidate_that_spends_next_to_nothing_has_a_ratio_without_an_interval() -> None:
     reported = (*ORDINARY, Rise("status", "Innodb_row_lock_waits", Per.TRANSACTION, {"1": 5.0, "16": 0.001}, 0.02))
-    found = row(watched(unseen(), reported), "row lock waits").ratio["16"]
+    found = row(watched(unseen(), reported), "row lock waits").per_transaction["16"].ratio
     assert found.mean == pytest.approx(0.0002, rel=0.1)
     assert found.low is None
+
+
+def test_a_candidate_that_sends_more_queries_has_another_change_per_query_than_per_transaction() -> None:
+    record = unseen()
+    more = {
+        trial.id: [replace(one, reads=one.reads + 20 * one.tps) for one in record.samples[trial.id]]
+        for trial in record.trials
+        if trial.candidate == "16"
+    }
+    cpu = row(replace(record, samples={**record.samples, **more}), "server CPU")
+    assert cpu.per_query["16"].ratio.mean == pytest.approx(cpu.per_transaction["16"].ratio.mean / 2, rel=1e-3)
+
+
+def test_levels_of_trials_in_blocks_divide_to_the_ratio_where_candidates_have_unequal_trials() -> None:
+    record = nothing_moved()
+    fewer = [trial for trial in record.trials if trial.candidate != "16" or trial.block in (1, 3)]
+    reported = (*ORDINARY[1:], Rise("process", "server_cpu_user", Per.TRANSACTION, {"": 9e-4}, 0.2))
+    for item in costs(watched(replace(record, trials=fewer), reported)):
+        base = item.per_query["1"].level.mean
+        assert all(one.level.mean == pytest.approx(base * one.ratio.mean) for one in item.per_query.values() if one.ratio)
+
+
+def test_where_a_trial_has_none_of_a_cost_levels_are_means_and_changes_have_no_interval() -> None:
+    record = nothing_moved()
+    reported = (*ORDINARY, Rise("status", "Innodb_row_lock_waits", Per.TRANSACTION, {"": 0.02}, 0.0))
+    record = watched(record, reported)
+    first = next(trial.id for trial in record.trials if trial.candidate == "4")
+    status = record.watched[first]["status"]
+    without = replace(status, counters={**status.counters, "Innodb_row_lock_waits": 0.0})
+    seen = {**record.watched, first: {**record.watched[first], "status": without}}
+    found = row(replace(record, watched=seen), "row lock waits").per_transaction
+    assert found["4"].level.mean == pytest.approx(0.02 * 4 / 5)
+    assert found["4"].ratio.mean == pytest.approx(4 / 5)
+    assert found["4"].ratio.low is None

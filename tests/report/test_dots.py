@@ -1,3 +1,5 @@
+from statistics import fmean
+
 import pytest
 
 from dialin.model.why import ReasonChart
@@ -6,16 +8,19 @@ from dialin.report.charts import dots
 LABELS = {"a": "a", "b": "another"}
 
 
-def chart(**values):
-    return ReasonChart(title="Waited", unit="s/s", values=values)
+def chart(levels=None, title="Waited", unit="s/s", **values):
+    means = {name: fmean(of_name) for name, of_name in values.items() if of_name}
+    return ReasonChart(title=title, unit=unit, values=values, levels=levels or means)
 
 
-def test_a_dot_for_each_trial_lies_where_its_value_is_and_the_mean_is_reported():
+def test_a_dot_for_each_trial_lies_where_its_value_is_and_the_candidate_s_figure_is_reported():
     drawn = dots.dots(chart(a=[8.0, 10.0], b=[9.0, 9.0]), LABELS, "a")
     assert drawn.title == "Waited, s/s"
     assert [row.places for row in drawn.rows] == [[0, 1], [0.5, 0.5]]
     assert [(row.figure, row.spoken) for row in drawn.rows] == [("9.00", "8.00, 10.0"), ("9.00", "9.00, 9.00")]
     assert (drawn.low, drawn.high) == ("8.00", "10.0")
+    adjusted = dots.dots(chart({"a": 8.5, "b": 10.5}, a=[8.0, 10.0], b=[9.0, 9.0]), LABELS, "a")
+    assert [(row.figure, row.level) for row in adjusted.rows] == [("8.50", pytest.approx(0.2)), ("10.5", pytest.approx(1))]
 
 
 def test_the_scale_begins_at_zero_where_values_are_many_times_apart():
@@ -63,7 +68,7 @@ def test_in_characters_the_baseline_is_reported_by_its_mark():
 
 
 def test_bytes_and_shares_are_written_as_such_and_their_unit_is_no_word():
-    drawn = dots.dots(ReasonChart(title="Used", unit="bytes", values={"a": [1024.0**2], "b": [3 * 1024.0**2]}), LABELS, "a")
+    drawn = dots.dots(chart(title="Used", unit="bytes", a=[1024.0**2], b=[3 * 1024.0**2]), LABELS, "a")
     assert (drawn.title, drawn.rows[1].figure, drawn.high) == ("Used", "3.0 MiB", "3.0 MiB")
-    drawn = dots.dots(ReasonChart(title="Missed, of all", unit="share", values={"a": [0.095]}), LABELS, "a")
+    drawn = dots.dots(chart(title="Missed, of all", unit="share", a=[0.095]), LABELS, "a")
     assert (drawn.title, drawn.rows[0].figure) == ("Missed, of all", "9.5 %")

@@ -3,7 +3,6 @@
 import html as html_entities
 import io
 import re
-from dataclasses import replace
 from functools import cache
 
 import pytest
@@ -11,7 +10,6 @@ from rich.console import Console
 
 from dialin.evidence.latencies import latencies
 from dialin.model.load_driver import ALL_KINDS
-from dialin.model.verdict import TransactionFigures
 from dialin.model.why import Why
 from dialin.report.charts import forest
 from dialin.report.document import parts
@@ -59,11 +57,7 @@ def study(name):
     if name == "live":
         return live_record(Live(effects={"400": 0.8, "9000": 0.5}, trips=("9000",)))
     record = example_studies.EVERY[name]()
-    if record.verdict is None:
-        return record
-    kinds = [TransactionFigures(name=kind, per_second=451.25, p95_ms=12.53, p99_ms=31.28) for kind in ("pay", "order")]
-    candidates = [one.model_copy(update={"transactions": kinds}) for one in record.verdict.candidates]
-    return replace(record, verdict=record.verdict.model_copy(update={"candidates": candidates}))
+    return record if record.verdict is None else with_histograms(record, KINDS.get(name, (ALL_KINDS,)))
 
 
 @cache
@@ -72,7 +66,7 @@ def rendered(name):
     record = with_readings(study(name)) if name != "live" else study(name)
     why = example_reasons.full(record) if name not in ("tune", "live") else Why.empty()
     if record.verdict is not None and name != "live":
-        why = why.model_copy(update={"latencies": of_record(latencies)(with_histograms(record, KINDS.get(name, (ALL_KINDS,))))})
+        why = why.model_copy(update={"latencies": of_record(latencies)(record)})
     document = study_document(record, why)
     written = io.StringIO()
     print_document(document, Console(file=written, width=4000, highlight=False))

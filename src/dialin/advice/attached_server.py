@@ -122,7 +122,7 @@ def read_attached(
 
 
 def _watch(reading: ServerReading, seconds: float, data: float | None) -> Watch:
-    return Watch(seconds=seconds, queries=reading.measured.queries, running=figures.running(reading), data=data)
+    return Watch(seconds=seconds, queries=reading.measured.transactions, running=figures.running(reading), data=data)
 
 
 def _stored_catalogue(home: Home, build: AttachedBuild) -> Catalogue | None:

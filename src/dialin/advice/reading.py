@@ -38,7 +38,7 @@ def make_reading(
         queries = max(0.0, status.counters.get("Questions", 0.0) - subtracted) / status.seconds
         situation = replace(situation, counters=status.counters, seconds=status.seconds)
     trial = Trial(0, 0, 0, 1, "server", TrialState.DONE, now, in_force=dict(in_force))
-    measured = MeasuredTrial(trial, value=0.0, transactions=queries, queries=queries, watched=watched)
+    measured = MeasuredTrial(trial, value=0.0, transactions=queries, watched=watched)
     return ServerReading(measured, variables, situation, dict(defaults), at_start)
 
 

@@ -82,7 +82,7 @@ def read_sandbox(question: StudyOptions, directory: Path, tools: Tools) -> Sandb
     seconds = next((result.seconds for result in baseline.evidence.watched if result.probe == "status"), 0.0)
     watch = Watch(
         seconds=seconds,
-        queries=reading.measured.queries,
+        queries=reading.measured.transactions,
         running=figures.running(reading),
         data=situation.data,
         load=request.load.describe(),

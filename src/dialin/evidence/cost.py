@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import statistics
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from dialin.evidence import measured
-from dialin.evidence.measured import MeasuredTrial
+from dialin.evidence.block_figures import block_figures
+from dialin.evidence.measured import MeasuredTrial, queries_by_candidate
 from dialin.evidence.probe_notes import probe_note_text
-from dialin.evidence.reasons.significance import LARGEST_RATIO_WITH_INTERVAL
 from dialin.model.evidence import Watched
 from dialin.model.record import StudyRecord
 from dialin.model.traffic import PROBE
-from dialin.model.verdict import Estimate
 from dialin.model.why import CostRow, ProbeCost
-from dialin.stats import blocks
 
 _LEAST = 0.005
 """The cost per transaction, in the item's unit, below which an item is left out."""
@@ -56,15 +52,14 @@ ITEMS = (
 def costs(record: StudyRecord, trials: Sequence[MeasuredTrial]) -> list[CostRow]:
     """Return the cost per query and per transaction of every candidate.
 
-    A cost is the rate of a counter divided by the rate of queries (reads, writes and others; for a timed query, its runs) or of
-    transactions, both over every measured second. Seconds that the host lost count in both rates, because the counters include
-    them. Only completed trials of the race count. A cost that is unknown, or negligible for every candidate, is left out. In a
-    study with several numbers of threads, a cost covers all of them.
-
-    The ratio to the baseline is the ratio of the costs per transaction, within blocks. The intervals of all candidates of one
-    row hold together at the study's confidence.
+    A cost per transaction is the rate of a counter divided by the rate of transactions, both over every measured second:
+    seconds that the host lost count in both, because the counters include them. A cost per query is that divided by the
+    candidate's queries per transaction (reads, writes and others; for a timed query, its runs). Only completed trials of the
+    race count. A cost that is unknown, or negligible for every candidate, is left out. In a study with several numbers of
+    threads, a cost covers all of them.
     """
-    rows = (_row(item, trials, record) for item in ITEMS)
+    queries = queries_by_candidate(trials)
+    rows = (_row(item, trials, record, queries) for item in ITEMS)
     return [row for row in rows if row is not None]
 
 
@@ -78,48 +73,18 @@ def cost_per_second(item: Item, one: MeasuredTrial) -> float | None:
     return None
 
 
-def _row(item: Item, trials: Sequence[MeasuredTrial], record: StudyRecord) -> CostRow | None:
-    per_query: dict[str, list[float]] = {}
-    per_transaction: dict[str, list[float]] = {}
-    observations = []
-    for one in trials:
-        cost = cost_per_second(item, one)
-        if cost is None or one.transactions <= 0 or one.queries <= 0:
-            continue
-        per_query.setdefault(one.trial.candidate, []).append(cost / one.queries)
-        per_transaction.setdefault(one.trial.candidate, []).append(cost / one.transactions)
-        observations.append(one.observation(cost / one.transactions))
-    if max(map(statistics.fmean, per_transaction.values()), default=0.0) < _LEAST:
+def _row(item: Item, trials: Sequence[MeasuredTrial], record: StudyRecord, queries: Mapping[str, float]) -> CostRow | None:
+    costs = {
+        one.trial.id: cost / one.transactions
+        for one in trials
+        if (cost := cost_per_second(item, one)) is not None and one.transactions > 0
+    }
+    figures = block_figures(costs, trials, record)
+    if max((one.level.mean for one in figures.values()), default=0.0) < _LEAST:
         return None
-    names = [name for name in measured.names(trials, record) if name in per_transaction]
-    return CostRow(
-        name=item.name,
-        unit=item.unit,
-        per_query={name: statistics.fmean(per_query[name]) for name in names},
-        per_transaction={name: statistics.fmean(per_transaction[name]) for name in names},
-        ratio=cost_ratios(observations, names, record.spec.baseline, 1 - record.spec.confidence),
-    )
-
-
-def cost_ratios(
-    observations: Sequence[blocks.Observation], names: Sequence[str], baseline: str, alpha: float
-) -> dict[str, Estimate]:
-    """Return each candidate's cost as a ratio to the baseline's, for the candidates that common blocks connect to the baseline.
-
-    A candidate whose cost is 0 has no ratio. Costs that differ by a factor of 50 or more have a ratio without an interval.
-    """
-    means = {name: statistics.fmean([one.value for one in observations if one.candidate == name]) for name in names}
-    above_zero = {one.candidate for one in observations if one.value > 0}
-    fit = blocks.fit_connected(observations, [name for name in names if name in above_zero], {baseline})
-    if fit is None:
-        return {}
-    estimates = {}
-    for name in fit.names:
-        ratio = means[name] / means[baseline]
-        has_interval = 1 / LARGEST_RATIO_WITH_INTERVAL < ratio < LARGEST_RATIO_WITH_INTERVAL
-        if name != baseline:
-            estimates[name] = fit.ratio(name, baseline, alpha) if has_interval else Estimate(mean=ratio, low=None, high=None)
-    return estimates
+    base = queries.get(record.spec.baseline, 1.0)
+    per_query = {name: one.scaled(1 / queries[name], base / queries[name]) for name, one in figures.items() if name in queries}
+    return CostRow(name=item.name, unit=item.unit, per_query=per_query, per_transaction=figures)
 
 
 def probe_costs(trials: Sequence[MeasuredTrial]) -> list[ProbeCost]:

@@ -2,72 +2,84 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from dialin.evidence import measured
 from dialin.evidence.measured import MeasuredTrial
 from dialin.model.load_driver import ALL_KINDS
 from dialin.model.record import StudyRecord
-from dialin.model.trial import Trial
+from dialin.model.verdict import ComparedFigure, Estimate
 from dialin.model.why import TransactionLatency
-from dialin.stats.merged_times import percentile_between_trials
+from dialin.stats.candidate_figures import candidate_figures
+from dialin.stats.counted_times import WIDTH, counts_of_kind, percentile_of_trial
+from dialin.stats.trial_fit import TimedTrial
 
-_Counts = Mapping[float, int]
+_SHARES = {"p50_ms": 0.5, "p95_ms": 0.95, "p99_ms": 0.99, "p999_ms": 0.999}
+_ERROR = WIDTH / 12**0.5
+"""The relative standard error of a percentile, because times within 1 % are counted together."""
 
-
-@dataclass(frozen=True, slots=True)
-class _KindInTrial:
-    """One kind of transaction in one trial: the number of transactions by milliseconds, and the seconds that they cover."""
-
-    counts: _Counts
-    seconds: float
+_Counts = Mapping[int, Sequence[Mapping[float, int]]]
+"""How many transactions took each time: by trial id, for each number of threads."""
 
 
 def latencies(record: StudyRecord, trials: Sequence[MeasuredTrial]) -> list[TransactionLatency]:
-    """Return the latency of all transactions and of each kind; empty where no trial has a histogram."""
-    single_kinds = {name for one in trials for name in _by_kind(one.trial)} - {ALL_KINDS}
-    several = sorted(single_kinds) if len(single_kinds) > 1 else []
+    """Return the latency of all transactions and of each kind; empty where no trial has a histogram.
+
+    Percentiles are estimated as the verdict's figures are, from those of each trial; the one that the verdict has is the
+    verdict's. Transactions per second are the throughput; a kind has its share of that.
+    """
+    single_kinds = {times.name for one in trials for times in one.trial.transaction_times if times.counts} - {ALL_KINDS}
+    tps = measured.throughput(record, trials).levels
+    totals: dict[str, int] = {}
     rows = []
-    for kind in [ALL_KINDS, *several]:
+    for kind in [ALL_KINDS, *(sorted(single_kinds) if len(single_kinds) > 1 else ())]:
+        counts = {one.trial.id: by_threads for one in trials if any(by_threads := _counts(one, kind))}
+        figures = {name: _percentiles(counts, share, trials, record) for name, share in _SHARES.items()}
         for name in measured.names(trials, record):
-            of_candidate = [_of(one.trial, kind) for one in trials if one.trial.candidate == name]
-            known = [one for one in of_candidate if one is not None]
-            if known:
-                rows.append(_figures(kind, name, known, 1 - record.spec.confidence))
+            of_name = [counts[one.trial.id] for one in trials if one.trial.candidate == name and one.trial.id in counts]
+            if not of_name:
+                continue
+            count = sum(sum(at_threads.values()) for by_threads in of_name for at_threads in by_threads)
+            level = tps.get(name)
+            share = count / totals.setdefault(name, count)
+            rows.append(
+                TransactionLatency(
+                    transaction=kind,
+                    candidate=name,
+                    transactions=count,
+                    per_second=share * level.mean if level else 0.0,
+                    **{field: _of_verdict(kind, name, field, record) or of[name] for field, of in figures.items()},
+                    longest_ms=[max(max(at_threads, default=0.0) for at_threads in by_threads) for by_threads in of_name],
+                )
+            )
     return rows
 
 
-def _by_kind(trial: Trial) -> dict[str, _KindInTrial]:
+def _counts(one: MeasuredTrial, kind: str) -> Sequence[Mapping[float, int]]:
+    return counts_of_kind(one.trial.transaction_times, kind)
+
+
+def _percentiles(
+    counts: _Counts, share: float, trials: Sequence[MeasuredTrial], record: StudyRecord
+) -> Mapping[str, ComparedFigure | None]:
+    """Return a percentile of each candidate, in milliseconds; None where no trial has enough transactions for it."""
+    spec = record.spec
+    timed = [
+        TimedTrial(one.trial.run, one.trial.candidate, one.trial.middle, value, _ERROR)
+        for one in trials
+        if (value := percentile_of_trial(counts.get(one.trial.id, ()), share)) is not None
+    ]
+    figures = candidate_figures(timed, spec.names, spec.baseline, 1 - spec.confidence)
     return {
-        one.name: _KindInTrial(dict(one.counts), sum(count for _, count in one.counts) / one.per_second)
-        for one in trial.transaction_times
-        if one.counts and one.per_second > 0
+        name: ComparedFigure(level=level, ratio=figures.ratios[name]) if level else None
+        for name, level in figures.levels.items()
     }
 
 
-def _of(trial: Trial, kind: str) -> _KindInTrial | None:
-    """Return a kind of transaction in a trial, or all kinds together; None where the trial has no histogram of that kind."""
-    kinds = _by_kind(trial)
-    if kind != ALL_KINDS or ALL_KINDS in kinds or not kinds:
-        return kinds.get(kind)
-    together = sum((Counter(one.counts) for one in kinds.values()), Counter[float]())
-    return _KindInTrial(together, max(one.seconds for one in kinds.values()))
-
-
-def _figures(kind: str, candidate: str, trials: Sequence[_KindInTrial], alpha: float) -> TransactionLatency:
-    counts = [one.counts for one in trials]
-    count = sum(sum(one.values()) for one in counts)
-    p50, p95, p99, p999 = (percentile_between_trials(counts, share, alpha) for share in (0.5, 0.95, 0.99, 0.999))
-    return TransactionLatency(
-        transaction=kind,
-        candidate=candidate,
-        transactions=count,
-        per_second=count / sum(one.seconds for one in trials),
-        p50_ms=p50,
-        p95_ms=p95,
-        p99_ms=p99,
-        p999_ms=p999,
-        longest_ms=[max(one) for one in counts],
-    )
+def _of_verdict(kind: str, candidate: str, field: str, record: StudyRecord) -> ComparedFigure | None:
+    """Return the percentile of all transactions that the verdict has."""
+    if record.verdict is None or kind != ALL_KINDS or field != f"p{record.verdict.percentile}_ms":
+        return None
+    judged = record.verdict.candidate(candidate)
+    level: Estimate | None = judged.latency_ms
+    return ComparedFigure(level=level, ratio=judged.latency_ratio) if level else None

@@ -11,6 +11,9 @@ from dialin.model.record import StudyRecord
 from dialin.model.trial import Purpose, Step, Trial, TrialState
 from dialin.stats import trial_figures
 from dialin.stats.blocks import Observation
+from dialin.stats.candidate_figures import CandidateFigures, candidate_figures
+from dialin.stats.throughput import by_mean
+from dialin.stats.trial_figures import Figures
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +23,7 @@ class MeasuredTrial:
     Attributes:
         value: the figure that the goal compares candidates by, the higher the better.
         transactions: per second, over every measured second; seconds that the host lost count, because the probes include them.
-        queries: per second, over the same seconds; for a timed query, its runs.
+        figures: of the seconds that count; None where none does.
         watched: what each probe read, by the probe's name.
         windows: the number of measured stretches: one for each number of threads.
         server_cpus: how many CPUs the server may use; None for all.
@@ -29,7 +32,7 @@ class MeasuredTrial:
     trial: Trial
     value: float
     transactions: float
-    queries: float
+    figures: Figures | None = None
     watched: dict[str, Watched] = field(default_factory=dict)
     windows: int = 1
     server_cpus: int | None = None
@@ -68,20 +71,17 @@ def of(record: StudyRecord, purpose: Purpose = Purpose.RACE) -> list[MeasuredTri
     trials = []
     for trial in record.trials:
         samples = [sample for sample in record.samples.get(trial.id, ()) if sample.step is Step.MEASURE]
-        if trial.purpose is not purpose or trial.state is not TrialState.DONE or not samples:
-            continue
         covered = sum(sample.seconds for sample in samples)
-        counted = trial_figures.figures(samples, rate=record.spec.workload.rate)
-        if covered <= 0:
+        if trial.purpose is not purpose or trial.state is not TrialState.DONE or covered <= 0:
             continue
+        figures = trial_figures.figures_of_trial(trial, record.samples, record.spec.workload)
         transactions = sum(sample.tps * sample.seconds for sample in samples) / covered
-        queries = sum((sample.reads + sample.writes + sample.other) * sample.seconds for sample in samples) / covered
         trials.append(
             MeasuredTrial(
                 trial=trial,
-                value=trial_figures.value(counted, trial_figures.FIGURE_OF[record.spec.goal]) if counted else 0.0,
+                value=trial_figures.value(figures, trial_figures.FIGURE_OF[record.spec.goal]) if figures else 0.0,
                 transactions=transactions,
-                queries=queries if queries > 0 else transactions,
+                figures=figures,
                 watched=dict(record.watched.get(trial.id, {})),
                 windows=max(1, len(record.spec.workload.levels)),
                 server_cpus=len(parse_cpus(record.spec.server_cpus)) if record.spec.server_cpus else None,
@@ -94,6 +94,24 @@ def names(trials: Sequence[MeasuredTrial], record: StudyRecord) -> list[str]:
     """Return the candidates of these trials, in the order of the study."""
     present = {one.trial.candidate for one in trials}
     return [name for name in record.spec.names if name in present]
+
+
+def queries_by_candidate(trials: Sequence[MeasuredTrial]) -> dict[str, float]:
+    """Return the queries per transaction of each candidate; 1 where the load counts none, as a timed query does."""
+    figures: dict[str, list[Figures]] = {}
+    for one in trials:
+        figures.setdefault(one.trial.candidate, []).extend([one.figures] if one.figures else [])
+    return {name: trial_figures.queries_per_transaction(of_name) or 1.0 for name, of_name in figures.items()}
+
+
+def throughput(record: StudyRecord, trials: Sequence[MeasuredTrial]) -> CandidateFigures:
+    """Return the throughput of each candidate: that of the verdict, or the same of the trials so far where there is none."""
+    if record.verdict is not None:
+        candidates = record.verdict.candidates
+        return CandidateFigures({one.name: one.tps for one in candidates}, {one.name: one.ratio for one in candidates})
+    figures = {one.trial.id: one.figures for one in trials if one.figures is not None}
+    speeds = by_mean(trial_figures.trial_speeds([one.trial for one in trials], figures))
+    return candidate_figures(speeds, record.spec.names, record.spec.baseline, 1 - record.spec.confidence)
 
 
 def values_of(of: FigureOf, trials: Sequence[MeasuredTrial]) -> dict[int, float]:

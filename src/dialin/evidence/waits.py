@@ -11,6 +11,7 @@ from dialin.evidence.probe_notes import probe_note_text
 from dialin.model.evidence import RawWaits, WaitRow
 from dialin.model.record import StudyRecord
 from dialin.model.trial import Purpose, Trial, TrialState
+from dialin.model.verdict import Estimate
 from dialin.model.why import WaitSummary, WaitTrial
 
 _PICOSECONDS_PER_NANOSECOND = 1e3
@@ -78,10 +79,8 @@ def _weighed(values: Sequence[float], weights: Sequence[float]) -> float:
 
 
 def wait_trials(record: StudyRecord, trials: Sequence[MeasuredTrial]) -> list[WaitTrial]:
-    """Return the trials that collected raw waits, each with its slowdown against the candidate's clean trials."""
-    clean: dict[str, list[float]] = {}
-    for one in trials:
-        clean.setdefault(one.trial.candidate, []).append(one.transactions)
+    """Return the trials that collected raw waits, each with its slowdown against the candidate's throughput without that."""
+    clean = measured.throughput(record, trials).levels
     instrumented = {one.trial.id: one for one in measured.of(record, Purpose.WAITS)}
     return [
         WaitTrial(
@@ -94,12 +93,11 @@ def wait_trials(record: StudyRecord, trials: Sequence[MeasuredTrial]) -> list[Wa
             notes=list(map(probe_note_text, raw.notes)),
             ticks_per_second=raw.frequency,
             tps=instrumented[trial.id].transactions if trial.id in instrumented else None,
-            slowdown=_slowdown(instrumented.get(trial.id), clean.get(trial.candidate, [])),
+            slowdown=_slowdown(instrumented.get(trial.id), clean.get(trial.candidate)),
         )
         for trial, raw in _collected(record)
     ]
 
 
-def _slowdown(one: MeasuredTrial | None, clean: Sequence[float]) -> float | None:
-    mean_of_clean = statistics.fmean(clean) if clean else 0.0
-    return None if one is None or mean_of_clean <= 0 else 1 - one.transactions / mean_of_clean
+def _slowdown(one: MeasuredTrial | None, clean: Estimate | None) -> float | None:
+    return None if one is None or clean is None or clean.mean <= 0 else 1 - one.transactions / clean.mean

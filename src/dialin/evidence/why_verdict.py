@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dialin.evidence import measured, waits
+from dialin.evidence.block_figures import block_figures
 from dialin.evidence.cost import costs, probe_costs
 from dialin.evidence.latencies import latencies
-from dialin.evidence.reasons import machine_rules, server_rules, wait_rules
+from dialin.evidence.reasons import machine_rules, server_rules, shared_figures, wait_rules
 from dialin.evidence.reasons.limits_hit import limits
 from dialin.evidence.reasons.raw_wait_reasons import is_explained_by, raw_reasons, with_longest
 from dialin.evidence.reasons.significance import all_changes, choose_pair, strongest
@@ -39,6 +40,7 @@ def explain(record: StudyRecord) -> Why:
         summary=summary(record, trials, changes, count_of_changes, compared),
         reasons=[*changes, *raw, *unused(record, trials), *limits(record, trials)],
         costs=costs(record, trials),
+        memory=block_figures(measured.values_of(shared_figures.resident_memory, trials), trials, record),
         scaling=scaling(record, trials),
         statements=statements(record, trials),
         latencies=latencies(record, trials),

@@ -113,6 +113,7 @@ def _candidate(one: CandidateVerdict, reached: Verdict) -> tuple[Any, ...]:
         *(one.name, str(one.state), one.name == reached.recommended_candidate, one.name == reached.baseline),
         *interval_cells(one.tps),
         *interval_cells(one.ratio),
+        *interval_cells(one.qps),
         *interval_cells(one.typical_ratio),
         one.stall_cost,
         *interval_cells(one.goal_ratio),
@@ -120,6 +121,7 @@ def _candidate(one: CandidateVerdict, reached: Verdict) -> tuple[Any, ...]:
         *interval_cells(one.cv),
         *interval_cells(one.stall_seconds_per_1000),
         *interval_cells(one.latency_ms),
+        *interval_cells(one.latency_ratio),
         *(one.worst_second_tps, one.errors_per_s, one.trials, one.failed, one.unsteady, one.lost_seconds),
         *(one.effective_seconds, one.pareto, [loss.loss.value for loss in one.weaker_durability]),
     )

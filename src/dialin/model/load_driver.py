@@ -40,22 +40,18 @@ ALL_KINDS = ""
 
 @dataclass(frozen=True, slots=True)
 class TransactionTimes:
-    """One kind of transaction over the measured seconds of a trial, all numbers of threads together.
+    """How long one kind of transaction took, over the measured seconds of a trial with one number of threads.
 
     Attributes:
         name: such as `new-order`; `ALL_KINDS` where the workload has only one kind.
-        per_second: how many succeeded per second.
-        p95_ms: the 95th percentile of their latency, milliseconds; None where there were too few transactions for it.
-        p99_ms: the 99th percentile, likewise.
         counts: pairs of a latency in milliseconds and the number of transactions that had it; latencies within 1 % are
             counted together, as the longest of them.
+        threads: the number of threads.
     """
 
     name: str
-    per_second: float
-    p95_ms: float | None
-    p99_ms: float | None
-    counts: tuple[tuple[float, int], ...] = ()
+    counts: tuple[tuple[float, int], ...]
+    threads: int = 0
 
 
 def describe_driver(begun: Mapping[str, Any], choices: Sequence[DriverChoice]) -> str:

@@ -133,14 +133,26 @@ class Estimate(FrozenModel):
         """Whether there is an interval that lies wholly above or wholly below 1."""
         return self.low is not None and self.high is not None and not self.low <= 1 <= self.high
 
+    def scaled(self, factor: float) -> Estimate:
+        """Return the figure in another unit: the mean and both ends times a positive factor."""
+        low, high = (None if end is None else factor * end for end in (self.low, self.high))
+        return Estimate(mean=factor * self.mean, low=low, high=high)
 
-class TransactionFigures(FrozenModel):
-    """One kind of transaction under one candidate: medians of its trials' figures."""
+    def inverted(self) -> Estimate:
+        """Return one divided by the figure, which must be above zero; the ends change places."""
+        low, high = (None if end is None else 1 / end for end in (self.high, self.low))
+        return Estimate(mean=1 / self.mean, low=low, high=high)
 
-    name: str
-    per_second: float = Field(description="transactions per second")
-    p95_ms: float | None = Field(description="95th percentile of latency, ms; null where each trial had fewer than 20")
-    p99_ms: float | None = Field(description="99th percentile of latency, ms; null where each trial had fewer than 100")
+
+class ComparedFigure(FrozenModel):
+    """A figure of a candidate and its ratio to the baseline's, both of one estimate: levels divide to ratios."""
+
+    level: Estimate = Field(description="the figure itself; of what probes count it has no interval")
+    ratio: Estimate | None = Field(description="as a ratio to the baseline's; null where the two cannot be compared")
+
+    def scaled(self, factor: float, of_ratio: float) -> ComparedFigure:
+        """Return the figure in another unit: the level times one factor, the ratio times another."""
+        return ComparedFigure(level=self.level.scaled(factor), ratio=self.ratio and self.ratio.scaled(of_ratio))
 
 
 class CandidateVerdict(FrozenModel):
@@ -157,6 +169,10 @@ class CandidateVerdict(FrozenModel):
     )
     tps: Estimate | None = Field(description="throughput: transactions divided by measured seconds")
     ratio: Estimate | None = Field(description="throughput as a ratio to the baseline's")
+    queries_per_transaction: float | None = Field(
+        default=None, description="queries of all its trials divided by their transactions; null where none were counted"
+    )
+    qps: Estimate | None = Field(default=None, description="queries per second: `tps` times `queries_per_transaction`")
     typical_ratio: Estimate | None = Field(
         default=None, description="typical speed, which leaves out stalls, as a ratio to the baseline's; it is not throughput"
     )
@@ -171,17 +187,15 @@ class CandidateVerdict(FrozenModel):
     pareto: bool = Field(
         default=False, description="of two trials or more, and no other candidate like that is both faster and steadier"
     )
-    cv: Estimate | None = Field(description="coefficient of variation of the measured seconds, of a typical trial")
+    cv: Estimate | None = Field(description="coefficient of variation of the measured seconds of a trial")
     worst_second_tps: float | None = Field(description="the lowest measured second of any trial")
     stall_seconds_per_1000: Estimate | None = Field(description="measured seconds below half of their trial's median, per 1000")
-    latency_ms: Estimate | None = Field(description="latency of a typical trial, ms; `percentile` says which percentile")
+    latency_ms: Estimate | None = Field(description="latency, ms; `percentile` says which percentile")
+    latency_ratio: Estimate | None = Field(default=None, description="the same as a ratio to the baseline's")
     cost: Estimate | None = Field(
         default=None,
         description="what a statement cost the server, by the goal: CPU in ms (cpu), reads, writes and syncs of files (io), "
         "pages, rows; null with any other goal",
-    )
-    transactions: list[TransactionFigures] = Field(
-        default_factory=list, description="each kind of transaction; empty where the workload has only one"
     )
     effective_seconds: float | None = Field(
         default=None, description="how many independent seconds the measured seconds are worth"
@@ -232,7 +246,10 @@ class FigureSource(StrEnum):
 
 
 class ResponsePoint(FrozenModel):
-    """What one value of a variable is expected to do, by the model of all trials of a tune."""
+    """What one value of a variable is expected to do, by the model of all trials of a tune.
+
+    Where fresh trials measured what the variable carries, the response is stretched so that it leads through that.
+    """
 
     value: Value
     ratio: Estimate = Field(
@@ -294,7 +311,8 @@ class TuneFindings(FrozenModel):
         description="the best setting so far by the model, without proof: what it changes; at the end, the one that was proven"
     )
     expected: float | None = Field(
-        default=None, description="its measure by the goal as a ratio to the baseline's, by the model, without proof"
+        default=None,
+        description="its measure by the goal as a ratio to the baseline's, by the model; null once fresh trials measured it",
     )
     recommended: dict[str, Value] = Field(default_factory=dict, description="what is recommended to change of the baseline")
     gain: Estimate | None = Field(

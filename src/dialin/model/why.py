@@ -8,7 +8,7 @@ from typing import Literal
 from pydantic import ConfigDict, Field
 
 from dialin.model.frozen import FrozenModel
-from dialin.model.verdict import Estimate
+from dialin.model.verdict import ComparedFigure, Estimate
 
 Values = dict[str, list[float]]
 """A figure by candidate: one value for each trial, in the order that they ran."""
@@ -34,6 +34,9 @@ class ReasonChart(FrozenModel):
     title: str
     unit: str = Field(description="of the values; `bytes` and `share` (0 to 1) are written as such")
     values: Values
+    levels: dict[str, float] = Field(
+        description="the figure of each candidate that the text has: the level that is compared, or the highest use"
+    )
 
 
 class Reason(FrozenModel):
@@ -59,11 +62,10 @@ class CostRow(FrozenModel):
 
     name: str = Field(description="such as `server CPU`")
     unit: str = Field(description="such as `µs`")
-    per_query: dict[str, float]
-    per_transaction: dict[str, float]
-    ratio: dict[str, Estimate] = Field(
-        description="to the baseline's, with its interval; the same for queries and transactions"
+    per_query: dict[str, ComparedFigure] = Field(
+        description="the cost per transaction divided by the candidate's queries per transaction"
     )
+    per_transaction: dict[str, ComparedFigure]
 
 
 class ScalingPoint(FrozenModel):
@@ -73,8 +75,8 @@ class ScalingPoint(FrozenModel):
     tps: Estimate
     to_highest: Estimate | None = Field(
         default=None,
-        description="as a ratio to that of the candidate with the highest throughput at so many threads, which has 1; the "
-        "intervals of all candidates hold together; null where they cannot be compared",
+        description="as a ratio to that of the candidate with the highest throughput at so many threads, which has 1; null "
+        "where they cannot be compared",
     )
 
 
@@ -172,19 +174,19 @@ class StatementTimes(FrozenModel):
 
 
 class TransactionLatency(FrozenModel):
-    """How long one candidate's transactions took from when they were due, the measured seconds of all its trials together.
+    """How long one candidate's transactions took from when they were due, in the measured seconds of its trials.
 
-    A percentile is at most 1 % too long; its interval is for what further trials would show, and is unknown of a single trial.
+    A percentile is that of a trial, at most 1 % too long.
     """
 
     transaction: str = Field(description="the kind; empty for all kinds together")
     candidate: str
     transactions: int = Field(description="how many there are, over all trials")
-    per_second: float
-    p50_ms: Estimate | None = Field(description="milliseconds; null without transactions")
-    p95_ms: Estimate | None = Field(description="null where there are fewer than 20 transactions")
-    p99_ms: Estimate | None = Field(description="null where there are fewer than 100")
-    p999_ms: Estimate | None = Field(description="null where there are fewer than 1000")
+    per_second: float = Field(description="throughput; of a kind, its share of the throughput")
+    p50_ms: ComparedFigure | None = Field(description="milliseconds; null without transactions")
+    p95_ms: ComparedFigure | None = Field(description="null where trials have fewer than 20 transactions")
+    p99_ms: ComparedFigure | None = Field(description="null where they have fewer than 100")
+    p999_ms: ComparedFigure | None = Field(description="null where they have fewer than 1000")
     longest_ms: list[float] = Field(description="the longest of each trial")
 
 
@@ -230,6 +232,9 @@ class Why(FrozenModel):
     summary: str = Field(description="which metrics changed with the verdict, in one sentence")
     reasons: list[Reason] = Field(description="strongest first; those of kind `unused` and `limit` follow")
     costs: list[CostRow]
+    memory: dict[str, ComparedFigure] = Field(
+        default_factory=dict, description="resident memory of the server in bytes, by candidate; empty where it is not known"
+    )
     scaling: list[Scaling]
     statements: list[StatementRow] = Field(description="those that took most time, all candidates together; at most five")
     latencies: list[TransactionLatency] = Field(

@@ -14,7 +14,7 @@ from dialin.model.cause import PASSING, Cause, Fault
 from dialin.model.progress import Standing, Watcher
 from dialin.model.record import LogCode, Look, StudyRecord, TuneCourse
 from dialin.model.setting import Value
-from dialin.model.study import Candidate, Goal, StudySpec
+from dialin.model.study import Candidate, StudySpec
 from dialin.model.trial import Block, Failure, Purpose, Step, Trial, TrialState
 from dialin.model.tune import TuneAsk, TuneStage
 from dialin.model.verdict import TuneFindings, Verdict
@@ -31,6 +31,7 @@ from dialin.store.store import Store
 from dialin.trials.events import TrialBegan, TrialEnded
 from dialin.verdict import comparison
 from dialin.verdict.effective_settings import EffectiveSettings
+from dialin.verdict.reach_verdict import standings
 from dialin.verdict.tune_verdict import tune_verdict
 
 InspectCandidate = Callable[[StudySpec, str], EffectiveSettings | None]
@@ -216,37 +217,9 @@ class TuneRunner(Runner):
         self._best = findings.best
 
     def _standings(self) -> dict[str, Standing]:
-        """Return each candidate's figures so far; the ratio is that of plain means."""
-        speeds: dict[str, list[float]] = {}
-        failed: dict[str, int] = {}
-        for trial in self._state.trials:
-            if trial.state is TrialState.FAILED:
-                failed[trial.candidate] = failed.get(trial.candidate, 0) + 1
-            elif trial.id in self._state.figures:
-                speeds.setdefault(trial.candidate, []).append(self._state.figures[trial.id].window.mean)
-        means = {name: statistics.fmean(values) for name, values in speeds.items()}
-        latencies = self._latencies() if self._spec.goal is Goal.LATENCY else {}
-        shown = latencies if self._spec.goal is Goal.LATENCY else means
-        base = shown.get(self._spec.baseline)
-        return {
-            candidate.name: Standing(
-                trials=len(speeds.get(candidate.name, ())),
-                failed=failed.get(candidate.name, 0),
-                tps=means.get(candidate.name),
-                ratio=shown[candidate.name] / base if base and candidate.name in shown else None,
-                latency=latencies.get(candidate.name),
-            )
-            for candidate in self._spec.candidates
-        }
-
-    def _latencies(self) -> dict[str, float]:
-        """Return each candidate's latency so far, milliseconds; without those that completed no transaction."""
-        by_candidate: dict[str, list[float]] = {}
-        for trial in self._state.trials:
-            measured = self._state.figures.get(trial.id)
-            if measured is not None and measured.latency:
-                by_candidate.setdefault(trial.candidate, []).append(measured.latency)
-        return {name: statistics.geometric_mean(values) for name, values in by_candidate.items()}
+        """Return each candidate's figures so far, of all its trials, those of the search included."""
+        trials = [replace(trial, purpose=Purpose.RACE) for trial in self._state.trials]
+        return standings(self._spec, trials, self._state.figures)
 
     def _seconds_left(self) -> float:
         return self._tuner.seconds_left

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeGuard
 
@@ -68,28 +67,22 @@ def seconds_a_run(rate: Estimate | None, verdict: Verdict) -> Estimate | None:
     threads = statistics.geometric_mean(verdict.workload.get("levels") or [verdict.workload.get("threads", 1)])
     if not _is_positive(rate):
         return None
-    seconds = convert_estimate(rate, lambda value: threads / value)
-    return Estimate(mean=seconds.mean, low=seconds.high, high=seconds.low)
+    return rate.inverted().scaled(threads)
 
 
 def mib_a_second(rate: Estimate | None, verdict: Verdict) -> Estimate | None:
     """Return how many MiB of the table are read per second, by all threads together; None where that is not known."""
     table = verdict.workload.get("bytes_a_query")
-    return convert_estimate(rate, lambda value: value * table / _MIB) if table and _is_positive(rate) else None
-
-
-def convert_estimate(estimate: Estimate, formula: Callable[[float], float]) -> Estimate:
-    """Return an estimate in another unit: its mean and its ends, each by the formula."""
-    low, high = (None if end is None else formula(end) for end in (estimate.low, estimate.high))
-    return Estimate(mean=formula(estimate.mean), low=low, high=high)
+    return rate.scaled(table / _MIB) if table and _is_positive(rate) else None
 
 
 def in_percent(share: Estimate) -> Estimate:
-    return convert_estimate(share, lambda value: 100 * value)
+    return share.scaled(100)
 
 
 def change_in_percent(ratio: Estimate) -> Estimate:
-    return convert_estimate(ratio, lambda value: 100 * (value - 1))
+    low, high = (None if end is None else 100 * (end - 1) for end in (ratio.low, ratio.high))
+    return Estimate(mean=100 * (ratio.mean - 1), low=low, high=high)
 
 
 def _is_positive(rate: Estimate | None) -> TypeGuard[Estimate]:

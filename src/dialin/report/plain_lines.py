@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Mapping, Sequence
 from typing import TextIO
 
@@ -11,10 +10,11 @@ from dialin.model.progress import Standing
 from dialin.model.study import COST_GOALS, Goal, StudySpec
 from dialin.model.trial import Purpose, Sample, Step, Trial, TrialState
 from dialin.model.verdict import Verdict
-from dialin.model.workload import latency_name
+from dialin.model.workload import WorkloadSpec, latency_name
 from dialin.report.load_units import SECONDS, units
 from dialin.report.names import naming
 from dialin.report.verdict_sentences import lost_seconds_text
+from dialin.stats.trial_figures import Figures, figures_of_trial
 from dialin.text import about, ascii_only, change, counted, number, visible
 
 
@@ -30,15 +30,14 @@ class PlainLines:
         self._baseline = ""
         self._names: Mapping[str, str] = {}
         self._has_hosts = False
-        self._measured: dict[int, list[float]] = {}
-        self._latencies: dict[int, list[float]] = {}
+        self._samples: dict[int, list[Sample]] = {}
+        self._workload = WorkloadSpec()
         self._rate = SECONDS.rate
         self._latency = ""
         self._compared = ""
-        self._lost: dict[int, int] = {}
 
     def study_began(self, spec: StudySpec, blocks_planned: int, seconds_planned: float) -> None:
-        self._baseline = spec.baseline
+        self._baseline, self._workload = spec.baseline, spec.workload
         self._latency = latency_name(spec.workload.percentile) if spec.goal is Goal.LATENCY else ""
         is_cost = spec.goal in COST_GOALS
         self._compared = measure(spec.goal, spec.workload.percentile).noun if is_cost else "latency" if self._latency else ""
@@ -68,35 +67,27 @@ class PlainLines:
         self._write(text)
 
     def trial_began(self, trial: Trial, seconds_left: float) -> None:
-        self._measured[trial.id] = []
-        self._latencies[trial.id] = []
-        self._lost[trial.id] = 0
+        self._samples[trial.id] = []
         self._write(f"{self._where(trial)} begins; about {about(seconds_left)} left.")
 
     def step_began(self, trial: Trial, step: Step) -> None:
         """Write nothing: a step is not worth a line."""
 
     def sampled(self, trial: Trial, sample: Sample) -> None:
-        """Record the figures of a measured second for the trial's line; seconds lost to the host are only counted."""
-        if sample.step is not Step.MEASURE:
-            return
-        if sample.lost:
-            self._lost[trial.id] += 1
-        else:
-            self._measured[trial.id].append(sample.tps)
-            self._latencies[trial.id].append(sample.latency_ms)
+        """Record a second for the trial's line."""
+        self._samples[trial.id].append(sample)
 
     def trial_ended(self, trial: Trial, standings: Mapping[str, Standing]) -> None:
         """Write how the trial ended, how many of its seconds were lost to the host, and how its candidate stands."""
         where = self._where(trial)
-        measured, latencies = self._measured.pop(trial.id, []), self._latencies.pop(trial.id, [])
-        lost_seconds = self._lost.pop(trial.id, 0)
+        figures = figures_of_trial(trial, self._samples, self._workload)
+        lost_seconds = sum(sample.lost and sample.step is Step.MEASURE for sample in self._samples.pop(trial.id, ()))
         standing = None if trial.purpose is Purpose.WAITS else standings.get(trial.candidate)
         out = "; it gets no further trials" if standing and standing.out else ""
         if trial.state is not TrialState.DONE:
             self._write(f"{where} {trial.state}{out}.")
             return
-        figure = f" with {self._figure(measured, latencies)}" if measured else ""
+        figure = f" with {self._figure(figures)}" if figures else ""
         so_far = ""
         if standing and standing.ratio is not None and trial.candidate != self._baseline:
             noun = f" {self._compared}" if self._compared else ""
@@ -107,11 +98,9 @@ class PlainLines:
     def study_ended(self, verdict: Verdict) -> None:
         self._write(f"Verdict: {verdict.headline}")
 
-    def _figure(self, measured: Sequence[float], latencies: Sequence[float]) -> str:
-        throughput = f"{number(statistics.fmean(measured))} {self._rate}"
-        if not self._latency:
-            return throughput
-        return f"{self._latency} {number(statistics.median(latencies))} ms at {throughput}"
+    def _figure(self, figures: Figures) -> str:
+        throughput = f"{number(figures.window.mean)} {self._rate}"
+        return f"{self._latency} {number(figures.latency)} ms at {throughput}" if self._latency else throughput
 
     def _where(self, trial: Trial) -> str:
         return f"{trial.host}: {self._which(trial)}" if self._has_hosts else self._which(trial)

@@ -51,6 +51,7 @@ class Fit:
         dof: degrees of freedom of `sd`; 0 where nothing was repeated.
         paired_errors: standard error of each difference judged by that pair's own differences within strata alone.
         paired_dof: degrees of freedom of `paired_errors`; 0 where a pair met in fewer than two strata.
+        centre: the mean of the strata over all trials, on the log scale.
     """
 
     names: tuple[str, ...]
@@ -60,6 +61,11 @@ class Fit:
     dof: int
     paired_errors: tuple[tuple[float, ...], ...]
     paired_dof: tuple[tuple[int, ...], ...]
+    centre: float
+
+    def level(self, name: str) -> float:
+        """Return a candidate's level in the mean state of all trials; one level divided by another is the ratio of the two."""
+        return math.exp(self.centre + self.effects[self.names.index(name)])
 
     def ratio(self, a: str, b: str, alpha: float) -> Estimate:
         """Return the value of one candidate as a ratio to another's.
@@ -122,6 +128,7 @@ def fit(observations: Iterable[Observation], names: Sequence[str]) -> Fit | None
         dof=dof,
         paired_errors=_rows(errors),
         paired_dof=_rows(paired_dof),
+        centre=float((logs - effects[candidates]).mean()),
     )
 
 
@@ -192,17 +199,31 @@ def log_values(observations: Sequence[Observation]) -> _Array | None:
     values = np.array([one.value for one in observations], dtype=float)
     if not np.isfinite(values).all() or (values < 0).any():
         raise ValueError("values must be a number, zero or more")
-    positive = values[values > 0]
-    if positive.size == 0:
+    floors = _floors(observations)
+    if floors is None:
         return None
-    overall = median(positive.tolist())
+    logs: _Array = np.log(np.maximum(values, floors))
+    return logs
+
+
+def has_standstill(observations: Sequence[Observation]) -> bool:
+    """Return whether some value counts as more than it is, because it is zero or close to it."""
+    floors = _floors(observations)
+    return floors is None or any(one.value < floor for one, floor in zip(observations, floors, strict=True))
+
+
+def _floors(observations: Sequence[Observation]) -> list[float] | None:
+    """Return what each value counts as at least; None where all are zero."""
     by_stratum: dict[Hashable, list[float]] = {one.stratum: [] for one in observations}
     for one in observations:
         if one.value > 0:
             by_stratum[one.stratum].append(one.value)
+    positive = [value for inside in by_stratum.values() for value in inside]
+    if not positive:
+        return None
+    overall = median(positive)
     typical = {stratum: median(inside) if inside else overall for stratum, inside in by_stratum.items()}
-    logs: _Array = np.log(np.maximum(values, [_STANDSTILL * typical[one.stratum] for one in observations]))
-    return logs
+    return [_STANDSTILL * typical[one.stratum] for one in observations]
 
 
 def _incidence(observations: Sequence[Observation], names: Sequence[str]) -> tuple[NDArray[np.intp], NDArray[np.intp], _Array]:

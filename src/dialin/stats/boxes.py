@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import fmean, quantiles
+from statistics import quantiles
 
 _SHARES = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.975, 0.99, 0.995, 0.9975, 0.999, 0.9995, 0.9999)
 
 
 @dataclass(frozen=True, slots=True)
 class BoxFigures:
-    """What a box plot shows of seconds: the percentiles 5, 25, 50, 75 and 95, the lowest second and the mean."""
+    """What a box plot shows of seconds: the percentiles 5, 25, 50, 75 and 95, and the lowest second."""
 
     low: float
     first: float
@@ -20,16 +20,15 @@ class BoxFigures:
     third: float
     high: float
     worst: float
-    mean: float
 
 
 def box(values: Sequence[float]) -> BoxFigures | None:
     if not values:
         return None
     if len(values) == 1:
-        return BoxFigures(*[values[0]] * 7)
+        return BoxFigures(*[values[0]] * 6)
     cuts = quantiles(values, n=20, method="inclusive")
-    return BoxFigures(cuts[0], cuts[4], cuts[9], cuts[14], cuts[18], min(values), fmean(values))
+    return BoxFigures(cuts[0], cuts[4], cuts[9], cuts[14], cuts[18], min(values))
 
 
 def at_share(values: Sequence[float], share: float) -> float:

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from dialin.model.load_driver import ALL_KINDS, TransactionTimes
+from dialin.stats.means import geometric_mean
 
 
 def percentile(counts: Mapping[float, float], share: float) -> float | None:
@@ -38,3 +42,25 @@ def coarse(counts: Mapping[float, int]) -> tuple[tuple[float, int], ...]:
         place = math.ceil(math.log(time) / WIDTH - 1e-9) if time > 0 else -(10**6)
         bins[place] = (time, bins.get(place, (time, 0))[1] + counts[time])
     return tuple(bins.values())
+
+
+def counts_of_kind(times: Sequence[TransactionTimes], kind: str) -> list[Mapping[float, int]]:
+    """Return how many transactions of a kind took each time in a trial, for each number of threads.
+
+    `ALL_KINDS` stands for the transactions of all kinds together.
+    """
+    by_threads: dict[int, list[Mapping[float, int]]] = {}
+    for one in times:
+        if one.name == kind or kind == ALL_KINDS:
+            by_threads.setdefault(one.threads, []).append(dict(one.counts))
+    return [sum(map(Counter, counts), Counter[float]()) for counts in by_threads.values()]
+
+
+def percentile_of_trial(counts: Sequence[Mapping[float, int]], share: float) -> float | None:
+    """Return a percentile of a trial's transactions; over several numbers of threads the geometric mean of theirs.
+
+    None where there are too few transactions for it at one of them.
+    """
+    known = [known_percentile(at_threads, share) for at_threads in counts]
+    values = [value for value in known if value is not None]
+    return geometric_mean(values) if values and len(values) == len(known) else None

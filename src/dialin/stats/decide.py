@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 
 from dialin.model.study import Until
 from dialin.model.verdict import AgainstBest, DecidedBy, Estimate, Outcome
+from dialin.stats.candidate_figures import figures_of_fit
 from dialin.stats.forecast import detectable
-from dialin.stats.means import geometric_mean
 from dialin.stats.posterior import Chances, chances
 from dialin.stats.standings import ROUNDING, leader_of, outcome_of, state_of_best
 from dialin.stats.thresholds import Thresholds, thresholds
@@ -43,6 +43,7 @@ class Decision:
         chances: per candidate, how probable it is to be within what is worthwhile of the best; empty while nothing is known.
         ratios: value of each candidate as a ratio to the baseline's; None where the two cannot be compared.
         levels: level of each candidate, in the unit of the trials; None where it has no trial.
+        fit: what ratios and levels come from; None while no fit is possible.
         sd: standard deviation of one trial about the machine's drift, on the log scale, or None while it is unknown.
         trials: number of completed trials of all candidates.
         detectable: the smallest relative difference that this many trials detect at this noise four times out of five, or None
@@ -63,6 +64,7 @@ class Decision:
     chances: dict[str, float]
     ratios: dict[str, Estimate | None]
     levels: dict[str, Estimate | None]
+    fit: TrialFit | None
     sd: float | None
     trials: int
     detectable: float | None
@@ -140,7 +142,7 @@ def decide(
     stands_for = representatives(present, identical, baseline)
     states = dict.fromkeys(names, AgainstBest.FAILED) | dict.fromkeys(present, AgainstBest.INCONCLUSIVE)
     fitted = fit(trials, names)
-    means = {} if fitted else _geometric_means(trials)
+    figures = figures_of_fit(fitted, trials, names, baseline, rules.alpha)
     decision = Decision(
         outcome=Outcome.INCONCLUSIVE,
         choice=None,
@@ -148,8 +150,9 @@ def decide(
         winners=(),
         states=states,
         chances={},
-        ratios=candidate_ratios(fitted, names, baseline, rules.alpha) if fitted else _quotients(means, names, baseline),
-        levels=candidate_levels(fitted, names, rules.alpha) if fitted else _points(means, names),
+        ratios=figures.ratios,
+        levels=figures.levels,
+        fit=fitted,
         sd=fitted.sd if fitted else None,
         trials=len(trials),
         detectable=None,
@@ -171,11 +174,8 @@ def decide(
         detectable=detectable(fitted.sd, len(present), len(trials), confidence=rules.confidence),
     )
     decision = _compare(decision, compared, stands_for, baseline, rules)
-    return replace(
-        decision,
-        ratios=candidate_ratios(fitted, names, baseline, rules.alpha, decision.choice),
-        levels=candidate_levels(fitted, names, rules.alpha, decision.choice),
-    )
+    figures = figures_of_fit(fitted, trials, names, baseline, rules.alpha, decision.choice)
+    return replace(decision, ratios=figures.ratios, levels=figures.levels)
 
 
 def _compare(decision: Decision, fitted: TrialFit, stands_for: Mapping[str, str], baseline: str, rules: Rules) -> Decision:
@@ -267,52 +267,6 @@ def trials_to_choose(
         if max(*odds.near.values(), odds.all_near) >= needed.probable:
             return math.ceil(len(trials) * more)
     return None
-
-
-def candidate_ratios(
-    fitted: TrialFit | None, names: Sequence[str], baseline: str, alpha: float, choice: str | None = None
-) -> dict[str, Estimate | None]:
-    """Return each candidate's ratio to the baseline; None where the two cannot be compared."""
-    if fitted is None or baseline not in fitted.names:
-        return dict.fromkeys(names)
-    return {
-        name: fitted.ratio(name, baseline, alpha, is_choice=name == choice) if name in fitted.names else None for name in names
-    }
-
-
-def candidate_levels(
-    fitted: TrialFit | None, names: Sequence[str], alpha: float, choice: str | None = None
-) -> dict[str, Estimate | None]:
-    """Return each candidate's level; None where it has no trial."""
-    present = fitted.names if fitted else ()
-    return {name: fitted.level(name, alpha, is_choice=name == choice) if fitted and name in present else None for name in names}
-
-
-def point_levels(trials: Sequence[TimedTrial], names: Sequence[str]) -> dict[str, float]:
-    """Return the level so far of each candidate that has trials, without an interval, at the machine's mean state.
-
-    Where a fit is not possible yet it is the geometric mean of the trials.
-    """
-    fitted = fit_trials(trials, names)
-    if fitted is None:
-        return _geometric_means(trials)
-    return {name: math.exp(effect) for name, effect in zip(fitted.names, fitted.effects.tolist(), strict=True)}
-
-
-def _geometric_means(trials: Sequence[TimedTrial]) -> dict[str, float]:
-    """Return the geometric mean of each candidate's trials; 0 where one of them has the value 0."""
-    values: dict[str, list[float]] = {}
-    for trial in trials:
-        values.setdefault(trial.candidate, []).append(trial.value)
-    return {name: geometric_mean(of_candidate) for name, of_candidate in values.items()}
-
-
-def _points(means: Mapping[str, float], names: Sequence[str]) -> dict[str, Estimate | None]:
-    return {name: Estimate(mean=means[name], low=None, high=None) if name in means else None for name in names}
-
-
-def _quotients(means: Mapping[str, float], names: Sequence[str], baseline: str) -> dict[str, Estimate | None]:
-    return _points({name: mean / means[baseline] for name, mean in means.items() if means.get(baseline)}, names)
 
 
 def representatives(names: Sequence[str], identical: Sequence[frozenset[str]], baseline: str | None = None) -> dict[str, str]:

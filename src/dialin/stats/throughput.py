@@ -19,7 +19,8 @@ import numpy as np
 from scipy.special import fdtrc
 
 from dialin.model.verdict import AgainstBest, DecidedBy, Outcome
-from dialin.stats.decide import Decision, Rules, candidate_levels, candidate_ratios, decide
+from dialin.stats.candidate_figures import candidate_figures, figures_of_fit
+from dialin.stats.decide import Decision, Rules, decide
 from dialin.stats.trial_fit import TimedTrial, TrialFit, fit_trials
 
 _STALLS_DIFFER = 0.2
@@ -61,11 +62,7 @@ class TrialSpeed:
 
 
 def by_mean(trials: Sequence[TrialSpeed]) -> list[TimedTrial]:
-    return [TimedTrial(trial.run, trial.candidate, trial.at, trial.mean, trial.error) for trial in trials]
-
-
-def _with_stalls(means: Sequence[TimedTrial], trials: Sequence[TrialSpeed]) -> list[TimedTrial]:
-    """Return the plain means of trials with errors that include how much the cost of stalls varies within a candidate.
+    """Return the throughput of trials, with errors that include how much the cost of stalls varies within a candidate.
 
     Few trials may all have been spared stalls and show too little noise, so each candidate is given a tenth of a stalled trial.
     """
@@ -75,7 +72,7 @@ def _with_stalls(means: Sequence[TimedTrial], trials: Sequence[TrialSpeed]) -> l
     squares = [cost**2 for logs in costs.values() for cost in logs if cost > _IS_STALLED]
     spared = _SPARED * math.fsum(squares) / len(squares) if squares else 0.0
     extra = {name: (variance(logs) if len(logs) > 1 else logs[0] ** 2) + spared / len(logs) for name, logs in costs.items()}
-    return [replace(timed, error=math.hypot(timed.error, math.sqrt(extra[timed.candidate]))) for timed in means]
+    return [TimedTrial(t.run, t.candidate, t.at, t.mean, math.hypot(t.error, math.sqrt(extra[t.candidate]))) for t in trials]
 
 
 def by_typical_speed(trials: Sequence[TrialSpeed]) -> list[TimedTrial]:
@@ -104,17 +101,19 @@ def decide_throughput(
         if _may_stall_more(costs, decision.choice, rules.margin):
             differ = True
         elif plain is None or not _is_contradicted(decision, plain, baseline, rules):
+            figures = figures_of_fit(plain, means, names, baseline, rules.alpha, decision.choice)
             return _agreeing(
                 decision,
                 baseline,
                 states=decision.states if plain is None else _states(decision, plain),
-                ratios=candidate_ratios(plain, names, baseline, rules.alpha, decision.choice) if plain else decision.ratios,
-                levels=candidate_levels(plain, names, rules.alpha, decision.choice) if plain else decision.levels,
+                ratios=figures.ratios,
+                levels=figures.levels,
+                fit=plain,
                 decided_by=DecidedBy.TYPICAL_SPEED,
                 typical_ratios=decision.ratios,
             )
-    decision = decide(_with_stalls(means, trials), names, baseline, rules, identical=identical)
-    typical_ratios = candidate_ratios(fit_trials(typical, names), names, baseline, rules.alpha)
+    decision = decide(means, names, baseline, rules, identical=identical)
+    typical_ratios = candidate_figures(typical, names, baseline, rules.alpha).ratios
     return replace(decision, typical_ratios=typical_ratios, stalls_differ=differ)
 
 

@@ -9,10 +9,13 @@ from dataclasses import dataclass, replace
 
 from dialin.model.course import Course
 from dialin.model.evidence import Watched
+from dialin.model.load_driver import ALL_KINDS, TransactionTimes
 from dialin.model.study import COST_GOALS, Goal
 from dialin.model.traffic import TrafficPeriod, of_watched
 from dialin.model.trial import Sample, Step, Trial, TrialState
 from dialin.model.verdict import DecidedBy, Estimate
+from dialin.model.workload import MEAN, WorkloadSpec
+from dialin.stats import counted_times
 from dialin.stats.blocks import Observation
 from dialin.stats.correlation import effective_seconds
 from dialin.stats.means import geometric_mean
@@ -36,7 +39,9 @@ class Figures:
         shape: what the seconds looked like; of several numbers of threads, the first that was not steady.
         effective: how many independent seconds they are worth.
         error: relative standard error of the typical speed by these seconds alone.
-        latency: the mean of the seconds' latency percentiles, weighted by transactions, milliseconds; None without any.
+        latency: the percentile of the trial's transactions, from the driver's histograms, milliseconds; where it reports none,
+            the mean of its seconds' percentiles, weighted by transactions. None without any.
+        transactions: how many were completed in the seconds that count, and `queries` how many queries.
         errors: errors per second that the driver ignored.
         lost: measured seconds that the host lost; a spoiled run of a timed query counts with the seconds that it took.
         seconds: seconds of load that count.
@@ -49,6 +54,8 @@ class Figures:
     effective: float
     error: float
     latency: float | None
+    transactions: float
+    queries: float
     errors: float
     lost: int
     seconds: float
@@ -61,13 +68,29 @@ def with_traffic(figures: Figures, watched: Mapping[str, Watched]) -> Figures:
     return figures if traffic is None else replace(figures, traffic=traffic, shape=_AS_IT_IS)
 
 
-def figures(samples: Sequence[Sample], *, rate: int = 0) -> Figures | None:
-    """Sum up a trial; None where no second of it counts. `rate` is the load's transactions per second; 0 for no limit.
+def figures_of_trial(trial: Trial, samples: Mapping[int, Sequence[Sample]], workload: WorkloadSpec) -> Figures | None:
+    """Sum up a trial of a study; None where it is not completed, or no second of it counts."""
+    if trial.state is not TrialState.DONE:
+        return None
+    times = trial.transaction_times
+    return figures(samples.get(trial.id, ()), rate=workload.rate, times=times, percentile=workload.percentile)
+
+
+def figures(
+    samples: Sequence[Sample], *, rate: int = 0, times: Sequence[TransactionTimes] = (), percentile: int = MEAN
+) -> Figures | None:
+    """Sum up a trial; None where no second of it counts.
 
     Where it measured several numbers of threads, each is judged by itself, and the seconds of all are put on one level: that
     of the geometric mean of their throughputs. What a candidate gains at 1 thread and at 64 then counts alike, as a ratio, and
     each second keeps its distance from its level. Typical speed and latency are geometric means as well. Where nothing was
     done at one of them, the trial did nothing.
+
+    Args:
+        samples: of the whole trial.
+        rate: the load's transactions per second; 0 for no limit.
+        times: of its transactions; empty where the load driver reports no histograms.
+        percentile: of latency.
     """
     measured = [sample for sample in samples if sample.step is Step.MEASURE]
     levels = list(by_threads(measured, rate=rate).values())
@@ -77,7 +100,7 @@ def figures(samples: Sequence[Sample], *, rate: int = 0) -> Figures | None:
     overall = geometric_mean([one.mean for one in windows])
     scales = [overall / one.mean if one.mean > 0 else 0.0 for one in windows]
     tps = [value * scale for level, scale in zip(levels, scales, strict=True) for value in level.tps]
-    latencies = [level.latency for level in levels if level.latency]
+    latencies = _latencies(levels, times, percentile)
     counted = [sample for level in levels for sample in level.counted]
     lengths = [sample.seconds for sample in counted] if any(level.lengths for level in levels) else None
     overall_window = window(tps, lengths) if len(levels) > 1 else windows[0]
@@ -89,10 +112,41 @@ def figures(samples: Sequence[Sample], *, rate: int = 0) -> Figures | None:
         effective=effective,
         error=overall_window.typical_cv / math.sqrt(effective),
         latency=statistics.geometric_mean(latencies) if len(latencies) == len(levels) else None,
+        transactions=sum(sample.tps * sample.seconds for sample in counted),
+        queries=sum((sample.reads + sample.writes + sample.other) * sample.seconds for sample in counted),
         errors=sum(sample.errors for sample in counted) / len(counted),
         lost=round(sum(sample.seconds for sample in measured if sample.lost)),
         seconds=sum(sample.seconds for sample in counted),
     )
+
+
+def _latencies(levels: Sequence[Level], times: Sequence[TransactionTimes], percentile: int) -> list[float]:
+    """Return the latency at each number of threads; those without any transaction are left out."""
+    by_threads = counted_times.counts_of_kind(times, ALL_KINDS)
+    if percentile != MEAN and len(by_threads) == len(levels):
+        known = [counted_times.percentile(counts, percentile / 100) for counts in by_threads]
+    else:
+        known = [level.latency for level in levels]
+    return [latency for latency in known if latency]
+
+
+def throughput_of_trial(samples: Iterable[Sample]) -> float | None:
+    """Return the transactions per second of a trial's measured seconds; None where no second counts.
+
+    Over several numbers of threads that is the geometric mean of theirs.
+    """
+    grouped: dict[int, list[Sample]] = {}
+    for sample in samples:
+        if sample.step is Step.MEASURE and not sample.lost:
+            grouped.setdefault(sample.threads, []).append(sample)
+    rates = [sum(one.tps * one.seconds for one in level) / sum(one.seconds for one in level) for level in grouped.values()]
+    return geometric_mean(rates) if rates else None
+
+
+def queries_per_transaction(trials: Sequence[Figures]) -> float | None:
+    """Return the queries of all trials of a candidate divided by their transactions; None where either is zero."""
+    queries, transactions = (math.fsum(values) for values in ([t.queries for t in trials], [t.transactions for t in trials]))
+    return queries / transactions if queries > 0 and transactions > 0 else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,14 +227,13 @@ def value(measured: Figures, decided_by: DecidedBy) -> float:
 
 
 def goal_ratio(ratio: Estimate | None, goal: Goal) -> Estimate | None:
-    """Return the ratio of the goal's own measure: variation, latency and costs are compared as inverses."""
+    """Return the level or the ratio of the goal's own measure: variation, latency and costs are compared as inverses.
+
+    None also where nothing was done, so that the measure has no level.
+    """
     if ratio is None or goal is Goal.THROUGHPUT:
         return ratio
-    return Estimate(
-        mean=1 / ratio.mean,
-        low=1 / ratio.high if ratio.high is not None else None,
-        high=1 / ratio.low if ratio.low is not None else None,
-    )
+    return ratio.inverted() if ratio.mean > 0 else None
 
 
 def _measured(trials: Iterable[Trial], by_trial: Mapping[int, Figures]) -> Iterator[tuple[Trial, Figures]]:

@@ -120,4 +120,4 @@ def log_line(row: Row[Any]) -> LogLine:
 
 def _times(stored: Mapping[str, Any]) -> TransactionTimes:
     counts = tuple((float(time), int(count)) for time, count in stored.get("counts", ()))
-    return TransactionTimes(**{**stored, "counts": counts})
+    return TransactionTimes(stored["name"], counts, stored.get("threads", 0))

@@ -7,6 +7,7 @@ import statistics
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from itertools import chain
 
 from dialin.clock import Clock
 from dialin.errors import DialinError, MachineError, ServerError, WorkloadError, machine_error, server_failure
@@ -173,7 +174,7 @@ class _RunningTrial:
         self._threads = 0
         self._choice: DriverChoice | None = None
         self._is_choosing = False
-        self._measured: list[Second] = []
+        self._measured: dict[int, list[Second]] = {}
         self._load_facts: list[Mapping[str, float]] = []
         self._seconds = 0
         self._well = False
@@ -253,7 +254,8 @@ class _RunningTrial:
 
     def _facts_of_the_load(self) -> list[Watched]:
         """Return the load's own figures, over all numbers of threads; for live traffic, its measured seconds."""
-        if traffic := [second.traffic for second in self._measured if second.traffic is not None]:
+        measured = chain.from_iterable(self._measured.values())
+        if traffic := [second.traffic for second in measured if second.traffic is not None]:
             return [as_watched(traffic, self._context.plan.warmup)]
         if not any(self._load_facts):
             return []
@@ -420,7 +422,7 @@ class _RunningTrial:
         )
         self._choice, self._is_choosing = second.choice, second.is_choosing
         if step is Step.MEASURE and not sample.lost:
-            self._measured.append(second)
+            self._measured.setdefault(self._threads, []).append(second)
         yield Sampled(sample)
         if self._is_observed:
             return sample

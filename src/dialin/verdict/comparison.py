@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from dialin.model.cause import Fault
 from dialin.model.study import Goal, StudySpec
 from dialin.model.trial import Purpose, Trial, TrialState
-from dialin.model.verdict import AgainstBest, DecidedBy, Outcome
-from dialin.stats.decide import Decision, Rules, candidate_levels, decide, trials_to_choose
+from dialin.model.verdict import AgainstBest, DecidedBy, Estimate, Outcome
+from dialin.stats.candidate_figures import CandidateFigures, candidate_figures
+from dialin.stats.decide import Decision, Rules, decide, trials_to_choose
 from dialin.stats.safety import Failures, unsafe
-from dialin.stats.throughput import decide_throughput
+from dialin.stats.throughput import by_mean, decide_throughput
 from dialin.stats.trial_figures import FIGURE_OF, Figures, timed_trials, trial_speeds
-from dialin.stats.trial_fit import fit_trials
+from dialin.stats.trial_fit import TimedTrial
 from dialin.verdict import effective_settings
 from dialin.verdict.live_periods import decide_live
 
@@ -110,8 +111,7 @@ def decide_by(spec: StudySpec, goal: Goal, trials: Sequence[Trial], figures: Map
     elif goal is Goal.THROUGHPUT:
         decision = decide_throughput(trial_speeds(compared, figures), names, spec.baseline, rules(spec), identical=identical)
     else:
-        values = timed_trials(compared, figures, FIGURE_OF[goal])
-        decision = decide(values, names, spec.baseline, rules(spec), identical=identical)
+        decision = decide(goal_trials(goal, compared, figures), names, spec.baseline, rules(spec), identical=identical)
         decision = replace(decision, decided_by=FIGURE_OF[goal])
     if not excluded:
         return decision
@@ -119,14 +119,41 @@ def decide_by(spec: StudySpec, goal: Goal, trials: Sequence[Trial], figures: Map
         failed = AgainstBest.FAILED
         states = {name: failed if state is failed else AgainstBest.INCONCLUSIVE for name, state in decision.states.items()}
         decision = replace(decision, outcome=Outcome.INCONCLUSIVE, choice=None, winners=(), states=states)
-    fit = fit_trials(timed_trials(raced, figures, FIGURE_OF[goal]), [candidate.name for candidate in spec.candidates])
-    levels = candidate_levels(fit, sorted(excluded), rules(spec).alpha)
     return replace(
         decision,
         states=decision.states | dict.fromkeys(excluded, AgainstBest.UNSAFE),
         ratios=decision.ratios | dict.fromkeys(excluded),
-        levels=decision.levels | {name: levels.get(name) for name in excluded},
+        levels=decision.levels | _levels_of(excluded, spec, goal, raced, figures),
     )
+
+
+def figures_by(spec: StudySpec, goal: Goal, trials: Sequence[Trial], figures: Mapping[int, Figures]) -> CandidateFigures:
+    """Return the measure of a goal under each candidate, the higher the better, as a decision by that goal has it."""
+    if spec.live is not None and goal is not Goal.STABILITY:
+        decision = decide_by(spec, goal, trials, figures)
+        return CandidateFigures(decision.levels, decision.ratios)
+    raced, excluded = racing(trials), unsafe_candidates(spec, trials)
+    names = [name for name in spec.names if name not in excluded]
+    compared = candidate_figures(goal_trials(goal, raced, figures), names, spec.baseline, rules(spec).alpha)
+    return CandidateFigures(
+        levels=compared.levels | _levels_of(excluded, spec, goal, raced, figures),
+        ratios=compared.ratios | dict.fromkeys(excluded),
+    )
+
+
+def _levels_of(
+    excluded: Collection[str], spec: StudySpec, goal: Goal, raced: Sequence[Trial], figures: Mapping[int, Figures]
+) -> dict[str, Estimate | None]:
+    """Return the levels of candidates that are not compared, by a fit of all candidates."""
+    if not excluded:
+        return {}
+    levels = candidate_figures(goal_trials(goal, raced, figures), spec.names, spec.baseline, rules(spec).alpha).levels
+    return {name: levels[name] for name in excluded}
+
+
+def goal_trials(goal: Goal, trials: Sequence[Trial], figures: Mapping[int, Figures]) -> list[TimedTrial]:
+    """Return the completed trials with the measure of a goal, the higher the better, as its levels are estimated from them."""
+    return by_mean(trial_speeds(trials, figures)) if goal is Goal.THROUGHPUT else timed_trials(trials, figures, FIGURE_OF[goal])
 
 
 def trials_needed(

@@ -17,7 +17,8 @@ from dialin.model.traffic import ALL_STATEMENTS, TrafficPeriod, TrafficTotals, f
 from dialin.model.trial import Purpose, Sample, Step, Trial, TrialState
 from dialin.question.plan import Plan
 from dialin.stats.baseline_observation import detectable_in, observe
-from dialin.stats.decide import Decision, Rules, candidate_levels, candidate_ratios
+from dialin.stats.candidate_figures import figures_of_fit
+from dialin.stats.decide import Decision, Rules
 from dialin.stats.switchback import Period, Switchback, decide_periods, fit_periods, without_any_claim
 from dialin.stats.trial_figures import FIGURE_OF, Figures
 
@@ -163,13 +164,10 @@ def decide_live(
     decision = switchback(spec, trials, figures, names, rules, identical).decision
     if goal is spec.goal:
         return decision
-    fitted = fit_periods(goal_periods(measured_periods(trials, figures), goal), names)
-    return replace(
-        decision,
-        decided_by=FIGURE_OF[goal],
-        ratios=candidate_ratios(fitted, names, spec.baseline, rules.alpha),
-        levels=candidate_levels(fitted, names, rules.alpha),
-    )
+    periods = goal_periods(measured_periods(trials, figures), goal)
+    fitted = fit_periods(periods, names)
+    shown = figures_of_fit(fitted, periods, names, spec.baseline, rules.alpha)
+    return replace(decision, decided_by=FIGURE_OF[goal], ratios=shown.ratios, levels=shown.levels, fit=fitted)
 
 
 def observed_figures(spec: StudySpec, plan: Plan, samples: Sequence[Sample]) -> dict[str, Any]:

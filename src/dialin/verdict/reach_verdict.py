@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from dialin.evidence.client_limits import client_limits, other_load
 from dialin.model.durability import DurabilityLoss
 from dialin.model.evidence import load_gauge
-from dialin.model.load_driver import ALL_KINDS, TransactionTimes, describe_driver
+from dialin.model.load_driver import describe_driver
 from dialin.model.progress import Standing
 from dialin.model.record import StudyRecord
-from dialin.model.study import COST_GOALS, LOWER_IS_BETTER, Goal, StudySpec
+from dialin.model.study import COST_GOALS, Goal, StudySpec
 from dialin.model.trial import Purpose, Step, Trial, TrialState, first_driver_choices, seconds_of
 from dialin.model.verdict import (
     AgainstBest,
@@ -24,28 +24,27 @@ from dialin.model.verdict import (
     LiveFindings,
     Note,
     Outcome,
-    TransactionFigures,
     Verdict,
 )
 from dialin.question.plan import plan
 from dialin.report.verdict_texts import add_sentences
 from dialin.stats.blocks import fit
-from dialin.stats.decide import Decision, point_levels
+from dialin.stats.candidate_figures import CandidateFigures
+from dialin.stats.decide import Decision
 from dialin.stats.forecast import detectable
-from dialin.stats.intervals import stall_seconds_per_1000, typical
+from dialin.stats.intervals import stall_seconds_per_1000
 from dialin.stats.pareto import FEWEST_COMPARED, pareto_front
 from dialin.stats.safety import Failures
-from dialin.stats.throughput import by_mean
 from dialin.stats.trial_figures import (
     FIGURE_OF,
     Figures,
-    figures,
+    figures_of_trial,
     goal_ratio,
     observations,
-    timed_trials,
-    trial_speeds,
+    queries_per_transaction,
     with_traffic,
 )
+from dialin.stats.trial_fit import TrialFit
 from dialin.variables.durability import weaker_durability
 from dialin.verdict import caveats, changed_during_trial, comparison, driver_delay, effective_settings, outcome_notes, rates
 from dialin.verdict.candidate_states import Claim, Compared, candidate_states
@@ -58,11 +57,17 @@ from dialin.workloads import load_identity
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """A verdict, whether the study is decided, so that no more blocks are needed, and what its states rest on."""
+    """A verdict, whether the study is decided, so that no more blocks are needed, and what the verdict rests on.
+
+    Attributes:
+        compared: what the states of its candidates rest on.
+        fit: what the ratios and levels of the goal come from; None while no fit is possible.
+    """
 
     verdict: Verdict
     decided: bool
     compared: Sequence[Compared]
+    fit: TrialFit | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +83,7 @@ class _Case:
         failures: of each candidate's server.
         weaker: per candidate, what it can lose in a crash that the baseline keeps.
         live: the findings on live traffic; None for other studies.
-        latencies: on live traffic, the inverse of each candidate's latency in the mix of statements that is compared.
+        latency: the inverse of each candidate's latency, and `variation` of its coefficient of variation.
     """
 
     record: StudyRecord
@@ -93,7 +98,8 @@ class _Case:
     weaker: Mapping[str, Sequence[DurabilityLoss]]
     confounds: Sequence[Note]
     live: LiveFindings | None
-    latencies: Mapping[str, Estimate | None]
+    latency: CandidateFigures
+    variation: CandidateFigures
 
     @property
     def spec(self) -> StudySpec:
@@ -141,11 +147,14 @@ def reach_verdict(record: StudyRecord, known: Mapping[int, Figures] | None = Non
     )
     chosen = recommended.candidate
     is_choice = chosen == decision.choice and outcome is not Outcome.INCONCLUSIVE
+    variation = case.variation.levels
     best = pareto_front(
         {
-            name: (speed.mean, -statistics.median(trial.window.cv for trial in case.figures_of(name)))
-            for name, speed in _speeds(case.speed).items()
-            if speed is not None and len(case.figures_of(name)) >= FEWEST_COMPARED
+            name: (speed.mean, steadiness.mean)
+            for name, speed in case.speed.levels.items()
+            if speed is not None
+            and (steadiness := variation.get(name)) is not None
+            and len(case.figures_of(name)) >= FEWEST_COMPARED
         }
     )
     verdict = Verdict(
@@ -173,7 +182,7 @@ def reach_verdict(record: StudyRecord, known: Mapping[int, Figures] | None = Non
         worthwhile=spec.worthwhile,
         detectable=decision.detectable,
         detectable_planned=_planned(spec),
-        confirmed=_confirmed(record, chosen),
+        confirmed=confirmation(record, chosen),
         lost_seconds=sum(case.figures[trial.id].lost for trial in case.done),
         trial_noise=decision.sd,
         warnings=[*hosts.notes, *_warnings(case, chosen)],
@@ -189,7 +198,7 @@ def reach_verdict(record: StudyRecord, known: Mapping[int, Figures] | None = Non
     )
     if case.live is not None:
         verdict = verdict.model_copy(update={"live": case.live})
-    return Judgement(add_sentences(spec, verdict), is_reached, compared)
+    return Judgement(add_sentences(spec, verdict), is_reached, compared, case.decision.fit)
 
 
 def _compared(case: _Case, decision: Decision, name: str) -> Compared:
@@ -218,6 +227,12 @@ def _case(record: StudyRecord, known: Mapping[int, Figures] | None) -> _Case:
         return comparison.decide_by(spec, goal, record.trials, by_trial)
 
     decision = decided(spec.goal)
+
+    def measured(goal: Goal) -> CandidateFigures:
+        if goal is spec.goal:
+            return CandidateFigures(decision.levels, decision.ratios)
+        return comparison.figures_by(spec, goal, record.trials, by_trial)
+
     confounds = effective_settings.confounds(spec, last)
     named = {note.data["variable"] for note in confounds}
     confounds += [note for note in effective_settings.confounds(spec, first) if note.data["variable"] not in named]
@@ -236,7 +251,8 @@ def _case(record: StudyRecord, known: Mapping[int, Figures] | None) -> _Case:
         weaker={name: _weaker(name, effective, spec.baseline) for name in effective},
         confounds=confounds,
         live=_live(spec, record.trials, by_trial),
-        latencies={} if spec.live is None else (decision if spec.goal is Goal.LATENCY else decided(Goal.LATENCY)).levels,
+        latency=measured(Goal.LATENCY),
+        variation=measured(Goal.STABILITY),
     )
 
 
@@ -249,29 +265,19 @@ def _live(spec: StudySpec, trials: Sequence[Trial], figures: Mapping[int, Figure
 
 def figures_of(record: StudyRecord, trials: Sequence[Trial]) -> dict[int, Figures]:
     """Return the figures of completed trials with at least one second that counts, by trial id."""
-    rate = record.spec.workload.rate
-    done = [trial for trial in trials if trial.state is TrialState.DONE]
-    by_trial = ((trial.id, figures(record.samples.get(trial.id, ()), rate=rate)) for trial in done)
-    return {
-        number: with_traffic(of_trial, record.watched.get(number, {})) for number, of_trial in by_trial if of_trial is not None
-    }
+    by_trial = {trial.id: figures_of_trial(trial, record.samples, record.spec.workload) for trial in trials}
+    return {number: with_traffic(of_trial, record.watched.get(number, {})) for number, of_trial in by_trial.items() if of_trial}
 
 
 def standings(spec: StudySpec, trials: Sequence[Trial], figures: Mapping[int, Figures]) -> dict[str, Standing]:
-    """Return each candidate's figures so far, without intervals: for showing progress, not for deciding.
-
-    Levels are estimated at the machine's mean state, so that each ratio is the ratio of two levels that are shown.
-    """
+    """Return each candidate's figures so far, without intervals: for showing progress, not for deciding."""
     raced = comparison.racing(trials)
     done = [trial for trial in raced if trial.state is TrialState.DONE and trial.id in figures]
     names = spec.names
-    levels = point_levels(by_mean(trial_speeds(done, figures)), names)
-    of_goal: dict[str, float] = {}
-    if spec.goal in LOWER_IS_BETTER:
-        inverse = point_levels(timed_trials(done, figures, FIGURE_OF[spec.goal]), names)
-        of_goal = {name: 1 / level for name, level in inverse.items() if level > 0}
-    shown = of_goal or levels
-    base = shown.get(spec.baseline)
+    speeds = comparison.figures_by(spec, Goal.THROUGHPUT, trials, figures)
+    compared = speeds if spec.goal is Goal.THROUGHPUT else comparison.figures_by(spec, spec.goal, trials, figures)
+    of_goal = {name: goal_ratio(level, spec.goal) for name, level in compared.levels.items()}
+    ratios = {name: goal_ratio(ratio, spec.goal) for name, ratio in compared.ratios.items()}
     unsafe = comparison.unsafe_candidates(spec, raced)
     standing = {}
     for name in names:
@@ -279,13 +285,17 @@ def standings(spec: StudySpec, trials: Sequence[Trial], figures: Mapping[int, Fi
         standing[name] = Standing(
             trials=len(completed),
             failed=sum(t.candidate == name and t.state is TrialState.FAILED for t in raced),
-            tps=levels.get(name),
-            ratio=shown[name] / base if base and name in shown else None,
-            latency=of_goal.get(name) if spec.goal is Goal.LATENCY else None,
-            cost=of_goal.get(name) if spec.goal in COST_GOALS else None,
+            tps=_mean(speeds.levels[name]),
+            ratio=_mean(ratios[name]),
+            latency=_mean(of_goal[name]) if spec.goal is Goal.LATENCY else None,
+            cost=_mean(of_goal[name]) if spec.goal in COST_GOALS else None,
             out=name in unsafe or comparison.is_given_up(name, raced),
         )
     return standing
+
+
+def _mean(estimate: Estimate | None) -> float | None:
+    return estimate.mean if estimate else None
 
 
 def _driver(record: StudyRecord) -> dict[str, Any]:
@@ -317,26 +327,29 @@ def _candidate(case: _Case, name: str, state: CandidateState, *, pareto: bool) -
     spec, alpha = case.spec, 1 - case.spec.confidence
     candidate, trials = spec.candidate(name), case.figures_of(name)
     latest = case.last.get(name, EffectiveSettings({}, {}))
+    tps, queries = case.speed.levels.get(name), queries_per_transaction(trials)
     return CandidateVerdict(
         name=name,
         server=candidate.server,
         setting=dict(candidate.setting),
         in_force={variable: latest.in_force[variable] for variable in spec.variables_under_test if variable in latest.in_force},
         real={variable: latest.real[variable] for variable in spec.variables_under_test if variable in latest.real},
-        tps=case.speed.levels.get(name),
+        tps=tps,
+        queries_per_transaction=queries,
+        qps=tps.scaled(queries) if tps and queries else None,
         ratio=case.speed.ratios.get(name),
         typical_ratio=case.speed.typical_ratios.get(name),
         stall_cost=caveats.stall_cost(trials),
         goal_ratio=goal_ratio(case.decision.ratios.get(name), spec.goal),
         probability=case.decision.chances.get(name),
         pareto=pareto,
-        cv=typical([trial.window.cv for trial in trials], alpha) if trials else None,
+        cv=goal_ratio(case.variation.levels.get(name), Goal.STABILITY),
         worst_second_tps=min((trial.window.worst for trial in trials), default=None),
         stall_seconds_per_1000=_stalls(case, trials, alpha),
-        latency_ms=_latency(case, name, trials),
+        latency_ms=goal_ratio(case.latency.levels.get(name), Goal.LATENCY),
+        latency_ratio=goal_ratio(case.latency.ratios.get(name), Goal.LATENCY),
         cost=goal_ratio(case.decision.levels.get(name), spec.goal) if spec.goal in COST_GOALS else None,
         errors_per_s=statistics.fmean(trial.errors for trial in trials) if trials else None,
-        transactions=_transactions([trial for trial in case.done if trial.candidate == name]),
         effective_seconds=sum(trial.effective for trial in trials) if trials else None,
         lost_seconds=sum(trial.lost for trial in trials),
         unsteady=sum(not trial.shape.steady for trial in trials),
@@ -347,47 +360,12 @@ def _candidate(case: _Case, name: str, state: CandidateState, *, pareto: bool) -
     )
 
 
-def _latency(case: _Case, name: str, trials: Sequence[Figures]) -> Estimate | None:
-    """Return the latency of a typical trial; on live traffic, the latency in the mix of statements that is compared."""
-    level = case.latencies.get(name)
-    if level is not None:
-        return goal_ratio(level, Goal.LATENCY)
-    latencies = [trial.latency for trial in trials if trial.latency is not None]
-    return typical(latencies, 1 - case.spec.confidence) if latencies else None
-
-
-def _transactions(trials: Sequence[Trial]) -> list[TransactionFigures]:
-    by_kind: dict[str, list[TransactionTimes]] = {}
-    for trial in trials:
-        for one in trial.transaction_times:
-            if one.name != ALL_KINDS:
-                by_kind.setdefault(one.name, []).append(one)
-    return [
-        TransactionFigures(
-            name=name,
-            per_second=statistics.median(one.per_second for one in times),
-            p95_ms=_median(one.p95_ms for one in times),
-            p99_ms=_median(one.p99_ms for one in times),
-        )
-        for name, times in by_kind.items()
-    ]
-
-
-def _median(values: Iterable[float | None]) -> float | None:
-    numbers = [value for value in values if value is not None]
-    return statistics.median(numbers) if numbers else None
-
-
 def _stalls(case: _Case, trials: Sequence[Figures], alpha: float) -> Estimate | None:
     if not trials:
         return None
     longest = max(length for trial in case.figures.values() for length in (0, *trial.window.stall_lengths))
     lengths = [length for trial in trials for length in trial.window.stall_lengths]
     return stall_seconds_per_1000(lengths, sum(trial.window.seconds for trial in trials), longest, alpha)
-
-
-def _speeds(speed: Decision) -> dict[str, Estimate | None]:
-    return speed.ratios if any(ratio and ratio.mean != 1 for ratio in speed.ratios.values()) else speed.levels
 
 
 def _planned(spec: StudySpec) -> float | None:
@@ -397,7 +375,8 @@ def _planned(spec: StudySpec) -> float | None:
     return detectable(spec.expected_noise, count, trials, confidence=spec.confidence)
 
 
-def _confirmed(record: StudyRecord, chosen: str) -> Confirmation | None:
+def confirmation(record: StudyRecord, chosen: str) -> Confirmation | None:
+    """Return what the fresh trials of a candidate say; None where there are too few."""
     spec = record.spec
     fresh = [trial for trial in record.trials if trial.purpose is Purpose.CONFIRM]
     values = observations(fresh, figures_of(record, fresh), FIGURE_OF[spec.goal])

@@ -17,9 +17,8 @@ from dialin.model.study_diff import Area, CandidateChange, ComparedStudy, Differ
 from dialin.model.trial import first_driver_choices
 from dialin.model.verdict import Estimate
 from dialin.stats.study_contrast import change_of_level, change_of_noise, change_of_ratio
-from dialin.stats.throughput import by_mean
-from dialin.stats.trial_figures import FIGURE_OF, goal_ratio, timed_trials, trial_speeds
-from dialin.stats.trial_fit import TrialFit, fit_trials
+from dialin.stats.trial_figures import goal_ratio
+from dialin.stats.trial_fit import TrialFit
 from dialin.text import listed, size
 from dialin.variables import effective_values
 from dialin.verdict import comparison
@@ -120,20 +119,11 @@ def _matches(a: StudySpec, b: StudySpec) -> dict[str, str]:
 
 
 def _fitted(record: StudyRecord, letter: str) -> _Fitted:
-    spec, raced = record.spec, comparison.racing(record.trials)
-    figures = figures_of(record, raced)
-    unsafe = comparison.unsafe_candidates(spec, record.trials)
-    trials = (
-        by_mean(trial_speeds(raced, figures))
-        if spec.goal is Goal.THROUGHPUT
-        else timed_trials(raced, figures, FIGURE_OF[spec.goal])
-    )
-    compared = [trial for trial in trials if trial.candidate not in unsafe]
-    fit = fit_trials(compared, spec.names)
-    if fit is None:
+    figures = figures_of(record, comparison.racing(record.trials))
+    decision = comparison.decide_by(record.spec, record.spec.goal, record.trials, figures)
+    if decision.fit is None:
         raise UserError(f"{letter} has too few completed trials to compare", f"Resume it: dialin resume {record.directory}")
-    choice = comparison.decide_by(spec, spec.goal, record.trials, figures).choice
-    return _Fitted(record, fit, len(compared), choice)
+    return _Fitted(record, decision.fit, decision.trials, decision.choice)
 
 
 def _change(first: _Fitted, second: _Fitted, pair: tuple[str, str], base: tuple[str, str], alpha: float) -> CandidateChange:

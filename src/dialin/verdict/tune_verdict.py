@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from dialin.model.measure import deciding, improvement, measure_of
 from dialin.model.record import StudyRecord
-from dialin.model.setting import Setting
+from dialin.model.setting import Setting, Value, same_value
 from dialin.model.study import Candidate, StudySpec
 from dialin.model.trial import Step, TrialState, seconds_of
 from dialin.model.verdict import (
     CandidateState,
     Estimate,
+    FigureSource,
     Outcome,
     ReasonCode,
+    ResponsePoint,
+    TunedVariable,
     TuneFindings,
     TuneOutcome,
     Verdict,
 )
 from dialin.report.verdict_texts import add_sentences
-from dialin.stats.trial_figures import Figures
+from dialin.stats.trial_figures import Figures, goal_ratio
+from dialin.stats.trial_fit import TrialFit
 from dialin.store.proof_view import candidate_of
 from dialin.verdict import driver_delay
 from dialin.verdict.candidate_states import Claim, candidate_states
@@ -54,7 +58,9 @@ def tune_verdict(record: StudyRecord, known: Mapping[int, Figures], findings: Tu
     best = _proven(spec, findings.best)
     chosen = _proven(spec, findings.recommended)
     if best is not None:
-        findings = findings.model_copy(update={"gain": deciding(judged.candidate(best.name), judged)})
+        findings = findings.model_copy(update={"gain": deciding(judged.candidate(best.name), judged), "expected": None})
+    if chosen is not None and judgement.fit is not None:
+        findings = _with_carried(findings, record, judged, judgement.fit, chosen)
     objection = _objection(record, judged, findings, chosen) if findings.outcome is TuneOutcome.GAIN else None
     if objection is not None:
         findings = _without_recommendation(findings)
@@ -95,6 +101,54 @@ def _proven(spec: StudySpec, changes: Setting) -> Candidate | None:
     """Return the proof's candidate that is the baseline with these changes; None without changes or such a candidate."""
     base = spec.candidate(spec.baseline).setting
     return candidate_of(spec, {**base, **changes}) if changes else None
+
+
+def _with_carried(
+    findings: TuneFindings, record: StudyRecord, judged: Verdict, fit: TrialFit, chosen: Candidate
+) -> TuneFindings:
+    """Return findings in which what the proof measured of a variable is said in the figures of the verdict.
+
+    The model's response of such a variable is drawn through what the proof measured.
+    """
+    spec = record.spec
+
+    def carried(one: TunedVariable) -> TunedVariable:
+        rest = {name: value for name, value in findings.recommended.items() if name != one.name}
+        without = candidate_of(spec, {**spec.candidate(spec.baseline).setting, **rest})
+        if one.carries_by is not FigureSource.PROOF or without is None or not {chosen.name, without.name} <= set(fit.names):
+            return one
+        ratio = (
+            deciding(judged.candidate(chosen.name), judged)
+            if without.name == spec.baseline
+            else goal_ratio(fit.ratio(chosen.name, without.name, 1 - spec.confidence), spec.goal)
+        )
+        if ratio is None:
+            return one
+        response = _through(one.response, one.recommended, ratio)
+        means = [point.ratio.mean for point in response]
+        effect = max(means) / min(means) - 1 if means else None
+        return one.model_copy(update={"carries": ratio, "response": response, "effect": effect})
+
+    return findings.model_copy(update={"variables": [carried(one) for one in findings.variables]})
+
+
+def _through(response: Sequence[ResponsePoint], value: Value | None, measured: Estimate) -> list[ResponsePoint]:
+    """Return a response of the model, stretched on the log scale so that it has the measured ratio at a value.
+
+    It is empty where the model and the measurement do not even agree on the direction.
+    """
+    at_value = next((point.ratio.mean for point in response if value is not None and same_value(point.value, value)), 1.0)
+    if math.log(at_value) * math.log(measured.mean) <= 0:
+        return []
+    power = math.log(measured.mean) / math.log(at_value)
+
+    def stretched(point: ResponsePoint) -> ResponsePoint:
+        if value is not None and same_value(point.value, value):
+            return point.model_copy(update={"ratio": measured})
+        ends = {name: None if end is None else end**power for name, end in point.ratio.model_dump().items()}
+        return point.model_copy(update={"ratio": Estimate(**ends)})
+
+    return [stretched(point) for point in response]
 
 
 def _minutes(record: StudyRecord) -> dict[str, float]:

@@ -55,7 +55,7 @@ def _check(limit: Limit, record: StudyRecord, trials: Sequence[MeasuredTrial]) -
         text=f"{in_unit(limit.sentence(means[worst]), record)}{holding_for(at_limit, record)}.",
         source=limit.source,
         strength=0.0,
-        chart=ReasonChart(title=limit.name, unit=limit.unit, values=grouped),
+        chart=ReasonChart(title=limit.name, unit=limit.unit, values=grouped, levels=means),
     )
 
 

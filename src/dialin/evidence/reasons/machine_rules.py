@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from dialin.evidence.reasons import sources
+from dialin.evidence.reasons import shared_figures, sources
 from dialin.evidence.reasons.phrases import describe_reads
 from dialin.evidence.reasons.rule import ReasonRule, mean_of, per_second, per_transaction, quotient
 from dialin.text import number, percent, size
@@ -105,7 +105,7 @@ RULES: tuple[ReasonRule, ...] = (
         "server memory (RSS)",
         "resident on average",
         sources.PROC_STATUS,
-        mean_of("process", "resident_bytes"),
+        shared_figures.resident_memory,
         floor=32 * 2**20,
         form=size,
     ),

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Sequence
 
-from dialin.evidence.measured import FigureOf, MeasuredTrial
+from dialin.evidence.block_figures import block_figures
+from dialin.evidence.measured import FigureOf, MeasuredTrial, throughput, values_of
 from dialin.evidence.reasons.rule import More
 from dialin.model.record import StudyRecord
 from dialin.model.study import Goal
 from dialin.model.workload import TRANSACTION
-from dialin.stats import blocks
 from dialin.text import change, listed, number, percent, visible
 
 _MANY = 4
@@ -44,29 +43,20 @@ def in_unit(text: str, record: StudyRecord) -> str:
 _SAME = 0.03
 """The relative difference below which bytes are called the same."""
 
-_ALPHA = 0.05
 _PARTS = {2: "half", 3: "a third of", 4: "a quarter of", 8: "an eighth of", 16: "a sixteenth of"}
 
 
 def describe_reads(calls: FigureOf, amount: FigureOf) -> More:
     """Return a phrase on the bytes read, the number of calls, and the time per transaction."""
 
-    def describe(trials: Sequence[MeasuredTrial], baseline: str, other: str) -> str:
-        call_ratio, byte_ratio = (_ratio(of, trials, baseline, other) for of in (calls, amount))
+    def describe(trials: Sequence[MeasuredTrial], record: StudyRecord, other: str) -> str:
+        call_ratio, byte_ratio = (block_figures(values_of(of, trials), trials, record)[other].ratio for of in (calls, amount))
         if call_ratio is None or byte_ratio is None:
             return ""
-        read = "the same bytes" if abs(byte_ratio - 1) < _SAME else f"{change(byte_ratio)} bytes"
-        return f"{read}, {_times(call_ratio)} the calls, {_time(trials, baseline, other)} with {visible(other)}"
+        read = "the same bytes" if abs(byte_ratio.mean - 1) < _SAME else f"{change(byte_ratio.mean)} bytes"
+        return f"{read}, {_times(call_ratio.mean)} the calls, {_time(trials, record, other)} with {visible(other)}"
 
     return describe
-
-
-def _ratio(of: FigureOf, trials: Sequence[MeasuredTrial], baseline: str, other: str) -> float | None:
-    means = []
-    for name in (other, baseline):
-        values = [value for one in trials if one.trial.candidate == name and (value := of(one)) is not None]
-        means.append(statistics.fmean(values) if values else 0.0)
-    return means[0] / means[1] if min(means) > 0 else None
 
 
 def _times(ratio: float) -> str:
@@ -76,12 +66,9 @@ def _times(ratio: float) -> str:
     return f"{number(ratio)} times" if ratio >= 1 else f"1/{number(1 / ratio)} of"
 
 
-def _time(trials: Sequence[MeasuredTrial], baseline: str, other: str) -> str:
-    # The fit covers all candidates, so that the interval allows for the pair having been picked among them.
-    observations = [one.observation(1 / one.transactions) for one in trials if one.transactions > 0]
-    names = list(dict.fromkeys(one.candidate for one in observations))
-    fit = blocks.fit_connected(observations, names, {baseline, other})
-    ratio = fit.ratio(other, baseline, _ALPHA) if fit else None
+def _time(trials: Sequence[MeasuredTrial], record: StudyRecord, other: str) -> str:
+    """Return by how much the time per transaction differs: the inverse of throughput."""
+    ratio = throughput(record, trials).ratios[other]
     if ratio is None or not ratio.excludes_one:
         return "no detectable difference in time"
-    return f"{percent(abs(ratio.mean - 1))} {'more' if ratio.mean > 1 else 'less'} time"
+    return f"{percent(abs(1 / ratio.mean - 1))} {'more' if ratio.mean < 1 else 'less'} time"

@@ -86,12 +86,14 @@ def _reason(
         f"{other_wait} with {visible(compared.other)}{share}. "
         "These are raw waits of one trial each, collected with their instruments on, so there is no interval."
     )
-    charted = [one for one in waits if one.instrument == instrument and one.operation == ALL]
+    charted = {one.candidate: _waited(one) for one in waits if one.instrument == instrument and one.operation == ALL}
     return Reason(
         code=CODE,
         kind=ReasonKind.RAW,
         text=text,
         source=sources.WAIT_HISTORY,
         strength=0.0,
-        chart=ReasonChart(title=_titled(name), unit="", values={one.candidate: [_waited(one)] for one in charted}),
+        chart=ReasonChart(
+            title=_titled(name), unit="", values={one: [waited] for one, waited in charted.items()}, levels=charted
+        ),
     )

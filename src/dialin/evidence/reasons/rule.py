@@ -6,10 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from dialin.evidence.measured import FigureOf, MeasuredTrial
+from dialin.model.record import StudyRecord
 from dialin.text import number
 
-More = Callable[[Sequence[MeasuredTrial], str, str], str]
-"""Returns the end of a reason's sentence, from the trials, the name of the baseline and that of the compared candidate."""
+More = Callable[[Sequence[MeasuredTrial], StudyRecord, str], str]
+"""Returns the end of a reason's sentence, from the trials, their study, and the candidate compared with the baseline."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,6 +41,9 @@ def page_size(one: MeasuredTrial) -> float:
     return one.setting("innodb_page_size") or _PAGE
 
 
+resident_memory: FigureOf = mean_of("process", "resident_bytes")
+"""The memory of the server, bytes, on average."""
+
 hash_searches: FigureOf = first_of(
     per_second("metrics", "adaptive_hash_searches"),
     per_second("status", "Innodb_adaptive_hash_hash_searches"),

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dialin.evidence import measured
+from dialin.evidence.block_figures import block_figures
 from dialin.evidence.measured import MeasuredTrial, by_candidate, values_of
 from dialin.evidence.reasons.phrases import in_unit
 from dialin.evidence.reasons.rule import ReasonRule
@@ -37,9 +38,6 @@ _UNITS = {size: "bytes", percent: "share"}
 
 _AS_FACTOR = 3.0
 """The ratio from which a rise is shown as a factor, because a percentage of four digits is hard to read."""
-
-LARGEST_RATIO_WITH_INTERVAL = 50.0
-"""The ratio from which no interval is shown, because the logarithm of a value near 0 is not useful."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,15 +210,15 @@ def _reason(
 ) -> Reason:
     rule = one.rule
     unit = in_unit(rule.unit, record)
-    values = by_candidate(one.values, trials, measured.names(trials, record))
-    baseline_mean, other_mean = (float(np.mean(values[name])) for name in (compared.baseline, compared.other))
+    figures = block_figures(one.values, trials, record)
+    level, ratio_shown = figures[compared.baseline].level.mean, figures[compared.other].ratio
+    other_level = figures[compared.other].level.mean
     baseline, other = visible(compared.baseline), visible(compared.other)
-    more = rule.more(trials, compared.baseline, compared.other) if rule.more else ""
-    has_interval = max(baseline_mean, other_mean) < LARGEST_RATIO_WITH_INTERVAL * min(baseline_mean, other_mean)
-    interval = _interval(ratio) if has_interval else ""
+    more = rule.more(trials, record, compared.other) if rule.more else ""
+    interval = _interval(ratio) if ratio_shown is not None and ratio_shown.low is not None else ""
     text = (
-        f"{rule.name}: {rule.form(baseline_mean)} {unit} with {baseline}, "
-        f"{rule.form(other_mean) if other_mean > 0 else 'none'} with {other}"
+        f"{rule.name}: {rule.form(level)} {unit} with {baseline}, "
+        f"{rule.form(other_level) if other_level > 0 else 'none'} with {other}"
         f"{interval}{f'; {more}' if more else ''}."
     )
     return Reason(
@@ -230,7 +228,12 @@ def _reason(
         source=rule.source,
         strength=smallest_change(ratio),
         correlation=r,
-        chart=ReasonChart(title=f"{rule.name}, {unit}", unit=_UNITS.get(rule.form, ""), values=values),
+        chart=ReasonChart(
+            title=f"{rule.name}, {unit}",
+            unit=_UNITS.get(rule.form, ""),
+            values=by_candidate(one.values, trials, list(figures)),
+            levels={name: figure.level.mean for name, figure in figures.items()},
+        ),
     )
 
 

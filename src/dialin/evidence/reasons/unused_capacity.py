@@ -59,6 +59,7 @@ def _check(capacity: Capacity, record: StudyRecord, trials: Sequence[MeasuredTri
     closest = max(
         (one.trial.id for one in trials if one.trial.id in uses and one.trial.candidate in unused_by), key=shares.__getitem__
     )
+    most = by_candidate({trial_id: use[0] for trial_id, use in uses.items()}, trials, names)
     return Reason(
         code=capacity.code,
         kind=ReasonKind.UNUSED,
@@ -68,7 +69,8 @@ def _check(capacity: Capacity, record: StudyRecord, trials: Sequence[MeasuredTri
         chart=ReasonChart(
             title=f"{capacity.name}: highest use",
             unit=capacity.unit,
-            values=by_candidate({trial_id: use[0] for trial_id, use in uses.items()}, trials, names),
+            values=most,
+            levels={name: max(values) for name, values in most.items()},
         ),
     )
 

@@ -9,6 +9,7 @@ from dialin.evidence.reasons import sources
 from dialin.evidence.reasons.phrases import describe_reads
 from dialin.evidence.reasons.rule import More, ReasonRule, by_transaction, per_second, per_transaction, quotient
 from dialin.evidence.semaphores import LOCK_KINDS, SEEN_PREFIX, waiting_threads
+from dialin.model.record import StudyRecord
 from dialin.text import listed, number, shorten, size, visible
 
 _SECONDS = "/seconds"
@@ -124,9 +125,9 @@ def short_event_name(event: str) -> str:
 def _mean_wait(event: str) -> More:
     count, seconds = per_second("waits", f"{event}/count"), per_second("waits", f"{event}{_SECONDS}")
 
-    def describe(trials: Sequence[MeasuredTrial], baseline: str, other: str) -> str:
+    def describe(trials: Sequence[MeasuredTrial], record: StudyRecord, other: str) -> str:
         parts = []
-        for name in (baseline, other):
+        for name in (record.spec.baseline, other):
             rows = [(count(one) or 0.0, seconds(one) or 0.0) for one in trials if one.trial.candidate == name]
             total_count, total_seconds = sum(n for n, _ in rows), sum(s for _, s in rows)
             if total_count > 0:

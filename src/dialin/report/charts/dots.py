@@ -1,16 +1,15 @@
-"""The dot chart beside a reason: one row for each candidate, a dot for each trial, and the mean in figures."""
+"""The dot chart beside a reason: one row for each candidate, a dot for each trial, and the candidate's figure."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from statistics import fmean
 
 from dialin.model.why import ReasonChart
 from dialin.text import number, percent, size, visible
 
 MOST_ROWS = 12
-"""Candidates that a chart shows; of more, the baseline and those whose means lie furthest out."""
+"""Candidates that a chart shows; of more, the baseline and those whose figures lie furthest out."""
 
 SMALLEST = 12
 """The fewest columns of a terminal in which dots are drawn."""
@@ -28,15 +27,15 @@ class DotRow:
 
     Attributes:
         places: the place of each trial on the scale, from 0 to 1.
-        mean: the place of the mean of all trials.
-        figure: the mean as text.
+        level: the place of the candidate's figure.
+        figure: the candidate's figure as text.
         spoken: the values of all trials, for those who cannot see the dots.
     """
 
     candidate: str
     label: str
     places: Sequence[float]
-    mean: float
+    level: float
     figure: str
     spoken: str
 
@@ -63,7 +62,7 @@ def dots(chart: ReasonChart, labels: Mapping[str, str], baseline: str) -> Dots:
     """Return a chart's dots; the baseline's are shown however many candidates there are."""
     measured = [name for name in labels if chart.values.get(name)]
     shown = _rows_shown(chart, measured, baseline)
-    values = [value for name in shown for value in chart.values[name]]
+    values = [value for name in shown for value in (*chart.values[name], chart.levels[name])]
     low, high = min(values, default=0.0), max(values, default=0.0)
     if 0 <= low < _FROM_ZERO * high:
         low = 0.0
@@ -74,8 +73,8 @@ def dots(chart: ReasonChart, labels: Mapping[str, str], baseline: str) -> Dots:
             candidate=name,
             label=labels[name],
             places=[_place(value, low, high) for value in chart.values[name]],
-            mean=_place(fmean(chart.values[name]), low, high),
-            figure=written(fmean(chart.values[name])),
+            level=_place(chart.levels[name], low, high),
+            figure=written(chart.levels[name]),
             spoken=", ".join(map(written, chart.values[name])),
         )
         for name in shown
@@ -105,7 +104,7 @@ def lines(dots: Dots, baseline: str, width: int, *, plain: bool) -> list[str]:
 def _rows_shown(chart: ReasonChart, measured: Sequence[str], baseline: str) -> list[str]:
     if len(measured) <= MOST_ROWS:
         return list(measured)
-    others = sorted((name for name in measured if name != baseline), key=lambda name: fmean(chart.values[name]))
+    others = sorted((name for name in measured if name != baseline), key=lambda name: chart.levels[name])
     room = MOST_ROWS - 1
     shown = {baseline, *others[: room // 2], *others[len(others) - (room - room // 2) :]}
     return [name for name in measured if name in shown]

@@ -174,7 +174,7 @@ def effects(variables: Sequence[TunedVariable], noun: str) -> Chart | None:
         )
     )
     strongest = "; ".join(f"{one.name} {percent(effect)}" for one, effect in reversed(known[-3:]))
-    text = f"By the model of all trials. Most: {strongest}. Blue: recommended to change."
+    text = f"By the model, whose curve leads through what fresh trials measured. Most: {strongest}. Blue: recommended."
     return Chart("tune-effects", "Importance of the variables", text, 84 + 30 * len(known), plain(figure))
 
 

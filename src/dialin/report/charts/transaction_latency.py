@@ -27,7 +27,8 @@ _BEYOND = 3
 
 def percentiles(one: TransactionLatency) -> list[Estimate | None]:
     """Return the estimates of `PERCENTILES`, milliseconds."""
-    return [one.p50_ms, one.p95_ms, one.p99_ms, one.p999_ms]
+    figures = (one.p50_ms, one.p95_ms, one.p99_ms, one.p999_ms)
+    return [None if figure is None else figure.level for figure in figures]
 
 
 def chart(why: Why, style: Mapping[str, Style]) -> Chart | None:
@@ -43,7 +44,7 @@ def chart(why: Why, style: Mapping[str, Style]) -> Chart | None:
     figure = blank(
         margin={"l": 64, "r": 16, "t": 12, "b": 44},
         xaxis={
-            **axis("percentile of the transactions of all trials"),
+            **axis("percentile of the transactions of a trial"),
             "tickvals": [*ticks, _LONGEST_AT],
             "ticktext": [*PERCENTILES, "longest"],
             "range": [0.1, _LONGEST_AT + 0.2],
@@ -56,7 +57,7 @@ def chart(why: Why, style: Mapping[str, Style]) -> Chart | None:
         figure.add_trace(_line(one, style[one.candidate]))
     words = "; ".join(f"{style[one.candidate].label}: {_in_words(one)}" for one in every)
     text = (
-        "All measured transactions of a candidate's trials together; bars are intervals between trials. "
+        "Percentiles of the transactions of a trial, with their intervals, and the longest of all trials. "
         f"Milliseconds at {', '.join(PERCENTILES)} and the longest: {words}."
     )
     legend = legend_of([one.candidate for one in every], style)

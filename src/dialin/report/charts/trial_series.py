@@ -14,8 +14,8 @@ from dialin.report.charts.course_chart import CourseChart, course, short
 from dialin.report.charts.thin import thin
 from dialin.report.load_units import SECONDS, Units, units_of_record
 from dialin.stats.boxes import BoxFigures, box
-from dialin.stats.means import geometric_mean
 from dialin.stats.rolling_mean import window_of
+from dialin.stats.trial_figures import throughput_of_trial
 
 POINTS_OF_A_STUDY = 45_000
 """How many points of throughput all charts may have, so that a report stays a few MB however long the study was."""
@@ -42,6 +42,7 @@ class Series:
         boxes: boxes of the measured seconds of a completed trial, by number of threads; empty for any other trial.
         lost: measured seconds that the host lost, with throughput and latency; only some of them if there are very many.
         steady: False where the verdict says that the trial did not become steady.
+        mean: transactions per second over the measured seconds that count; None for a trial not completed.
         latency_median: the median of the measured seconds, milliseconds; None for a trial not completed or without latency.
         window: samples that its rolling means are taken over; None where it has none.
         units: what its samples are counted in.
@@ -56,6 +57,7 @@ class Series:
     lost: Sequence[tuple[int, float, float]] = ()
     lost_seconds: int = 0
     steady: bool = True
+    mean: float | None = None
     latency_median: float | None = None
     window: int | None = None
     units: Units = SECONDS
@@ -64,12 +66,6 @@ class Series:
     def is_fresh(self) -> bool:
         """Whether the trial confirms a choice that was made before it."""
         return self.trial.purpose is Purpose.CONFIRM
-
-    @property
-    def mean(self) -> float | None:
-        """The mean throughput; with several numbers of threads the geometric mean of theirs; None where there is none."""
-        means = [box.mean for box in self.boxes.values()]
-        return geometric_mean(means) if means else None
 
     @property
     def remarks(self) -> list[str]:
@@ -179,6 +175,7 @@ def _series(trial: Trial, samples: Sequence[Sample], most: int, window: int | No
             for index in thin([sample.tps for sample in lost], _MOST_LOST)
         ],
         lost_seconds=round(sum(sample.seconds for sample in lost)),
+        mean=throughput_of_trial(samples) if trial.state is TrialState.DONE else None,
         latency_median=latency_box.median if latency_box else None,
         window=window,
     )

@@ -87,7 +87,8 @@ def responses(findings: TuneFindings, spec: StudySpec, aim: Measure) -> Chart | 
     listed = "; ".join(_described(one, aim) for one in strongest)
     text = (
         f"{capital(aim.noun)} along the range of each variable, all else as in the best setting, against the same with the "
-        f"baseline's value; {aim.direction}. Shaded: intervals of 95 %. Best values by the model: {listed}."
+        f"baseline's value; {aim.direction}. Shaded: intervals of 95 %. Where fresh trials measured what a value carries, the "
+        f"curve leads through that. Best values: {listed}."
     )
     return Chart("tune-responses", "What each variable does", text, 36 + _ROW * rows, plain(drawn), legend=legend)
 

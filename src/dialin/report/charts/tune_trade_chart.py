@@ -34,7 +34,7 @@ def trade_chart(settings: Sequence[MeasuredSetting], best: Sequence[MeasuredSett
     figure.add_trace(_dots(baseline, "var(--base)", "diamond", percentile, rate))
     legend = [LegendKey("best trades", "var(--c3)", None, "circle"), LegendKey("baseline", "var(--base)", None, "diamond")]
     legend += [LegendKey("other settings", "var(--muted)", None, "circle-open")] if others else []
-    text = f"Means of {counted(len(settings), 'setting')}, most of them of one short trial, so single points are no proof."
+    text = f"{counted(len(settings), 'setting')}, most of them of one short trial, so single points are no proof."
     return Chart("tune-trades", "Throughput against latency", text, 340, plain(figure), legend=legend)
 
 

@@ -10,6 +10,7 @@ from statistics import fmean
 from dialin.model.record import TuneCourse
 from dialin.model.setting import Value, changed
 from dialin.model.study import StudySpec
+from dialin.model.verdict import Verdict
 from dialin.report.charts.search_course import course_points
 from dialin.stats.pareto import pareto_front
 
@@ -19,9 +20,10 @@ _ALIKE = (0.03, 0.05, 0.05)
 
 @dataclass(frozen=True, slots=True)
 class MeasuredSetting:
-    """A setting of a tune: its changes to the baseline, and the means of its completed trials.
+    """A setting of a tune: its changes to the baseline, and its figures.
 
     Attributes:
+        trials: those that the figures are of.
         latency: milliseconds.
         memory: bytes, by the estimate that limits settings; None where no variable costs memory.
     """
@@ -34,8 +36,12 @@ class MeasuredSetting:
     memory: float | None
 
 
-def measured_settings(course: TuneCourse, spec: StudySpec) -> list[MeasuredSetting]:
-    """Return all settings that were measured, the one with the highest throughput first."""
+def measured_settings(course: TuneCourse, spec: StudySpec, verdict: Verdict | None) -> list[MeasuredSetting]:
+    """Return all settings that were measured, the one with the highest throughput first.
+
+    Those of the proof have the figures of the verdict, the others the means of their trials in the search.
+    """
+    judged = {one.name: one for one in (verdict.candidates if verdict else ())}
     by_candidate: dict[str, list[tuple[float, float]]] = {}
     for point in course_points(course, spec.goal):
         figures = course.figures.get(point.trial.id)
@@ -45,10 +51,10 @@ def measured_settings(course: TuneCourse, spec: StudySpec) -> list[MeasuredSetti
     settings = []
     for name, figures_of in by_candidate.items():
         changes = changed(course.settings.get(name, {}), base)
-        speeds, latencies = zip(*figures_of, strict=True)
-        settings.append(
-            MeasuredSetting(name, changes, len(figures_of), fmean(speeds), fmean(latencies), _memory(spec, changes))
-        )
+        trials, (speed, latency) = len(figures_of), map(fmean, zip(*figures_of, strict=True))
+        if (proven := judged.get(name)) is not None and proven.tps and proven.latency_ms:
+            trials, speed, latency = proven.trials, proven.tps.mean, proven.latency_ms.mean
+        settings.append(MeasuredSetting(name, changes, trials, speed, latency, _memory(spec, changes)))
     return sorted(settings, key=lambda one: -one.throughput)
 
 

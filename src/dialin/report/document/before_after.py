@@ -1,161 +1,137 @@
-"""The card of main figures: with the baseline, and with the recommended candidate."""
+"""The main figures of a study, and the card of them: with the baseline, and with the recommended candidate."""
 
 from __future__ import annotations
 
-import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
-from dialin.evidence import measured
-from dialin.evidence.measured import MeasuredTrial
 from dialin.model.load_driver import ALL_KINDS
 from dialin.model.measure import capital, cost_unit, measure_of
 from dialin.model.record import StudyRecord
 from dialin.model.study import COST_GOALS, Goal
-from dialin.model.verdict import CandidateVerdict, Estimate, Verdict
-from dialin.model.why import Why
+from dialin.model.verdict import CandidateVerdict, ComparedFigure, Estimate, Verdict
+from dialin.model.why import TransactionLatency, Why
 from dialin.model.workload import MEAN, latency_name
 from dialin.report import verdict_sentences
 from dialin.report.document.parts import Tile
 from dialin.report.headline import change_with_confidence
 from dialin.report.load_units import Units, seconds_a_run, units_of_record
-from dialin.text import change, number, percent, size
+from dialin.text import number, percent, size
 
 _CPU = "server CPU"
 """The name of the cost that is the server's CPU time per query."""
 
-_PERCENTILES = {"p50": "p50_ms", "p95": "p95_ms", "p99": "p99_ms"}
-"""Percentiles of latency, and the attribute of `TransactionLatency` that has each."""
+_OF_SECONDS = "The mean of the seconds' percentiles."
+"""The remark on a percentile where the load driver reports no histogram of transactions."""
 
-_ALL_TRANSACTIONS = "Of all transactions."
-"""The sentence that tells a percentile from histograms apart from one of a typical trial."""
 
-_Show = Callable[[float], str]
+@dataclass(frozen=True, slots=True)
+class MainFigure:
+    """A figure that the report shows first, under each candidate that has it.
+
+    Attributes:
+        key: identifies its tile.
+        show: writes a level.
+        remark: a sentence on how it is meant, by candidate.
+    """
+
+    key: str
+    title: str
+    unit: str
+    show: Callable[[float], str]
+    of: Mapping[str, ComparedFigure]
+    remark: str = ""
 
 
 def before_after(record: StudyRecord, verdict: Verdict, why: Why) -> list[Tile]:
     """Return a tile for each main figure that is known: throughput, queries, latency, CPU per query and memory."""
-    unit = units_of_record(record)
-    base = verdict.candidate(verdict.baseline)
-    trials = measured.of(record)
-    every = [
-        _throughput(verdict, base, unit),
-        _variation(verdict, base) if verdict.goal is Goal.STABILITY else None,
-        _cost(verdict, base) if verdict.goal in COST_GOALS else None,
-        _run_time(verdict, base, unit) if unit.by_run else _queries(verdict, trials),
-        *([] if unit.by_run else _latencies(verdict, base, why)),
-        _cpu(verdict, why),
-        _memory(verdict, trials),
-    ]
-    return [tile for tile in every if tile is not None]
+    figures = main_figures(record, verdict, why)
+    return [_tile(figure, verdict) for figure in figures if verdict.recommended_candidate in figure.of]
 
 
-def _throughput(verdict: Verdict, base: CandidateVerdict, unit: Units) -> Tile | None:
-    ratio = _sentence(verdict.chosen.ratio, verdict)
+def main_figures(record: StudyRecord, verdict: Verdict, why: Why) -> list[MainFigure]:
+    """Return the main figures, those of the goal first; each level divided by the baseline's is the ratio beside it."""
+    unit, aim = units_of_record(record), measure_of(verdict)
     title = "Offered load" if verdict.is_throughput_offered else "Throughput"
-    return _of_estimates("throughput", title, base.tps, verdict.chosen.tps, verdict, number, unit.title, ratio)
+    figures = [MainFigure("throughput", title, unit.title, number, _of(verdict, lambda one: (one.tps, one.ratio)))]
+    if verdict.goal is Goal.STABILITY:
+        of = _of(verdict, lambda one: (one.cv, one.goal_ratio))
+        figures.append(MainFigure("variation", "Variation (CV)", "", percent, of))
+    if verdict.goal in COST_GOALS:
+        of = _of(verdict, lambda one: (one.cost, one.goal_ratio))
+        figures.append(MainFigure("cost", capital(aim.noun), cost_unit(verdict.goal), number, of))
+    if unit.by_run:
+        figures.append(_run_time(verdict, unit))
+    else:
+        figures += [*_queries(verdict), *_latencies(verdict, why)]
+    cpu = [one for one in why.costs if one.name == _CPU]
+    figures += [MainFigure("cpu", "Server CPU per query", one.unit, number, one.per_query) for one in cpu]
+    figures.append(MainFigure("memory", "Server memory (RSS)", "", size, why.memory))
+    return figures
 
 
-def _variation(verdict: Verdict, base: CandidateVerdict) -> Tile | None:
-    ratio = _sentence(verdict.chosen.goal_ratio, verdict)
-    return _of_estimates("variation", "Variation (CV)", base.cv, verdict.chosen.cv, verdict, percent, "", ratio)
+def _of(
+    verdict: Verdict, pair: Callable[[CandidateVerdict], tuple[Estimate | None, Estimate | None]]
+) -> Mapping[str, ComparedFigure]:
+    """Return a figure of the verdict with its ratio, for the candidates that have it."""
+    pairs = {one.name: pair(one) for one in verdict.candidates}
+    return {name: ComparedFigure(level=level, ratio=ratio) for name, (level, ratio) in pairs.items() if level is not None}
 
 
-def _cost(verdict: Verdict, base: CandidateVerdict) -> Tile | None:
-    ratio, title = _sentence(verdict.chosen.goal_ratio, verdict), capital(measure_of(verdict).noun)
-    return _of_estimates("cost", title, base.cost, verdict.chosen.cost, verdict, number, cost_unit(verdict.goal), ratio)
+def _run_time(verdict: Verdict, unit: Units) -> MainFigure:
+    def pair(one: CandidateVerdict) -> tuple[Estimate | None, Estimate | None]:
+        return seconds_a_run(one.tps, verdict), one.ratio.inverted() if one.ratio and one.ratio.mean > 0 else None
+
+    return MainFigure("run-time", f"Time of a {unit.one}", "s", number, _of(verdict, pair))
 
 
-def _latencies(verdict: Verdict, base: CandidateVerdict, why: Why) -> list[Tile | None]:
-    """Return p50, p95 and p99: the one that the study reports is that of its table, the others come from histograms."""
-    reported, tiles = latency_name(verdict.percentile), {}
-    by_candidate = {one.candidate: one for one in why.latencies if one.transaction == ALL_KINDS}
-    before, after = by_candidate.get(verdict.baseline), by_candidate.get(verdict.recommended_candidate)
-    for name, field in _PERCENTILES.items():
-        pair = (getattr(before, field, None), getattr(after, field, None))
-        tiles[name] = _of_estimates(name, f"{name} latency", *pair, verdict, number, "ms", _ALL_TRANSACTIONS)
-    tiles[reported] = _latency(verdict, base)
-    return [tiles[name] for name in sorted(tiles, key=lambda name: name[1:].zfill(2))]
+def _queries(verdict: Verdict) -> list[MainFigure]:
+    """Return the queries per second; nothing where a transaction is one query, so that they are the throughput."""
+    base, chosen = verdict.candidate(verdict.baseline).queries_per_transaction, verdict.chosen.queries_per_transaction
+    each = [number(one) for one in dict.fromkeys((base, chosen)) if one]
+    if set(each) <= {number(1.0)}:
+        return []
+
+    def pair(one: CandidateVerdict) -> tuple[Estimate | None, Estimate | None]:
+        queries = one.queries_per_transaction
+        return one.qps, one.ratio.scaled(queries / base) if one.ratio and queries and base else None
+
+    remark = f"{' → '.join(dict.fromkeys(each))} queries per transaction."
+    return [MainFigure("queries", "Queries", "QPS", number, _of(verdict, pair), remark)]
 
 
-def _latency(verdict: Verdict, base: CandidateVerdict) -> Tile | None:
-    before, after = base.latency_ms, verdict.chosen.latency_ms
-    name = "Mean latency" if verdict.percentile == MEAN else f"{latency_name(verdict.percentile)} latency"
-    ratio = _sentence(verdict.chosen.goal_ratio, verdict) if verdict.goal is Goal.LATENCY else ""
-    return _of_estimates("latency", name, before, after, verdict, number, "ms", ratio)
+def _latencies(verdict: Verdict, why: Why) -> list[MainFigure]:
+    """Return p50, p95 and p99 from histograms, and the percentile that the study reports."""
+    reported = latency_name(verdict.percentile)
+    every = [one for one in why.latencies if one.transaction == ALL_KINDS]
+
+    def of_transactions(name: str) -> Mapping[str, ComparedFigure]:
+        found = {one.candidate: percentile_of(one, name) for one in every}
+        return {candidate: figure for candidate, figure in found.items() if figure is not None}
+
+    title = "Mean" if verdict.percentile == MEAN else reported
+    remark = "" if every or verdict.percentile == MEAN else _OF_SECONDS
+    of_verdict = _of(verdict, lambda one: (one.latency_ms, one.latency_ratio))
+    figures = {name: MainFigure(name, f"{name} latency", "ms", number, of_transactions(name)) for name in ("p50", "p95", "p99")}
+    figures[reported] = MainFigure("latency", f"{title} latency", "ms", number, of_verdict, remark)
+    return [figures[name] for name in sorted(figures, key=lambda name: name[1:].zfill(2))]
 
 
-def _run_time(verdict: Verdict, base: CandidateVerdict, unit: Units) -> Tile | None:
-    before, after = (seconds_a_run(one.tps, verdict) for one in (base, verdict.chosen))
-    return _of_estimates("run-time", f"Time of a {unit.one}", before, after, verdict, number, "s", "")
+def percentile_of(one: TransactionLatency, name: str) -> ComparedFigure | None:
+    """Return one of the percentiles p50, p95, p99 and p99.9."""
+    return {"p50": one.p50_ms, "p95": one.p95_ms, "p99": one.p99_ms, "p99.9": one.p999_ms}[name]
 
 
-def _queries(verdict: Verdict, trials: Sequence[MeasuredTrial]) -> Tile | None:
-    rates = [one for one in trials if one.queries > one.transactions]
-    return _of_means("queries", "Queries", _means(verdict, rates, lambda one: one.queries), verdict, number, "QPS")
-
-
-def _cpu(verdict: Verdict, why: Why) -> Tile | None:
-    row = next((one for one in why.costs if one.name == _CPU), None)
-    if row is None:
-        return None
-    pair = (row.per_query.get(verdict.baseline), row.per_query.get(verdict.recommended_candidate))
-    return _of_means("cpu", "Server CPU per query", pair, verdict, number, row.unit)
-
-
-def _memory(verdict: Verdict, trials: Sequence[MeasuredTrial]) -> Tile | None:
-    def resident(one: MeasuredTrial) -> float | None:
-        gauge = one.gauge("process", "resident_bytes")
-        return gauge.mean if gauge else None
-
-    return _of_means("memory", "Server memory (RSS)", _means(verdict, trials, resident), verdict, size, "")
-
-
-def _means(
-    verdict: Verdict, trials: Sequence[MeasuredTrial], of: Callable[[MeasuredTrial], float | None]
-) -> tuple[float | None, float | None]:
-    known: dict[str, list[float]] = {verdict.baseline: [], verdict.recommended_candidate: []}
-    for one in trials:
-        value = of(one)
-        if value is not None and one.trial.candidate in known:
-            known[one.trial.candidate].append(value)
-    before, after = known[verdict.baseline], known[verdict.recommended_candidate]
-    return (statistics.fmean(before) if before else None, statistics.fmean(after) if after else None)
-
-
-def _of_estimates(
-    key: str, label: str, before: Estimate | None, after: Estimate | None, verdict: Verdict, show: _Show, unit: str, ratio: str
-) -> Tile | None:
-    if after is None:
-        return None
-    figure = _figure(before.mean if before else None, after.mean, verdict, show, unit)
-    ends = verdict_sentences.interval(after, show)
-    interval = f"Interval{'' if _is_unchanged(verdict) else ' of the new value'}: {ends}." if ends else ""
-    return Tile(key, label, figure, " ".join(part for part in (ratio, interval) if part))
-
-
-def _of_means(
-    key: str, label: str, pair: tuple[float | None, float | None], verdict: Verdict, show: _Show, unit: str
-) -> Tile | None:
-    before, after = pair
-    if after is None:
-        return None
-    figure = _figure(before, after, verdict, show, unit)
-    is_compared = before is not None and before > 0 and not _is_unchanged(verdict)
-    return Tile(key, label, figure, f"{change(after / before)}, means of the trials." if is_compared and before else "")
-
-
-def _figure(before: float | None, after: float, verdict: Verdict, show: _Show, unit: str) -> str:
-    new_value = f"{show(after)} {unit}".rstrip()
-    return new_value if before is None or _is_unchanged(verdict) else f"{show(before)} → {new_value}"
-
-
-def _is_unchanged(verdict: Verdict) -> bool:
-    return verdict.recommended_candidate == verdict.baseline
-
-
-def _sentence(ratio: Estimate | None, verdict: Verdict) -> str:
-    return (
-        ""
-        if ratio is None or _is_unchanged(verdict)
-        else f"{change_with_confidence(ratio, verdict.confidence, verdict.chosen.trials)}."
-    )
+def _tile(figure: MainFigure, verdict: Verdict) -> Tile:
+    after, before = figure.of[verdict.recommended_candidate], figure.of.get(verdict.baseline)
+    is_unchanged = verdict.recommended_candidate == verdict.baseline
+    new_value = f"{figure.show(after.level.mean)} {figure.unit}".rstrip()
+    shown = new_value if before is None or is_unchanged else f"{figure.show(before.level.mean)} → {new_value}"
+    sentences = []
+    if after.ratio is not None and not is_unchanged:
+        sentences.append(f"{change_with_confidence(after.ratio, verdict.confidence, verdict.chosen.trials)}.")
+    if figure.remark:
+        sentences.append(figure.remark)
+    if ends := verdict_sentences.interval(after.level, figure.show):
+        sentences.append(f"Interval{'' if is_unchanged else ' of the new value'}: {ends}.")
+    return Tile(figure.key, figure.title, shown, " ".join(sentences))

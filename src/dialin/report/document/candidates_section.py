@@ -10,7 +10,7 @@ from dialin.model.why import Why
 from dialin.report import verdict_sentences
 from dialin.report.charts import by_value, compared, explaining, transaction_latency
 from dialin.report.charts.style import Style
-from dialin.report.document import latency_table, scaling_table, transaction_table
+from dialin.report.document import latency_table, scaling_table
 from dialin.report.document.figure_columns import FigureColumn, columns
 from dialin.report.document.parts import (
     Cell,
@@ -58,8 +58,6 @@ def candidates_section(record: StudyRecord, why: Why, names: Naming, style: Mapp
             if choice := trade_off(verdict, names.labels, ends):
                 parts.append(Paragraph(f"Trade-off: {choice}", Role.LEAD))
         parts.append(Group("figures", "All figures", [_table(record, verdict, names)]))
-        if not why.latencies and (kinds := transaction_table.table(verdict, names.labels)):
-            parts.append(Group("kinds", transaction_table.TITLE, [kinds]))
     if latency := transaction_latency.chart(why, style):
         table = latency_table.table(why, record.spec, names.labels)
         parts.append(Group("latency-of-transactions", latency_table.TITLE, [latency, table]))

@@ -31,9 +31,9 @@ def table(why: Why, spec: StudySpec, labels: Mapping[str, str]) -> Table:
     ]
     rows = [_row(one, labels, several=several) for one in why.latencies]
     caption = (
-        "Latency in milliseconds of the measured transactions of all trials of a candidate together, to within 1 %; beside it "
-        f"the {exact_percent(spec.confidence)} confidence interval for what further trials would show, and beside the longest "
-        "that of each trial. A percentile is missing where there are too few transactions for it."
+        "Percentiles of the measured transactions of a trial, in milliseconds, to within 1 %, each with its "
+        f"{exact_percent(spec.confidence)} confidence interval; beside the longest is that of each trial. A percentile is "
+        "missing where trials have too few transactions for it."
     )
     return Table("latency-table", caption, columns, rows)
 

@@ -58,7 +58,7 @@ def tune_section(record: StudyRecord) -> Section:
             parts.append(panels)
         parts.append(Group("tune-variables", "Variables", [_variables(findings, aim.noun)]))
         parts.append(Group("tune-failures", "Settings that failed", _failures(findings)))
-    parts.append(Group("tune-trade-off", "Throughput, latency and memory", _trades(course, spec)))
+    parts.append(Group("tune-trade-off", "Throughput, latency and memory", _trades(course, record)))
     parts.append(Fold("tune-space", "What was searched", [Paragraph(visible(line)) for line in space_text(spec)]))
     parts.append(Fold("tune-trials", "Every trial of the tune", [_trials(course, spec)]))
     return Section(SectionKey.SEARCH, "Search", parts)
@@ -98,7 +98,10 @@ def _variables(findings: TuneFindings, noun: str) -> Table:
         f"Carries: {noun} of the recommended setting against the same with this variable alone as in the baseline, by the "
         "model of all trials unless measured in fresh ones. "
     )
-    effect = f"Effect: the largest change of {noun} along the range, all else as in the best setting, by the model."
+    effect = (
+        f"Effect: the largest change of {noun} along the range, all else as in the best setting, by the model, whose curve "
+        "leads through what fresh trials measured."
+    )
     rows = [_row(one, findings, is_gain=is_gain) for one in findings.variables]
     return Table("tune-variables-table", f"{carries if is_gain else ''}{effect}", columns, rows)
 
@@ -143,8 +146,9 @@ def _failures(findings: TuneFindings) -> list[Part]:
     return parts
 
 
-def _trades(course: TuneCourse, spec: StudySpec) -> list[Part]:
-    settings = measured_settings(course, spec)
+def _trades(course: TuneCourse, record: StudyRecord) -> list[Part]:
+    spec = record.spec
+    settings = measured_settings(course, spec, record.verdict)
     best = best_trades(settings)
     percentile = f"p{spec.workload.percentile}"
     columns = [
@@ -157,8 +161,8 @@ def _trades(course: TuneCourse, spec: StudySpec) -> list[Part]:
     ]
     caption = (
         "The settings than which no other measured one is better in throughput, latency or memory and no worse in the others, "
-        "differences within the noise aside. Memory is the estimate that limits settings. Only the settings of the proof were "
-        "measured more than once or twice."
+        "differences within the noise aside. Memory is the estimate that limits settings. The settings of the proof have the "
+        "figures of its fresh trials, any other the mean of its one or two short trials."
     )
     table = Table("tune-trade-off-table", caption, columns, [_trade(one) for one in best], empty="No trial has ended.")
     chart = trade_chart(settings, best, spec)

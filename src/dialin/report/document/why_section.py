@@ -34,7 +34,7 @@ def why_section(record: StudyRecord, why: Why, labels: Mapping[str, str], style:
     parts: list[Part] = [Paragraph(why_sentences.summary(why, record), Role.REASON)]
     if why_sentences.is_known(why):
         parts += _reasons(record, why, labels)
-        parts += _costs(why, names, labels, record.spec.baseline)
+        parts += _costs(why, names, labels)
         parts += _statements(why, names, labels)
         parts += _semaphores(record, why, names, labels)
         parts += _waits(record, why, names, labels, style)
@@ -70,11 +70,11 @@ def _card(reason: Reason, record: StudyRecord, labels: Mapping[str, str]) -> Rea
     )
 
 
-def _costs(why: Why, names: Sequence[str], labels: Mapping[str, str], baseline: str) -> list[Part]:
+def _costs(why: Why, names: Sequence[str], labels: Mapping[str, str]) -> list[Part]:
     priced = costs.candidates(why, names)
     if not priced:
         return []
-    per_query, per_transaction = costs.tables(why, priced, labels, baseline)
+    per_query, per_transaction = costs.tables(why, priced, labels)
     return [Group("costs", "Cost per query", [per_query, Fold("transactions", "Cost per transaction", [per_transaction])])]
 
 
