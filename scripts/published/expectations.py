@@ -7,14 +7,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from dialin.evidence import cost, measured
+from dialin.evidence import measured
+from dialin.evidence.block_figures import block_figures
 from dialin.model.evidence import ALL
 from dialin.model.record import StudyRecord
 from dialin.model.verdict import CandidateState, CandidateVerdict, Estimate, Outcome, Verdict
 from dialin.model.why import WaitSummary, Why
 from dialin.recipes.library import Expectation, ExpectationRule
 from dialin.report.verdict_sentences import with_interval
-from dialin.stats.blocks import Observation
 from dialin.stats.trial_figures import by_threads
 from dialin.text import change, exact_percent, number, percent
 
@@ -180,19 +180,19 @@ def _moves_up(expectation: Expectation, record: StudyRecord, verdict: Verdict, _
     levels = record.spec.workload.levels
     if len(levels) < 2:
         return _NOTHING
-    gains = [gain for one in measured.of(record) if (gain := _gain(one, record, levels)) is not None]
-    names = [candidate.name for candidate in record.spec.candidates]
-    ratios = cost.cost_ratios(gains, names, verdict.baseline, 1 - record.spec.confidence)
+    trials = measured.of(record)
+    gains = {one.trial.id: gain for one in trials if (gain := _gain(one, record, levels)) is not None}
+    ratios = {name: figure.ratio for name, figure in block_figures(gains, trials, record).items()}
     what = f"gain from {levels[0]} to {levels[-1]} threads"
     return _ratios({name: ratios.get(name) for name in expectation.candidates}, 1.0, float("inf"), what, verdict.baseline)
 
 
-def _gain(one: measured.MeasuredTrial, record: StudyRecord, levels: Sequence[int]) -> Observation | None:
+def _gain(one: measured.MeasuredTrial, record: StudyRecord, levels: Sequence[int]) -> float | None:
     by_level = by_threads(record.samples[one.trial.id], rate=record.spec.workload.rate)
     if levels[0] not in by_level or levels[-1] not in by_level:
         return None
     few, many = (by_level[level].throughput for level in (levels[0], levels[-1]))
-    return one.observation(many / few) if few > 0 else None
+    return many / few if few > 0 else None
 
 
 def _waits(expectation: Expectation, record: StudyRecord, why: Why) -> list[WaitSummary]:

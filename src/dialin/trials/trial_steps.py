@@ -264,7 +264,7 @@ class _RunningTrial:
             name: Gauge(values[0], values[-1], min(values), max(values), statistics.fmean(values))
             for name, values in figures.items()
         }
-        shares = driver_share(self._measured, self._context.spec.workload.percentile)
+        shares = driver_share([*chain.from_iterable(self._measured.values())], self._context.spec.workload.percentile)
         gauges |= {name: Gauge(share, share, share, share, share) for name, share in shares.items()}
         return [Watched("load", self._progress.costs.seconds if self._progress.costs else 0.0, gauges=gauges)]
 
