@@ -2,6 +2,7 @@ import pytest
 
 from dialin.dashboard.study_state import State, resume_command, session_state, text_of
 from dialin.model.progress import Progress, SessionState
+from dialin.model.verdict import Note
 from fixtures import example_studies
 
 VERDICT, INCONCLUSIVE = example_studies.winner().verdict, example_studies.inconclusive().verdict
@@ -45,6 +46,10 @@ def test_whatever_ended_without_a_verdict_says_how_to_go_on(state, verdict):
 
 def test_a_study_that_spent_its_minutes_is_offered_more():
     assert resume_command(State.FINISHED, INCONCLUSIVE, COMMAND, 20) == f"{COMMAND} --minutes 40"
+    note = Note(code="inconclusive", data={"minutes": 73})
+    for named in ({"warnings": [note]}, {"reason_data": {"minutes": 73}}):
+        verdict = INCONCLUSIVE.model_copy(update=named)
+        assert resume_command(State.FINISHED, verdict, COMMAND, 20) == f"{COMMAND} --minutes 73"
     assert resume_command(State.FINISHED, VERDICT, COMMAND, 20) == ""
     assert resume_command(State.DEAD, None, COMMAND, 20) == COMMAND
 

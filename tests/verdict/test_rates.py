@@ -93,6 +93,20 @@ def test_what_the_driver_itself_added_to_latency_is_reported_with_and_without_a_
         assert "--load-cpus" in text
 
 
+@pytest.mark.parametrize(("hosts", "share", "named"), [(2, 0.05, False), (2, 0.35, True), (1, 0.35, False)])
+def test_what_separate_queues_of_several_load_hosts_may_add_to_latency_is_reported(hosts, share, named):
+    spec = at_rate(1000)
+    addresses = tuple(f"10.0.0.{number}:7306" for number in range(1, hosts + 1))
+    spec = spec.model_copy(update={"workload": spec.workload.model_copy(update={"load_hosts": addresses})})
+    notes = reported(spec, {"a": 1000}, load_figures(queued_share=share, queued_ms=2.4))
+    assert ("separate_queues" in notes) is named
+    if named:
+        text = notes["separate_queues"].text
+        assert "Each of the 2 load hosts has its own queue" in text
+        assert "up to 2.40 ms on average, 35.0 % of latency" in text
+        assert "at most that" in text
+
+
 @pytest.mark.parametrize(("share", "named"), [(0.6, False), (0.97, True)])
 def test_a_load_thread_that_fills_a_cpu_is_named_as_the_limit(share, named):
     notes = reported(at_rate(0), {"a": 900}, load_figures(busiest_thread=share))

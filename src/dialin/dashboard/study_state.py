@@ -60,12 +60,16 @@ def text_of(state: State, progress: Progress | None, verdict: Verdict | None) ->
 
 
 def resume_command(state: State, verdict: Verdict | None, command: str, minutes: float) -> str:
-    """Return the command that resumes a study; empty where it runs, or has a conclusive verdict."""
+    """Return the command that resumes a study; empty where it runs, or has a conclusive verdict.
+
+    More minutes are those that the verdict names, or else twice as many.
+    """
     if state in (State.READYING, State.RUNNING):
         return ""
     if state is not State.FINISHED:
         return command
-    return f"{command} --minutes {2 * minutes:g}" if _is_inconclusive(verdict) else ""
+    needed = (verdict.minutes_to_decide if verdict is not None else None) or 2 * minutes
+    return f"{command} --minutes {needed:g}" if _is_inconclusive(verdict) else ""
 
 
 def _is_inconclusive(verdict: Verdict | None) -> bool:

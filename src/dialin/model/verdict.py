@@ -473,5 +473,11 @@ class Verdict(FrozenModel):
         return self.live is not None and self.goal is not Goal.THROUGHPUT
 
     @property
+    def minutes_to_decide(self) -> int | None:
+        """About how many minutes in all may decide what is inconclusive; None where that is unknown."""
+        named = [self.reason_data, *(note.data for note in self.warnings if note.code == "inconclusive")]
+        return next((data["minutes"] for data in named if "minutes" in data), None)
+
+    @property
     def chosen(self) -> CandidateVerdict:
         return self.candidate(self.recommended_candidate)

@@ -54,6 +54,14 @@ def _driver_added(_spec: StudySpec, data: Figures) -> str:
     )
 
 
+def _separate_queues(_spec: StudySpec, data: Figures) -> str:
+    return (
+        f"Each of the {data['hosts']} load hosts has its own queue. In {_among(data)} transactions waited for a connection of "
+        f"their host, up to {number(data['queued_ms'])} ms on average, {percent(data['share'])} of latency. From one host "
+        "latency would be lower by at most that. Use more --threads or fewer --load-hosts"
+    )
+
+
 def _driver_delay(_spec: StudySpec, data: Figures) -> str:
     return (
         f"The load driver itself added up to {percent(data['share'])} of the latency of a trial, and without that the "
@@ -167,6 +175,7 @@ SENTENCES: Mapping[str, Callable[[StudySpec, Figures], str]] = {
     "transactions_dropped": _dropped,
     "driver_added": _driver_added,
     "driver_delay": _driver_delay,
+    "separate_queues": _separate_queues,
     "busy_load_thread": _busy_load_thread,
     "unfinished_transactions": _unfinished,
     "slow_failures": _slow_failures,

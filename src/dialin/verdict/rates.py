@@ -83,6 +83,7 @@ def notes(
         *_missed_notes(spec, done, short, dropped=bool(dropped)),
         *dropped,
         *_added_notes(done, watched),
+        *_queue_notes(spec, done, watched),
         *_busy_thread_notes(done, watched),
         *_unfinished_notes(done, watched),
         *_failure_notes(done, watched),
@@ -117,6 +118,17 @@ def _added_notes(done: Sequence[Trial], watched: _WatchedByTrial) -> list[Note]:
         return []
     added = max(gauge.mean for _, gauge in _gauges([trial for trial, _ in hit], watched, "driver_added_p99_ms"))
     return [_note("driver_added", {"added_ms": added, "share": max(share for _, share in hit)}, hit, done)]
+
+
+def _queue_notes(spec: StudySpec, done: Sequence[Trial], watched: _WatchedByTrial) -> list[Note]:
+    """Return a note on trials whose transactions waited long for a connection of their host, because each host has a queue."""
+    hosts = len(spec.workload.load_hosts or ())
+    hit = [(trial, gauge.mean) for trial, gauge in _gauges(done, watched, "queued_share") if gauge.mean > driver_delay.LIMIT]
+    if hosts < 2 or not hit:
+        return []
+    queued = max(gauge.mean for _, gauge in _gauges([trial for trial, _ in hit], watched, "queued_ms"))
+    data = {"hosts": hosts, "queued_ms": queued, "share": max(share for _, share in hit)}
+    return [_note("separate_queues", data, hit, done)]
 
 
 def _busy_thread_notes(done: Sequence[Trial], watched: _WatchedByTrial) -> list[Note]:

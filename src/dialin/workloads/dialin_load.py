@@ -265,6 +265,9 @@ class DialinLoadRun(DriverLoad):
         self._failed_ms = 0.0
         self._seconds_read = 0.0
         self._thread_cpu: list[float] = []
+        self._transactions = 0.0
+        self._latency_sum_ms = 0.0
+        self._queued_sum_ms = 0.0
 
     def read(self, timeout: float) -> Second | None:
         report = self._next(timeout)
@@ -300,6 +303,9 @@ class DialinLoadRun(DriverLoad):
         self._longest_ms = max(self._longest_ms, report.longest_ms)
         self._failed_ms = max(self._failed_ms, report.failed_ms)
         self._seconds_read += report.second.seconds
+        self._transactions += report.second.tps * report.second.seconds
+        self._latency_sum_ms += report.latency_sum_ms
+        self._queued_sum_ms += report.queued_sum_ms
         pairs = itertools.zip_longest(self._thread_cpu, report.thread_cpu, fillvalue=0.0)
         self._thread_cpu = [before + cpu for before, cpu in pairs]
 
@@ -309,7 +315,8 @@ class DialinLoadRun(DriverLoad):
         `unfinished` transactions were open at the end, the oldest for `unfinished_ms`; both are 0 unless that is longer than
         the slowest transaction of the last `_RECENT` seconds took. `failed_ms` is the time of the slowest failed transaction; 0
         unless it exceeds that of the slowest successful one. `busiest_thread` is the share of a CPU that the busiest load
-        thread used. `dropped` transactions never began. `unprepared` statements were sent as text.
+        thread used. `dropped` transactions never began. `unprepared` statements were sent as text. Transactions waited for a
+        connection for `queued_ms` on average, which is the share `queued_share` of their latency.
         Timers were late by `late_ms` on average and `latest_ms` at most; both are missing where the driver had no timers.
         """
         last = self._last
@@ -321,6 +328,8 @@ class DialinLoadRun(DriverLoad):
             "dropped": float(self._dropped),
             "unprepared": float(self._unprepared),
             "busiest_thread": max(self._thread_cpu) / self._seconds_read if self._thread_cpu else 0.0,
+            "queued_ms": self._queued_sum_ms / self._transactions if self._transactions else 0.0,
+            "queued_share": self._queued_sum_ms / self._latency_sum_ms if self._latency_sum_ms else 0.0,
         }
         if self._timers:
             facts |= {"late_ms": self._late_ms / self._timers, "latest_ms": self._latest_ms}

@@ -48,6 +48,8 @@ class Report:
         longest_ms: how long the slowest transaction took that succeeded; 0 without any.
         failed_ms: how long the slowest transaction took that failed or was lost; 0 without any.
         thread_cpu: the CPU seconds that each load thread used.
+        latency_sum_ms: how long all transactions together took that succeeded, from when they were due.
+        queued_sum_ms: how much of this they waited for a connection.
         retries: transactions that were played again.
         replay: what only a replay counts; None for other loads.
         from_due: returns how many transactions of a replay at a pace took how long (ms) from when they were due; None for other
@@ -64,6 +66,8 @@ class Report:
     longest_ms: float
     failed_ms: float
     thread_cpu: Sequence[float]
+    latency_sum_ms: float
+    queued_sum_ms: float
     retries: int = 0
     replay: Mapping[str, Any] | None = None
     from_due: Callable[[], Mapping[float, int]] | None = None
@@ -145,6 +149,8 @@ def _report(fields: Mapping[str, Any], percentile: int) -> Report:
         float(fields["latency"]["max"] or 0.0),
         float(fields["failed"]["max"] or 0.0),
         [float(cpu) for cpu in fields["load_thread_cpu"]],
+        latency := fields["transactions"] * float(fields["latency"]["mean"] or 0.0),
+        max(0.0, latency - fields["transactions"] * float(fields["service"]["mean"] or 0.0)),
         int(fields.get("retries", 0)),
         replay := fields.get("replay"),
         functools.partial(_times_together, replay["from_due_histogram"], _unit_ms(fields)) if replay else None,

@@ -170,10 +170,13 @@ def error_bars(estimates: Sequence[Estimate], colour: str, thickness: float, wid
 Span = tuple[float, float]
 
 
-def cut_off(estimates: Sequence[tuple[Estimate, float, str]], span: Span, *, upright: bool = False) -> list[go.Scatter]:
+def cut_off(
+    estimates: Sequence[tuple[Estimate, float, str]], span: Span, *, upright: bool = False, **axes: str
+) -> list[go.Scatter]:
     """Return an arrow at each end of an axis beyond which an interval goes on.
 
     `estimates` have their place on the other axis and their colour; with `upright` they lie along the vertical axis.
+    `axes` name the axes of one of several panels.
     """
     low, high = ("triangle-down", "triangle-up") if upright else ("triangle-left", "triangle-right")
     arrows = [
@@ -196,6 +199,7 @@ def cut_off(estimates: Sequence[tuple[Estimate, float, str]], span: Span, *, upr
             marker={"symbol": [one[3] for one in arrows], "size": 9, "color": [one[2] for one in arrows]},
             hovertemplate="the interval goes on beyond the axis<extra></extra>",
             cliponaxis=False,
+            **axes,
         )
     ]
 

@@ -12,7 +12,7 @@ from dialin.model.setting import Value, same_value
 from dialin.model.study import StudySpec
 from dialin.model.verdict import ResponsePoint, TunedVariable, TuneFindings
 from dialin.report.charts import plotly_data as go
-from dialin.report.charts.chart import Chart, LegendKey, axis, blank, error_bars, plain, safe
+from dialin.report.charts.chart import Chart, LegendKey, axis, blank, cut_off, error_bars, plain, safe
 from dialin.report.load_units import change_in_percent
 from dialin.report.tune_words import value_text
 from dialin.report.verdict_sentences import change_with_interval
@@ -85,10 +85,12 @@ def responses(findings: TuneFindings, spec: StudySpec, aim: Measure) -> Chart | 
     ]
     strongest = sorted(known, key=lambda one: -(one.effect or 0.0))[:_MOST_DESCRIBED]
     listed = "; ".join(_described(one, aim) for one in strongest)
+    is_cut = any(low < heights[0] or high > heights[1] for one in known for low, high in map(_ends, one.response))
+    cut = ", cut off at the edges of the panels" if is_cut else ""
     text = (
         f"{capital(aim.noun)} along the range of each variable, all else as in the best setting, against the same with the "
-        f"baseline's value; {aim.direction}. Shaded: intervals of 95 %. Where fresh trials measured what a value carries, the "
-        f"curve leads through that. Best values: {listed}."
+        f"baseline's value; {aim.direction}. Shaded: intervals of 95 %{cut}. Where fresh trials measured what a value carries, "
+        f"the curve leads through that. Best values: {listed}."
     )
     return Chart("tune-responses", "What each variable does", text, 36 + _ROW * rows, plain(drawn), legend=legend)
 
@@ -175,6 +177,8 @@ def _traces(
         bars = error_bars([change_in_percent(point.ratio) for point in apart], "var(--c1)", 1.4, 4)
         marks = {"mode": "markers", "marker": {"symbol": "circle", "size": 6, "color": "var(--c1)"}, "error_y": bars}
         traces.append(_points(apart, dimension, marks, axes))
+        estimates = [(change_in_percent(point.ratio), _across(dimension, point.value), "var(--c1)") for point in apart]
+        traces += cut_off(estimates, (heights[0], heights[1]), upright=True, **axes)
     best = (findings.recommended or findings.best).get(one.name)
     for value, colour, symbol in ((one.before, "var(--base)", "diamond"), (best, "var(--c3)", "circle")):
         marked = [point for point in one.response if value is not None and same_value(point.value, value)]
