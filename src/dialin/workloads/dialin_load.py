@@ -265,7 +265,7 @@ class DialinLoadRun(DriverLoad):
         self._failed_ms = 0.0
         self._seconds_read = 0.0
         self._thread_cpu: list[float] = []
-        self._transactions = 0.0
+        self._completed = 0.0
         self._latency_sum_ms = 0.0
         self._queued_sum_ms = 0.0
 
@@ -303,7 +303,7 @@ class DialinLoadRun(DriverLoad):
         self._longest_ms = max(self._longest_ms, report.longest_ms)
         self._failed_ms = max(self._failed_ms, report.failed_ms)
         self._seconds_read += report.second.seconds
-        self._transactions += report.second.tps * report.second.seconds
+        self._completed += report.second.tps * report.second.seconds
         self._latency_sum_ms += report.latency_sum_ms
         self._queued_sum_ms += report.queued_sum_ms
         pairs = itertools.zip_longest(self._thread_cpu, report.thread_cpu, fillvalue=0.0)
@@ -328,7 +328,7 @@ class DialinLoadRun(DriverLoad):
             "dropped": float(self._dropped),
             "unprepared": float(self._unprepared),
             "busiest_thread": max(self._thread_cpu) / self._seconds_read if self._thread_cpu else 0.0,
-            "queued_ms": self._queued_sum_ms / self._transactions if self._transactions else 0.0,
+            "queued_ms": self._queued_sum_ms / self._completed if self._completed else 0.0,
             "queued_share": self._queued_sum_ms / self._latency_sum_ms if self._latency_sum_ms else 0.0,
         }
         if self._timers:

@@ -177,5 +177,5 @@ def _noise(diff: StudyDiff) -> Section:
     if noise.low is not None and noise.high is not None:
         ratio += f" ({exact_percent(diff.confidence)} CI {number(noise.low)} to {number(noise.high)})"
     differs = "The noise differed" if noise.excludes_one else "No difference in noise is shown"
-    sentence = f"{differs}: residual SD of trials {percent(diff.a.noise)} in A, {percent(diff.b.noise)} in B, {ratio}."
+    sentence = f"{differs}: trial-to-trial SD {percent(diff.a.noise)} in A, {percent(diff.b.noise)} in B, {ratio}."
     return Section(SectionKey.NOISE, "Noise", [Paragraph(sentence)])
