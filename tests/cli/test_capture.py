@@ -86,6 +86,25 @@ def test_what_is_piped_has_all_columns_and_all_of_each_cell(tmp_path):
 
 
 @needs_program
+@pytest.mark.parametrize("damage", ["cut", "altered", "altered header", "empty", "other"])
+def test_a_capture_whose_statements_are_damaged_is_never_said_to_be_replayable(tmp_path, damage):
+    (tmp_path / "slow.log").write_text(LOG.partition("# Time: 2026-11-23T06:01:26")[0])
+    shown, _ = dialin("capture", "from", "slow.log", "--out", "shop.capture", cwd=tmp_path)
+    assert "The capture can be replayed" in shown
+    statements = tmp_path / "shop.capture" / "statements.zst"
+    whole = statements.read_bytes()
+    begin_of_records = whole.index(whole[:4], 4)
+    middle = (begin_of_records + len(whole)) // 2 if damage == "altered" else begin_of_records // 2
+    altered = bytes([*whole[:middle], whole[middle] ^ 0x20, *whole[middle + 1 :]])
+    statements.write_bytes({"cut": whole[:-8], "empty": b"", "other": b"no zstd"}.get(damage, altered))
+    shown, _ = dialin("capture", "show", "shop.capture", cwd=tmp_path)
+    assert "The capture cannot be replayed" in shown
+    assert "can be replayed" not in shown
+    _, err = dialin("capture", "check", "shop.capture", "--data", ".", cwd=tmp_path, code=2)
+    assert "Its statements are damaged" in err
+
+
+@needs_program
 def test_the_text_can_be_forgotten(tmp_path):
     (tmp_path / "slow.log").write_text(LOG)
     dialin("capture", "from", "slow.log", "--out", "shop.capture", "--forget-text", cwd=tmp_path)

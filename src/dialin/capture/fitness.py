@@ -22,8 +22,8 @@ _MOST_CUT = (0.01, 0.2)
 _CLOCKS = {"microsecond": Fitness.GOOD, "second": Fitness.LIMITED, None: Fitness.POOR}
 
 
-def check_capture(summary: CaptureSummary) -> CaptureCheck:
-    """Return how well a capture can be replayed."""
+def check_capture(summary: CaptureSummary, why_not: str = "") -> CaptureCheck:
+    """Return how well a capture can be replayed; `why_not` says why nothing of it can, if its statements show that."""
     statements = summary.capture.statements or summary.statements
     lost = sum(group.statements for group in summary.not_replayed if group.reason not in _DONE_BY_OTHERS)
     unread = summary.unread.skipped_bytes
@@ -34,7 +34,9 @@ def check_capture(summary: CaptureSummary) -> CaptureCheck:
     coverage = summary.coverage.share if summary.coverage else sampling.share if sampling else None
     findings = [
         CheckFinding(
-            code=CheckCode.REPLAYABLE, fitness=Fitness.POOR if lack else Fitness.GOOD, figures={"lack": lack and lack.value}
+            code=CheckCode.REPLAYABLE,
+            fitness=Fitness.POOR if lack or why_not else Fitness.GOOD,
+            figures={"lack": lack and lack.value, "why_not": why_not},
         ),
         CheckFinding(
             code=CheckCode.SAMPLING,

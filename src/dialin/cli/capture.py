@@ -271,4 +271,18 @@ def _print(summary: CaptureSummary, directory: Path, *, json: bool) -> None:
         kept_until = None
         with suppress(FileNotFoundError):
             kept_until = retention_of(directory).date
-        print_capture(summary, check_capture(summary), output(), kept_until)
+        print_capture(summary, check_capture(summary, _why_not_replayed(summary, directory)), output(), kept_until)
+
+
+def _why_not_replayed(summary: CaptureSummary, directory: Path) -> str:
+    """Return why nothing of the statements that a capture keeps can be replayed, as far as the summary does not say it."""
+    from dialin.capture.capture_files import STATEMENTS
+    from dialin.workloads import load_binary
+    from dialin.workloads.replay.replay_facts import why_not_replayed
+
+    header, program = summary.capture, load_binary.find()
+    if not header.statements or header.lack or header.sampling:
+        return ""
+    if not (directory / STATEMENTS).exists():
+        return "its statements were not kept, or removed after their time"
+    return "" if program is None else why_not_replayed(program, directory.absolute())

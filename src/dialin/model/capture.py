@@ -166,7 +166,8 @@ class CheckCode(StrEnum):
     """The checks of how well a capture can be replayed, each with its figures."""
 
     REPLAYABLE = "replayable"
-    """What the logs `lack` of all statements, so that none can be replayed; null where nothing."""
+    """What the logs `lack` of all statements, so that none can be replayed; null where nothing; `why_not` says why kept ones
+    cannot be replayed, such as damage; empty where they can."""
     SAMPLING = "sampling"
     """The log has one `of` so many statements, chosen `by` query or by session; null where it has all."""
     COVERAGE = "coverage"
@@ -198,6 +199,11 @@ class CaptureCheck(FrozenModel):
 
     fitness: Fitness = Field(description="that of the worst finding; poor without statements")
     findings: list[CheckFinding] = Field(description="the worst first")
+
+    @property
+    def why_not(self) -> str:
+        """Why the statements that the capture keeps cannot be replayed; empty where they can."""
+        return "".join(str(finding.figures["why_not"]) for finding in self.findings if finding.code is CheckCode.REPLAYABLE)
 
 
 class ServerDigest(FrozenModel):

@@ -6,7 +6,7 @@ from rich.console import Console
 
 from dialin.model.capture import CaptureCheck, CheckCode, CheckFinding, Fitness, Lack
 from dialin.report.render.terminal_page import Page
-from dialin.text import percent
+from dialin.text import percent, visible
 
 _HEADLINES = {
     Fitness.GOOD: "The capture has the whole load, and can be replayed",
@@ -31,10 +31,16 @@ def print_check(check: CaptureCheck, console: Console) -> None:
 
 def add_check(page: Page, check: CaptureCheck) -> None:
     """Add to a page how well a capture can be replayed, and what limits that, the worst first."""
-    page.text(_CANNOT if _is_without_records(check) else _HEADLINES[check.fitness], _STYLES[check.fitness])
+    page.text(_headline(check), _STYLES[check.fitness])
     for finding in check.findings:
         if finding.fitness is not Fitness.GOOD:
             page.labelled(f"{finding.fitness.capitalize()}:", finding_text(finding), _STYLES[finding.fitness])
+
+
+def _headline(check: CaptureCheck) -> str:
+    if check.why_not:
+        return "The capture cannot be replayed"
+    return _CANNOT if _is_without_records(check) else _HEADLINES[check.fitness]
 
 
 def _is_without_records(check: CaptureCheck) -> bool:
@@ -48,7 +54,7 @@ def finding_text(finding: CheckFinding) -> str:
     in_percent = percent(share) if isinstance(share, (int, float)) else ""
     match finding.code:
         case CheckCode.REPLAYABLE:
-            return _LACKING.get(str(figures["lack"]), "the statements have sessions and times")
+            return visible(figures["why_not"] or _LACKING.get(str(figures["lack"]), "the statements have sessions and times"))
         case CheckCode.SAMPLING if figures["by"] == "query":
             return f"the log has 1 of {figures['of']} statements (log_slow_rate_limit): only the mix of statements is known"
         case CheckCode.SAMPLING if figures["by"] == "session":

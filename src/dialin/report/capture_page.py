@@ -61,8 +61,9 @@ def print_capture(summary: CaptureSummary, check: CaptureCheck, console: Console
     page.gap()
     _transactions(page, summary)
     page.gap()
-    _obstacles(page, summary)
-    page.gap()
+    if not check.why_not:
+        _obstacles(page, summary)
+        page.gap()
     add_check(page, check)
     for problem in _unread(summary):
         page.labelled("Not read:", problem, "yellow")

@@ -33,12 +33,19 @@ pub(super) fn create(path: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
 }
 
+/// An encoder of one frame, with a checksum of its content: damage is found by whoever reads the frame to its end.
+fn encoder<W: Write>(to: W) -> io::Result<zstd::Encoder<'static, W>> {
+    let mut encoder = zstd::Encoder::new(to, LEVEL)?;
+    encoder.include_checksum(true)?;
+    Ok(encoder)
+}
+
 impl RecordWriter {
     /// Compress records into a temporary file in this directory. Without a directory, the records are dropped.
     pub(super) fn begin(directory: Option<&Path>) -> io::Result<Self> {
         let compressor = directory.map(|directory| {
             let part = directory.join("records.zst");
-            let mut encoder = zstd::Encoder::new(create(&part)?, LEVEL)?;
+            let mut encoder = encoder(create(&part)?)?;
             let (blocks, received) = sync_channel::<Vec<u8>>(4);
             let writer = thread::Builder::new().name("compress".into()).spawn(move || {
                 for block in received {
@@ -82,7 +89,9 @@ impl RecordWriter {
         self.flush()?;
         self.end()?;
         let mut file = create(to)?;
-        file.write_all(&zstd::encode_all(header, LEVEL)?)?;
+        let mut first = encoder(&mut file)?;
+        first.write_all(header)?;
+        first.finish()?;
         io::copy(&mut File::open(&part)?, &mut file)?;
         file.sync_all()?;
         fs::remove_file(part)

@@ -244,6 +244,9 @@ fn unreadable(directory: &Path, error: &io::Error) -> Error {
     if error.kind() == io::ErrorKind::NotFound && directory.is_dir() {
         return Error::user(what, "It has no statements (perhaps because of --forget-text): capture the log again");
     }
+    if directory.join(STATEMENTS).is_file() && error.kind() != io::ErrorKind::PermissionDenied {
+        return Error::user(what, "Its statements are damaged: make the capture again");
+    }
     Error::user(what, "Name the directory of a capture, which dialin capture from makes")
 }
 

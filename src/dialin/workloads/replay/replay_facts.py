@@ -126,6 +126,15 @@ def _replay_facts(binary: Path, directory: Path, since: float | None) -> ReplayF
     )
 
 
+def why_not_replayed(binary: Path, directory: Path) -> str:
+    """Return why nothing of a capture can be replayed, such as damage of its statements, which are all read; else empty."""
+    try:
+        _replay_facts(binary, directory, None)
+    except UserError as error:
+        return error.what
+    return ""
+
+
 def captured_server(directory: Path) -> str | None:
     """Return the version of the server that was captured; None where it is not known."""
     try:
