@@ -152,8 +152,8 @@ def os_error(error: OSError, request: DialinError) -> DialinError:
     return MachineError(request.what, _remedy(error)) if is_machine_fault(error) else request
 
 
-_NO_THREAD = "can't start new thread"
-"""What Python says where the system lets a process have no more threads."""
+_NO_THREAD = ("can't start new thread", "Resource temporarily unavailable")
+"""What Python, and a panic of a library in Rust, says where the system lets a process have no more threads."""
 
 
 def machine_error(error: BaseException) -> MachineError | None:
@@ -162,10 +162,15 @@ def machine_error(error: BaseException) -> MachineError | None:
         return MachineError.of(error)
     if isinstance(error, MemoryError):
         return MachineError("Memory is full", "Free memory")
-    if isinstance(error, RuntimeError) and _NO_THREAD in str(error):
+    if (isinstance(error, RuntimeError) or _is_panic(error)) and any(words in str(error) for words in _NO_THREAD):
         remedy = "Raise the limit of processes (ulimit -u, or that of the container), or end other programs; then try again"
         return MachineError("This machine allows no more threads", remedy)
     return None
+
+
+def _is_panic(error: BaseException) -> bool:
+    """Return whether an exception is a panic of a library in Rust, such as polars; its class is in no module to import."""
+    return type(error).__name__ == "PanicException"
 
 
 _DISK_FULL = re.compile(r"No space left on device|Disk quota exceeded")

@@ -1,3 +1,4 @@
+import errno
 import os
 import resource
 import signal
@@ -12,11 +13,15 @@ from dialin.errors import ServerError, UserError
 from dialin.servers import process_limits
 
 
+class PanicException(BaseException):
+    """A panic in Rust, which is no Exception."""
+
+
 @pytest.fixture
 def fault(monkeypatch, tmp_path, capsys):
     """Returns a function that has `dialin report` raise an error; gives standard error and the faults that were written."""
 
-    def raised(error: Exception) -> tuple[str, list[str]]:
+    def raised(error: BaseException) -> tuple[str, list[str]]:
         def broken(*_args, **_more):
             raise error
 
@@ -50,6 +55,31 @@ def test_an_import_that_dialin_gets_wrong_is_a_fault_and_no_matter_of_memory(fau
     assert "internal error" in err
     assert "emory" not in err
     assert str(error) in log
+
+
+@pytest.mark.parametrize(
+    ("error", "says"),
+    [
+        (
+            PanicException('no thread: Os { message: "Resource temporarily unavailable" }'),
+            "This machine allows no more",
+        ),
+        (
+            OSError(errno.EMFILE, "Too many open files", "a.lock"),
+            "a.lock: Too many open files. Raise the limit of open files (ulimit -n).",
+        ),
+        (OSError(errno.ENOSPC, "No space left on device"), "No space left on device. Free disk space."),
+        (
+            OSError(errno.EACCES, "Permission denied", "x"),
+            "x: Permission denied. Check that it exists, that you have permission",
+        ),
+    ],
+)
+def test_a_failing_system_call_is_named_with_its_remedy(fault, error, says):
+    err, logs = fault(error)
+    assert f"dialin: {says}" in err
+    assert err.endswith("Completed trials are safe\n")
+    assert not logs
 
 
 def test_a_package_that_is_missing_is_named(fault):

@@ -20,7 +20,7 @@ from dialin.cli import first_questions, last_words
 from dialin.cli.commands import OnDemand
 from dialin.cli.console import errors
 from dialin.cli.standard_streams import discard, protect_standard_streams
-from dialin.errors import DialinError, ExitCode, machine_error
+from dialin.errors import DialinError, ExitCode, MachineError, machine_error
 from dialin.paths import Home
 
 EPILOG = (
@@ -105,16 +105,16 @@ def _run() -> int:
     except OSError as error:
         # A missing file without a name comes from os.getcwd.
         missing = "the current directory" if isinstance(error, FileNotFoundError) else ""
-        place = f"{error.filename or missing}: " if error.filename or missing else ""
-        remedy = "Check that it exists, that you have permission, and that the disk has space. Completed trials are safe"
-        _print_error(f"{place}{error.strerror or error}. {remedy}")
-        code = ExitCode.NO_VERDICT
-    except Exception as error:
-        _print_error(_environment_error(error) or _fault(error))
+        _print_error(f"{MachineError.of(error, missing)}. Completed trials are safe")
         code = ExitCode.NO_VERDICT
     except KeyboardInterrupt:
         errors().print("Stopped")
         code = ExitCode.INTERRUPTED
+    except (SystemExit, GeneratorExit):
+        raise
+    except BaseException as error:  # a panic of a library in Rust is no Exception
+        _print_error(_environment_error(error) or _fault(error))
+        code = ExitCode.NO_VERDICT
     return int(code)
 
 
@@ -122,11 +122,11 @@ _IMPORTS_FAIL_FOR_MEMORY = ("cannot allocate memory", "failed to map segment")
 """Texts in the loader's error for a library that does not fit in memory."""
 
 
-def _environment_error(error: Exception) -> str:
+def _environment_error(error: BaseException) -> str:
     """Return what is wrong with the machine or the installation; empty where the error is a fault of dialin."""
     if isinstance(error, ModuleNotFoundError) and error.name and error.name.partition(".")[0] != "dialin":
         return f"The Python package {error.name.partition('.')[0]} is missing. Reinstall dialin"
-    if isinstance(error, RuntimeError) and (failed := machine_error(error)):
+    if not isinstance(error, MemoryError) and (failed := machine_error(error)):
         return f"{failed}. Completed trials are safe"
     if not isinstance(error, (MemoryError, ImportError)):
         return ""
@@ -139,7 +139,7 @@ def _environment_error(error: Exception) -> str:
     return ""
 
 
-def _fault(error: Exception) -> str:
+def _fault(error: BaseException) -> str:
     """Write the traceback of a fault of dialin to a file, and return a message that says how to report it."""
     log = _write_fault(error)
     report = f"please report it with {log}" if log else "its traceback could not be written; please report it"
@@ -158,7 +158,7 @@ def _flush_or_discard() -> None:
         discard(sys.stdout.fileno())
 
 
-def _write_fault(error: Exception) -> Path | None:
+def _write_fault(error: BaseException) -> Path | None:
     """Write the traceback of a fault to dialin's cache, else to the temporary directory.
 
     The traceback does not contain the values of local variables, which could be secrets.

@@ -6,7 +6,7 @@ import os
 import shlex
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 
@@ -290,12 +290,18 @@ def show(directory: Path, *, json: bool, must_write: bool = True) -> ExitCode:
 
 
 def _write_reports(directory: Path) -> None:
-    """Write the reports that can be written after a failure; a further error must not hide that failure."""
-    with suppress(DialinError, KeyboardInterrupt), Store.open(directory) as store:
-        record = store.read(readings=READINGS)
-        if record.course is not None and record.verdict is None:
-            say(best_so_far(record))
-        files.write_all(record, directory, explain(record))
+    """Write the reports that can be written after a failure; a further error must not hide that failure, whatever it is."""
+    try:
+        with Store.open(directory) as store:
+            record = store.read(readings=READINGS)
+            if record.course is not None and record.verdict is None:
+                say(best_so_far(record))
+            files.write_all(record, directory, explain(record))
+    except (DialinError, KeyboardInterrupt):
+        pass
+    except BaseException as error:  # a panic of a library in Rust is no Exception
+        again = shlex.join(["dialin", "report", str(directory)])
+        say(f"Note: the reports were not written ({type(error).__name__}). Write them again: {again}")
 
 
 @contextmanager
