@@ -1,11 +1,11 @@
 //! The readers of logs: no input makes them fail, and the records that they write can be read.
 //!
 //! The first byte gives the size of the pieces in which the log is read. The rest is the log, read as a slow log and
-//! as a general log.
+//! as a general log with tabs and with spaces.
 #![no_main]
 
 use dialin_load::capture::format::{Reader, SCHEMA};
-use dialin_load::capture::general_log::GeneralLog;
+use dialin_load::capture::general_log::{Columns, GeneralLog};
 use dialin_load::capture::recorder::Recorder;
 use dialin_load::capture::slow_log::SlowLog;
 use libfuzzer_sys::fuzz_target;
@@ -29,9 +29,11 @@ fn records(log: &[u8], piece: usize) -> Vec<u8> {
     while let Some(entry) = slow.next_entry().expect("memory can be read") {
         recorder.take(&entry, &mut records);
     }
-    let mut general = GeneralLog::new(Pieces(log, piece));
-    while let Some(entry) = general.next_entry().expect("memory can be read") {
-        recorder.take(&entry, &mut records);
+    for columns in [Columns::Tabs, Columns::Blanks] {
+        let mut general = GeneralLog::new(Pieces(log, piece), columns);
+        while let Some(entry) = general.next_entry().expect("memory can be read") {
+            recorder.take(&entry, &mut records);
+        }
     }
     records
 }
