@@ -16,7 +16,7 @@ use std::io::{Read, Result};
 use std::ops::Range;
 
 /// The commands that servers write.
-const COMMANDS: [&[u8]; 34] = [
+static COMMANDS: [&[u8]; 34] = [
     b"Query",
     b"Execute",
     b"Prepare",
@@ -294,8 +294,11 @@ fn prefix(line: &[u8], columns: Columns) -> Option<Prefix> {
         Columns::Blanks => rest.first().is_none_or(|byte| matches!(byte, b'\t' | b' ' | b'\n')),
     };
     let is_it = |command: &&[u8]| rest.strip_prefix(*command).is_some_and(ends);
-    // Between blanks, `Connect Out` also begins with `Connect`.
-    let command = COMMANDS.into_iter().filter(is_it).max_by_key(|command| command.len())?;
+    let command = match columns {
+        Columns::Tabs => COMMANDS.iter().copied().find(is_it)?,
+        // Between blanks, `Connect Out` also begins with `Connect`.
+        Columns::Blanks => COMMANDS.iter().copied().filter(is_it).max_by_key(|command| command.len())?,
+    };
     length += 1 + command.len();
     length += match columns {
         Columns::Tabs => 1,

@@ -73,9 +73,14 @@ impl Header {
                 }
                 None => Kind::Header,
             },
-            [b'S', b'E', b'T', b' ', rest @ .., b';'] if self.has_figures && is_set_by_server(rest) => {
-                let timestamp = memmem::find(rest, b"timestamp=").map(|at| &rest[at + 10..]);
-                self.timestamp = timestamp.and_then(timestamp::seconds);
+            [b'S', b'E', b'T', b' ', rest @ .., b';'] if self.has_figures => {
+                self.timestamp = rest.strip_prefix(b"timestamp=").and_then(timestamp::seconds);
+                if self.timestamp.is_none() {
+                    if !is_set_by_server(rest) {
+                        return Kind::Other;
+                    }
+                    self.timestamp = memmem::find(rest, b"timestamp=").and_then(|at| timestamp::seconds(&rest[at + 10..]));
+                }
                 Kind::Last
             }
             [b'u', b's', b'e', b' ', schema @ .., b';'] if self.has_figures => {
@@ -98,7 +103,7 @@ impl Header {
                 self.has_figures = true;
                 self.figures.duration =
                     value.trim_ascii_start().split(|byte| *byte == b' ').next().and_then(timestamp::seconds);
-                self.fields(line);
+                self.fields(value);
             }
             b"Time" => {
                 // Servers up to 5.1 write the user on the same line.
@@ -137,10 +142,9 @@ impl Header {
     fn schema(&mut self, value: &[u8]) {
         let value = value.strip_prefix(b" ").unwrap_or(value);
         let after = |name| memmem::rfind(value, name).filter(|at| *at == 0 || value[at - 1] == b' ');
-        let (end, is_mariadb) = match (after(b"QC_hit: "), after(b"Last_errno: ")) {
-            (Some(end), _) => (end, true),
-            (None, Some(end)) => (end, false),
-            (None, None) => (value.len(), false),
+        let (end, is_mariadb) = match after(b"QC_hit: ") {
+            Some(end) => (end, true),
+            None => (after(b"Last_errno: ").unwrap_or(value.len()), false),
         };
         self.is_mariadb |= is_mariadb;
         self.is_schema_open = end == value.len();
