@@ -21,7 +21,7 @@ from dialin.frames import columns
 from dialin.frames.columns import Columns
 from dialin.model.advice import Advice
 from dialin.model.analysis import Analysis
-from dialin.model.capture import CaptureCounters, CaptureHeader, CaptureSummary
+from dialin.model.capture import CaptureCounters, CaptureFirstLine, CaptureSummary
 from dialin.model.study_diff import StudyDiff
 from dialin.model.study_list import StudyList
 from dialin.model.verdict import Verdict
@@ -38,7 +38,7 @@ _MARKED = re.compile(r"(<!-- columns of (\w+) -->\n).*?(<!-- end -->)", re.DOTAL
 OUTPUTS: Mapping[str, type[BaseModel]] = {
     "advice": Advice,
     "analysis": Analysis,
-    "capture": CaptureHeader,
+    "capture": CaptureFirstLine,
     "capture-counters": CaptureCounters,
     "capture-summary": CaptureSummary,
     "diff": StudyDiff,

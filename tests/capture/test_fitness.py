@@ -8,10 +8,12 @@ import pytest
 from rich.console import Console
 
 from dialin.capture.fitness import check_capture
-from dialin.model.capture import CaptureSummary, CheckCode, Fitness, Obstacle
+from dialin.model.capture import Autocommit, CaptureSummary, CheckCode, Fitness, Obstacle, OpenSessions
 from dialin.report.capture_check_page import add_check, finding_text
+from dialin.report.capture_page import print_capture
 from dialin.report.render.terminal_page import Page
 
+AUTOCOMMIT = dict.fromkeys(Autocommit.model_fields, 0)
 SAMPLE = Path(__file__).parents[2] / "schema" / "good" / "capture-summary-sysbench.json"
 
 
@@ -46,6 +48,8 @@ MISSING = [
     ({"coverage": {"questions": 1000, "logged": 990}}, CheckCode.COVERAGE, Fitness.LIMITED),
     ({"coverage": {"questions": 1000, "logged": 900}}, CheckCode.COVERAGE, Fitness.POOR),
     ({"coverage": None}, CheckCode.COVERAGE, Fitness.LIMITED),
+    ({"autocommit": {**AUTOCOMMIT, "unknown": 7, "unknown_changes": 9}}, CheckCode.AUTOCOMMIT, Fitness.GOOD),
+    ({"autocommit": {**AUTOCOMMIT, "unknown": 7, "unknown_changes": 900}}, CheckCode.AUTOCOMMIT, Fitness.LIMITED),
     ({"not_replayed": [{"reason": Obstacle.XA, "statements": 400}]}, CheckCode.NOT_REPLAYED, Fitness.LIMITED),
     ({"not_replayed": [{"reason": Obstacle.NAMED_LOCK, "statements": 600}]}, CheckCode.NOT_REPLAYED, Fitness.POOR),
     ({"not_replayed": [{"reason": Obstacle.IN_ROUTINE, "statements": 600}]}, CheckCode.NOT_REPLAYED, Fitness.GOOD),
@@ -111,3 +115,30 @@ def test_every_finding_has_a_sentence_and_the_worst_stands_first():
     text = " ".join(" ".join(lines).split())
     for words in ("cannot be replayed", "could not be read", "no end in the logs", "within a second", "errors are unknown"):
         assert words in text
+
+
+def test_sessions_that_are_not_in_the_log_are_named_beside_the_coverage():
+    def sessions(*unarmed, clients=40):
+        return OpenSessions(autocommit=True, sessions=[], clients=clients, unarmed=unarmed)
+
+    for open_sessions, fitness in (
+        (sessions(), Fitness.GOOD),
+        (sessions(7), Fitness.LIMITED),
+        (sessions(7, 8, 9), Fitness.POOR),
+    ):
+        assert fitness_of(check_capture(summary(), sessions=open_sessions), CheckCode.SESSIONS) is fitness
+    out = io.StringIO()
+    captured = summary()
+    limited = sessions(7, 12)
+    print_capture(captured, check_capture(captured, sessions=limited), Console(file=out, width=200), None, limited)
+    shown = out.getvalue()
+    assert "2 of 40 sessions, which began before the log had all statements: 7, 12." in shown
+    assert "none of their statements" not in shown
+
+
+def test_a_capture_says_how_it_knows_its_autocommit():
+    out = io.StringIO()
+    captured = summary(autocommit={**AUTOCOMMIT, "off": 6, "inferred_off": 6, "unknown": 1, "unknown_statements": 20})
+    print_capture(captured, check_capture(captured), Console(file=out, width=200), None)
+    assert "off at the start of 6 sessions; 6 off, as COMMIT or ROLLBACK after changes" in out.getvalue()
+    assert "1 unknown, taken as on" in out.getvalue()

@@ -23,14 +23,19 @@ class ArmedSessions:
     """How many sessions of clients there are.
 
     Attributes:
-        unarmed: those whose statements the slow log will not have; at most that many where `is_exact` is false.
+        numbers: of those whose statements the slow log will not have; of at most these where `is_exact` is false.
         is_exact: the server shows each session's own value. Otherwise sessions are counted by their IDs, and one that a pool
             has reset, which has the new value, still counts as unarmed.
     """
 
     total: int
-    unarmed: int
+    numbers: tuple[int, ...]
     is_exact: bool
+
+    @property
+    def unarmed(self) -> int:
+        """How many sessions are not in the slow log, at most where `is_exact` is false."""
+        return len(self.numbers)
 
     @property
     def unarmed_share(self) -> float:
@@ -57,5 +62,5 @@ def count_armed(query: Query, build: Versioned, *, armed_since: int, not_ours: C
             pass
         else:
             if old_values:  # dialin's own sessions are among them, unless nothing is shown
-                return ArmedSessions(len(clients), len(clients & old_values), is_exact=True)
-    return ArmedSessions(len(clients), sum(number < armed_since for number in clients), is_exact=False)
+                return ArmedSessions(len(clients), tuple(sorted(clients & old_values)), is_exact=True)
+    return ArmedSessions(len(clients), tuple(sorted(number for number in clients if number < armed_since)), is_exact=False)

@@ -11,7 +11,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from dialin.errors import DialinError, UserError
-from dialin.model.capture import CaptureSummary
+from dialin.model.capture import CaptureSummary, OpenSessions
 from dialin.paths import parse_json
 from dialin.store import STUDY_FILE
 from dialin.workloads import load_binary, private
@@ -20,6 +20,7 @@ SUMMARY = "summary.json"
 STATEMENTS = "statements.zst"
 BEFORE, AFTER = "counters-before.json", "counters-after.json"
 VARIABLES = "variables.json"
+SESSIONS = "sessions.json"
 _REMEDY = "Name the directory that dialin capture from wrote"
 
 
@@ -54,7 +55,14 @@ def add_variables(directory: Path, before: Mapping[str, str], after: Mapping[str
 
 
 def make_capture(
-    logs: Sequence[Path], out: Path, *, counters: tuple[Path, Path] | None, forget_text: bool, times: Path | None = None
+    logs: Sequence[Path],
+    out: Path,
+    *,
+    counters: tuple[Path, Path] | None,
+    forget_text: bool,
+    times: Path | None = None,
+    sessions: Path | None = None,
+    autocommit: str | None = None,
 ) -> CaptureSummary:
     """Make a capture of a slow log, a general log, or one of each.
 
@@ -64,6 +72,8 @@ def make_capture(
         counters: what the server counted before and after, as `dialin capture counters` writes it; the capture keeps both.
         forget_text: keep no statements, only digests and figures.
         times: the log's length over time, as `LogTimes` writes it, where the log has times to the second only.
+        sessions: the sessions that were open when the log began, as `OpenSessions` in JSON; the capture keeps it.
+        autocommit: on or off in sessions of which neither the log nor `sessions` says it; None to infer it.
 
     Raises:
         UserError: a log or a file of counters is invalid or cannot be read, or the directory exists or cannot be written.
@@ -74,6 +84,10 @@ def make_capture(
         words += ["--digests", ",".join(str(path.absolute()) for path in counters)]
     if times is not None:
         words += ["--times", times.absolute()]
+    if sessions is not None:
+        words += ["--sessions", sessions.absolute()]
+    if autocommit is not None:
+        words += ["--autocommit", autocommit]
     if forget_text:
         words.append("--forget-text")
     words += ["--", *(log.absolute() for log in logs)]
@@ -83,7 +97,24 @@ def make_capture(
         raise UserError(what, remedy) if is_users else DialinError(what, remedy)
     for name, path in zip((BEFORE, AFTER), counters or (), strict=False):
         private.write(out / name, path.read_text())
+    if sessions is not None:
+        private.write(out / SESSIONS, sessions.read_text())
     return read_capture(out)
+
+
+def read_sessions(directory: Path) -> OpenSessions | None:
+    """Return the sessions that were open when the log of a capture began; None if they were not read.
+
+    Raises:
+        UserError: the file is damaged.
+    """
+    path = directory / SESSIONS
+    if not path.exists():
+        return None
+    try:
+        return OpenSessions.model_validate_json(path.read_bytes())
+    except ValidationError:
+        raise UserError(f"{path} is damaged, or of another version of dialin", "Make the capture again") from None
 
 
 def read_capture(directory: Path) -> CaptureSummary:

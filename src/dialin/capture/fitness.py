@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dialin.model.capture import CaptureCheck, CaptureSummary, CheckCode, CheckFinding, Fitness, Obstacle
+from dialin.model.capture import (
+    DONE_BY_OTHERS,
+    CaptureCheck,
+    CaptureSummary,
+    CheckCode,
+    CheckFinding,
+    Fitness,
+    OpenSessions,
+)
 
 _WORST_FIRST = (Fitness.POOR, Fitness.LIMITED, Fitness.GOOD)
-
-_DONE_BY_OTHERS = frozenset({Obstacle.SQL_PREPARE, Obstacle.IN_ROUTINE})
-"""Reasons to leave out a statement whose work other statements of the capture do."""
 
 _MOST_MISSING = (0.001, 0.05)
 """The largest shares of statements or bytes that may be missing from a good and from a limited capture; above the second it is
@@ -22,10 +27,16 @@ _MOST_CUT = (0.01, 0.2)
 _CLOCKS = {"microsecond": Fitness.GOOD, "second": Fitness.LIMITED, None: Fitness.POOR}
 
 
-def check_capture(summary: CaptureSummary, why_not: str = "") -> CaptureCheck:
-    """Return how well a capture can be replayed; `why_not` says why nothing of it can, if its statements show that."""
+def check_capture(summary: CaptureSummary, why_not: str = "", sessions: OpenSessions | None = None) -> CaptureCheck:
+    """Return how well a capture can be replayed.
+
+    Args:
+        summary: the summary.
+        why_not: why nothing of it can be replayed, if its statements show that.
+        sessions: those that were open when its log began; None if that is not known.
+    """
     statements = summary.capture.statements or summary.statements
-    lost = sum(group.statements for group in summary.not_replayed if group.reason not in _DONE_BY_OTHERS)
+    lost = sum(group.statements for group in summary.not_replayed if group.reason not in DONE_BY_OTHERS)
     unread = summary.unread.skipped_bytes
     transactions = sum(shape.transactions for shape in summary.transactions)
     cut = sum(shape.unfinished for shape in summary.transactions)
@@ -48,6 +59,8 @@ def check_capture(summary: CaptureSummary, why_not: str = "") -> CaptureCheck:
             fitness=Fitness.LIMITED if coverage is None else _by_share(1 - coverage, _MOST_MISSING),
             figures={"share": coverage},
         ),
+        _unarmed(sessions),
+        _autocommit(summary, statements),
         _missing(CheckCode.NOT_REPLAYED, "statements", lost, statements, _MOST_MISSING),
         _missing(CheckCode.UNREAD, "bytes", unread, summary.log_bytes, _MOST_MISSING),
         _missing(CheckCode.CUT_TRANSACTIONS, "transactions", cut, transactions, _MOST_CUT),
@@ -66,6 +79,21 @@ def check_capture(summary: CaptureSummary, why_not: str = "") -> CaptureCheck:
 def _missing(code: CheckCode, name: str, count: int, total: int, limits: Sequence[float]) -> CheckFinding:
     share = count / total if total else 0.0
     return CheckFinding(code=code, fitness=_by_share(share, limits), figures={name: count, "share": share})
+
+
+def _unarmed(sessions: OpenSessions | None) -> CheckFinding:
+    if sessions is None:
+        return CheckFinding(code=CheckCode.SESSIONS, fitness=Fitness.GOOD, figures={"unarmed": None, "share": None})
+    return _missing(CheckCode.SESSIONS, "unarmed", len(sessions.unarmed), sessions.clients, _MOST_MISSING)
+
+
+def _autocommit(summary: CaptureSummary, statements: int) -> CheckFinding:
+    known = summary.autocommit
+    share = known.unknown_changes / statements if statements else 0.0
+    figures = {"sessions": known.unknown, "statements": known.unknown_statements, "changes": known.unknown_changes}
+    # Nothing shows that they were transactions of several statements.
+    fitness = min(_by_share(share, _MOST_MISSING), Fitness.LIMITED, key=_WORST_FIRST[::-1].index)
+    return CheckFinding(code=CheckCode.AUTOCOMMIT, fitness=fitness, figures={**figures, "share": share})
 
 
 def _known(code: CheckCode, *, is_known: bool) -> CheckFinding:

@@ -17,6 +17,7 @@ from dialin.capture.counters import read_counters
 from dialin.capture.load_sample import LoadSample, LogCost, cost_of, sample_load
 from dialin.capture.log_place import LogPlace
 from dialin.capture.log_settings import UNLOGGED, LogSettings, Source, is_on, leaves_sessions_logging, log_settings
+from dialin.capture.open_sessions import read_open_sessions
 from dialin.capture.retention import keep_for, list_capture
 from dialin.capture.statement_count import StatementCount
 from dialin.capture.stop_reason import StopReason
@@ -24,7 +25,7 @@ from dialin.capture.watchdog import WatchOrder
 from dialin.capture.watchdog_process import WatchdogProcess, watchdog_process
 from dialin.clock import Clock
 from dialin.errors import DialinError, ServerError, UserError
-from dialin.model.capture import CaptureCounters, CaptureSummary
+from dialin.model.capture import CaptureCounters, CaptureSummary, OpenSessions
 from dialin.model.query import Query
 from dialin.model.study import Attachment
 from dialin.paths import Home
@@ -68,6 +69,7 @@ class CaptureRequest:
         accept_unarmed: capture although sessions will be missing.
         keep_days: how long the capture keeps its statements.
         forget_text: keep no statements, only digests and figures.
+        autocommit: on or off in sessions of which neither the log nor the server says it; None to infer it.
     """
 
     attachment: Attachment
@@ -80,6 +82,7 @@ class CaptureRequest:
     accept_unarmed: bool = False
     keep_days: float = KEEP_DAYS
     forget_text: bool = False
+    autocommit: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,6 +239,7 @@ class _Capture:
         name = prepared.log.stem
         self._times = directory / f"{name}.times" if prepared.has_coarse_times else None
         self._before, self._after = directory / f"{name}.before.json", directory / f"{name}.after.json"
+        self._sessions = directory / f"{name}.sessions.json"
         directory.mkdir(parents=True, exist_ok=True, mode=0o700)
 
     def run(self, opened: ExitStack) -> Captured:
@@ -247,6 +251,7 @@ class _Capture:
         self._watch(entry)
         sessions = self._arm({number, quick.connection or 0, self._dog.connection or 0, self._attached.claim.connection or 0})
         log = self._fire()
+        opened_before = read_open_sessions(query, self._attached.build, self._prepared.variables, sessions)
         statements = opened.enter_context(StatementCount(log, self._prepared.source))
         counters = _CountersOfOthers(query)
         before = counters.read()
@@ -260,7 +265,7 @@ class _Capture:
                 if not statements.count():
                     raise UserError("No client sent a statement while the log was on", "Nothing was captured")
                 log_place.check_same(self._prepared.log, log)
-                summary = self._make(before, after, variables)
+                summary = self._make(before, after, variables, opened_before)
         except KeyboardInterrupt:
             if summary is None:
                 raise
@@ -270,7 +275,7 @@ class _Capture:
     def _begin(self) -> UndoEntry:
         self._attached.study = str(self._request.out.absolute())
         self._attached.session_settings = (UNLOGGED[self._prepared.source],)
-        files = [path for path in (self._prepared.log, self._times, self._before, self._after) if path]
+        files = [path for path in (self._prepared.log, self._times, self._before, self._after, self._sessions) if path]
         return self._undo.begin(self._attached, self._request.attachment, self._prepared.settings.names, files=files)
 
     @contextmanager
@@ -351,7 +356,11 @@ class _Capture:
         return StopReason.TIME
 
     def _make(
-        self, before: CaptureCounters, after: CaptureCounters | None, variables: Mapping[str, str] | None
+        self,
+        before: CaptureCounters,
+        after: CaptureCounters | None,
+        variables: Mapping[str, str] | None,
+        sessions: OpenSessions,
     ) -> CaptureSummary:
         """Make the capture from the log; where that fails, leave the log to the user.
 
@@ -363,6 +372,7 @@ class _Capture:
             private.write(self._before, before.model_dump_json(by_alias=True))
             if after is not None:
                 private.write(self._after, after.model_dump_json(by_alias=True))
+            private.write(self._sessions, sessions.model_dump_json(by_alias=True))
             if not request.forget_text:
                 list_capture(self._home, request.out)
             summary = capture_files.make_capture(
@@ -370,6 +380,8 @@ class _Capture:
                 request.out,
                 counters=(self._before, self._after) if after is not None else None,
                 times=self._times,
+                sessions=self._sessions,
+                autocommit=request.autocommit,
                 forget_text=request.forget_text,
             )
             if not request.forget_text:
@@ -382,7 +394,7 @@ class _Capture:
                 error.what if isinstance(error, DialinError) else f"{error.filename}: {error.strerror}",
                 f"The log is kept, with statements in clear text: dialin capture from {log} --out DIR, then delete it",
             ) from error
-        for path in (self._times, self._before, self._after):
+        for path in (self._times, self._before, self._after, self._sessions):
             if path is not None:
                 path.unlink(missing_ok=True)
         self._watcher.message(f"{request.out}: {counted(summary.capture.statements, 'statement')}")

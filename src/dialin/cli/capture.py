@@ -39,6 +39,13 @@ KeepDays = Annotated[
     ),
 ]
 ForgetText = Annotated[bool, typer.Option("--forget-text", help="Keep no statements, only digests and figures.")]
+Autocommit = Annotated[
+    Literal["on", "off"] | None,
+    typer.Option(
+        help="Whether autocommit was on when the log began, in sessions of which neither log nor server shows it; "
+        "by default it is inferred."
+    ),
+]
 DefaultsFile = Annotated[
     Path | None,
     typer.Option("--defaults-file", metavar="FILE", help="Option file with the account, read as clients read it."),
@@ -79,6 +86,7 @@ def start(
     ] = False,
     defaults_file: DefaultsFile = None,
     login_path: LoginPath = None,
+    autocommit: Autocommit = None,
     keep_days: KeepDays = KEEP_DAYS,
     forget_text: ForgetText = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before the server is changed.")] = False,
@@ -111,6 +119,7 @@ def start(
         accept_unarmed=accept_unarmed,
         keep_days=keep_days,
         forget_text=forget_text,
+        autocommit=autocommit,
     )
     clock = SystemClock()
     prepared = prepare_capture(request, clock)
@@ -138,6 +147,7 @@ def from_logs(
             help="What the server counted before and after, written by dialin capture counters: shows the coverage.",
         ),
     ] = None,
+    autocommit: Autocommit = None,
     keep_days: KeepDays = KEEP_DAYS,
     forget_text: ForgetText = False,
     json: Json = False,
@@ -160,7 +170,7 @@ def from_logs(
     check_out(out)
     if not forget_text:
         list_capture(home, out)
-    summary = make_capture(logs, out, counters=counters, forget_text=forget_text)
+    summary = make_capture(logs, out, counters=counters, forget_text=forget_text, autocommit=autocommit)
     if not forget_text:
         keep_for(out, keep_days, SystemClock().now())
     say(f"{out}: {summary.capture.statements:,} statements")
@@ -222,7 +232,7 @@ def check(
 
     dialin capture check shop.capture --data /backup/before
     """
-    from dialin.capture.capture_files import SUMMARY, read_capture
+    from dialin.capture.capture_files import SUMMARY, read_capture, read_sessions
     from dialin.capture.fitness import check_capture
     from dialin.cli.study_flags import pairs
     from dialin.question import study_file
@@ -243,7 +253,7 @@ def check(
     (build,) = tools.choose([server] if server else [], builds.discover(tools.home, os.environ)).values()
     console = output()
     if (directory / SUMMARY).exists():
-        print_check(check_capture(read_capture(directory)), console)
+        print_check(check_capture(read_capture(directory), sessions=read_sessions(directory)), console)
     outcome = replay_once(tools, build, spec, workload)
     parts = replay_parts(outcome.facts, workload.traits.limits)
     print_replay(parts, outcome.facts, outcome.digests, console)
@@ -260,6 +270,7 @@ def _two(text: str) -> tuple[Path, Path]:
 def _print(summary: CaptureSummary, directory: Path, *, json: bool) -> None:
     from contextlib import suppress
 
+    from dialin.capture.capture_files import read_sessions
     from dialin.capture.fitness import check_capture
     from dialin.capture.retention import retention_of
     from dialin.report import json_documents
@@ -271,7 +282,9 @@ def _print(summary: CaptureSummary, directory: Path, *, json: bool) -> None:
         kept_until = None
         with suppress(FileNotFoundError):
             kept_until = retention_of(directory).date
-        print_capture(summary, check_capture(summary, _why_not_replayed(summary, directory)), output(), kept_until)
+        sessions = read_sessions(directory)
+        check = check_capture(summary, _why_not_replayed(summary, directory), sessions)
+        print_capture(summary, check, output(), kept_until, sessions)
 
 
 def _why_not_replayed(summary: CaptureSummary, directory: Path) -> str:

@@ -152,7 +152,7 @@ def say_end(captured: Captured, directory: str) -> None:
     if captured.reason in _ENDED:
         say(_ENDED[captured.reason])
     if captured.sessions is not None and captured.sessions.unarmed:
-        say(f"{unarmed_text(captured.sessions)} began before long_query_time was 0: none of their statements are in it")
+        say(f"{unarmed_text(captured.sessions)} began before long_query_time was 0: the coverage shows how much they sent")
     coverage = captured.summary.coverage
     share = coverage.share if coverage else None
     if coverage is None or share is None:

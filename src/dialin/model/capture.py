@@ -30,8 +30,33 @@ class Sampling(FrozenModel):
         return 1 / self.one_of
 
 
+class Obstacle(StrEnum):
+    """Why a statement cannot be replayed."""
+
+    ACCOUNT = "account"
+    SQL_PREPARE = "sql-prepare"
+    IN_ROUTINE = "in-routine"
+    XA = "xa"
+    LOAD_DATA = "load-data"
+    INTO_OUTFILE = "into-outfile"
+    NAMED_LOCK = "named-lock"
+    ADMINISTRATION = "administration"
+    CURSOR = "cursor"
+    OPEN_QUOTE = "open-quote"
+    NO_SESSION = "no-session"
+    NO_TIME = "no-time"
+
+
+class SessionStarts(FrozenModel):
+    """How the sessions of a capture began: all but these with autocommit on and without a transaction."""
+
+    off: list[int] = Field(description="sessions with autocommit off, by the number of their C record, from 0")
+    in_transaction: list[int] = Field(description="sessions with a transaction open, whose BEGIN is not in the log")
+    default: Literal["on", "off"] = Field(description="autocommit of a session that was reset")
+
+
 class CaptureHeader(FrozenModel):
-    """The first line of the statements of a capture; null where the logs and counters do not say."""
+    """What a capture was made from; null where the logs and counters do not say."""
 
     schema_: Literal["dialin/capture/1"] = Field(alias="schema")
     server: str | None = Field(description="the server's version")
@@ -47,6 +72,13 @@ class CaptureHeader(FrozenModel):
     statements: int = Field(description="the number of statements that follow")
 
     model_config = ConfigDict(populate_by_name=True)
+
+
+class CaptureFirstLine(CaptureHeader):
+    """The first line of the statements of a capture; null where the logs and counters do not say."""
+
+    starts: SessionStarts = Field(description="how its sessions began")
+    dropped: dict[Obstacle, int] = Field(description="statements that do not follow because they are not replayed, by reason")
 
 
 class Coverage(FrozenModel):
@@ -96,21 +128,20 @@ class TransactionShape(FrozenModel):
     unfinished: int = Field(description="transactions whose end is not in the logs")
 
 
-class Obstacle(StrEnum):
-    """Why a statement cannot be replayed."""
+DONE_BY_OTHERS = frozenset({Obstacle.SQL_PREPARE, Obstacle.IN_ROUTINE})
+"""Reasons to leave out a statement whose work other statements of the capture do."""
 
-    ACCOUNT = "account"
-    SQL_PREPARE = "sql-prepare"
-    IN_ROUTINE = "in-routine"
-    XA = "xa"
-    LOAD_DATA = "load-data"
-    INTO_OUTFILE = "into-outfile"
-    NAMED_LOCK = "named-lock"
-    ADMINISTRATION = "administration"
-    CURSOR = "cursor"
-    OPEN_QUOTE = "open-quote"
-    NO_SESSION = "no-session"
-    NO_TIME = "no-time"
+
+class Autocommit(FrozenModel):
+    """How many sessions began with which autocommit, and how that is known."""
+
+    known: int = Field(description="sessions of which the log or the server shows it, or of which --autocommit decided it")
+    inferred_on: int = Field(description="sessions whose statements show that it was on")
+    inferred_off: int = Field(description="sessions in which a COMMIT or ROLLBACK ends changes that no BEGIN comes before")
+    unknown: int = Field(description="sessions of which nothing shows it: they count as on")
+    unknown_statements: int = Field(description="statements of these that are transactions by themselves only if it was on")
+    unknown_changes: int = Field(description="of these, those that change or lock rows")
+    off: int = Field(description="all sessions that began with autocommit off")
 
 
 class NotReplayed(FrozenModel):
@@ -142,6 +173,7 @@ class CaptureSummary(FrozenModel):
     coverage: Coverage | None = Field(description="null without readings of the server's counters")
     digests: list[CapturedDigest] = Field(description="the most frequent first")
     transactions: list[TransactionShape] = Field(description="the most frequent first")
+    autocommit: Autocommit
     not_replayed: list[NotReplayed]
     unread: Unread
 
@@ -172,6 +204,12 @@ class CheckCode(StrEnum):
     """The log has one `of` so many statements, chosen `by` query or by session; null where it has all."""
     COVERAGE = "coverage"
     """`share` of the server's Questions that is in the logs; null where it is not known."""
+    SESSIONS = "sessions"
+    """`unarmed` sessions that began before the slow log had all statements, and their `share` of the sessions then; null where
+    that is not known."""
+    AUTOCOMMIT = "autocommit"
+    """`sessions` of which nothing shows whether autocommit was on when the log began, the `statements` that it makes
+    transactions by themselves, those of them that are `changes`, and the `share` of the changes in all statements."""
     NOT_REPLAYED = "not-replayed"
     """`statements` that cannot be replayed and whose work nothing else does, and their `share`."""
     UNREAD = "unread"
@@ -204,6 +242,27 @@ class CaptureCheck(FrozenModel):
     def why_not(self) -> str:
         """Why the statements that the capture keeps cannot be replayed; empty where they can."""
         return "".join(str(finding.figures["why_not"]) for finding in self.findings if finding.code is CheckCode.REPLAYABLE)
+
+
+class OpenSession(FrozenModel):
+    """A session that was open when the log of a capture began."""
+
+    id: int = Field(description="the server's number of it")
+    autocommit: bool | None = Field(description="null where the server does not show it")
+    in_transaction: bool = Field(description="it had a transaction of InnoDB open")
+
+
+class OpenSessions(FrozenModel):
+    """The sessions that were open when the log of a capture began."""
+
+    schema_: Literal["dialin/capture-sessions/1"] = Field(default="dialin/capture-sessions/1", alias="schema")
+    autocommit: bool = Field(description="the server's global autocommit, with which a session begins")
+    sessions: list[OpenSession]
+    clients: int = Field(default=0, description="how many sessions of clients there were when waiting for them ended")
+    unarmed: list[int] = Field(default=[], description="the numbers of those that began before the slow log had all statements")
+    is_exact: bool = Field(default=True, description="false if a reset session counts as unarmed although it is logged")
+
+    model_config = ConfigDict(populate_by_name=True)
 
 
 class ServerDigest(FrozenModel):

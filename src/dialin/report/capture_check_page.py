@@ -65,6 +65,19 @@ def finding_text(finding: CheckFinding) -> str:
             if not isinstance(share, (int, float)):
                 return "coverage is unknown: the server's counters were not read before and after"
             return f"{100 * share:.2f} % of what the server counted is in the logs"
+        case CheckCode.SESSIONS if figures["unarmed"] is None:
+            return "the log is taken to have all sessions"
+        case CheckCode.SESSIONS:
+            return (
+                f"{figures['unarmed']:,} sessions ({in_percent}) began before the slow log had all statements: "
+                "what they sent is not in it, and the coverage shows how much that is"
+            )
+        case CheckCode.AUTOCOMMIT:
+            return (
+                f"nothing shows whether autocommit was on in {figures['sessions']:,} sessions: {figures['statements']:,} of "
+                f"their statements, {figures['changes']:,} of them changes, are transactions by themselves only if it was "
+                "(--autocommit off decides otherwise)"
+            )
         case CheckCode.NOT_REPLAYED:
             return f"{figures['statements']:,} statements ({in_percent}) cannot be replayed"
         case CheckCode.UNREAD:

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from rich.console import Console
 
-from dialin.model.capture import CaptureCheck, CapturedDigest, CaptureSummary, Obstacle, TransactionShape
+from dialin.model.capture import (
+    Autocommit,
+    CaptureCheck,
+    CapturedDigest,
+    CaptureSummary,
+    Obstacle,
+    OpenSessions,
+    TransactionShape,
+)
 from dialin.report.capture_check_page import add_check
 from dialin.report.render.terminal_page import Page
 from dialin.report.render.terminal_table import TerminalColumn, long_texts
@@ -12,6 +20,7 @@ from dialin.text import NOTHING, clock_time, counted, duration, moment, number, 
 
 _MOST_DIGESTS = 20
 _MOST_SHAPES = 10
+_MOST_NUMBERS = 8
 _FIGURES = 62
 """Columns of a terminal that the figures of a table take."""
 
@@ -41,8 +50,22 @@ _SOURCES = {
 }
 
 
-def print_capture(summary: CaptureSummary, check: CaptureCheck, console: Console, kept_until: str | None) -> None:
-    """Print the summary of a capture; `kept_until` is the day until which it keeps its statements, None if it has none."""
+def print_capture(
+    summary: CaptureSummary,
+    check: CaptureCheck,
+    console: Console,
+    kept_until: str | None,
+    sessions: OpenSessions | None = None,
+) -> None:
+    """Print the summary of a capture.
+
+    Args:
+        summary: the summary.
+        check: how well it can be replayed.
+        console: where to print.
+        kept_until: the day until which it keeps its statements; None if it has none.
+        sessions: those that were open when its log began; None if that is not known.
+    """
     page, header = Page(console), summary.capture
     if header.lack:
         page.text(counted(summary.statements, "statement"), "bold")
@@ -54,6 +77,9 @@ def print_capture(summary: CaptureSummary, check: CaptureCheck, console: Console
     page.fact("Source:", f"{_SOURCES[header.source]}, {size(summary.log_bytes)}; server {visible(header.server or NOTHING)}")
     page.fact("Kept:", f"statements until {kept_until}" if kept_until else "no statements, only digests and figures")
     page.fact("Coverage:", _coverage(summary))
+    if sessions is not None and sessions.unarmed:
+        page.fact("Not in it:", unlogged_text(sessions))
+    page.fact("Autocommit:", _autocommit(summary.autocommit))
     if comparison := _comparison(summary.digests):
         page.fact("Digests:", comparison)
     page.gap()
@@ -79,6 +105,32 @@ def _coverage(summary: CaptureSummary) -> str:
     words = f"{coverage.logged:,} of {coverage.questions:,} Questions"
     share = coverage.share
     return words if share is None else f"{_fine_percent(share)} ({words})"
+
+
+def unlogged_text(sessions: OpenSessions) -> str:
+    """Return which sessions are not in the slow log of a capture."""
+    numbers = ", ".join(str(number) for number in sessions.unarmed[:_MOST_NUMBERS])
+    more = len(sessions.unarmed) - _MOST_NUMBERS
+    most = "" if sessions.is_exact else "at most "
+    return (
+        f"{most}{len(sessions.unarmed):,} of {counted(sessions.clients, 'session')}, which began before the log had all "
+        f"statements: {numbers}{f' and {more:,} more' if more > 0 else ''}. The coverage shows how much they sent"
+    )
+
+
+def _autocommit(autocommit: Autocommit) -> str:
+    """Return with which autocommit the sessions of a capture began, and how that is known."""
+    groups = {
+        "known": autocommit.known,
+        "on, as their BEGINs show": autocommit.inferred_on,
+        "off, as COMMIT or ROLLBACK after changes without BEGIN shows": autocommit.inferred_off,
+        "unknown, taken as on": autocommit.unknown,
+    }
+    return "; ".join([f"off at the start of {counted(autocommit.off, 'session')}", *_counts(groups)])
+
+
+def _counts(groups: dict[str, int]) -> list[str]:
+    return [f"{count:,} {name}" for name, count in groups.items() if count]
 
 
 def _fine_percent(share: float) -> str:

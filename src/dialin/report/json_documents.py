@@ -7,7 +7,7 @@ import re
 
 from dialin.model.advice import Advice
 from dialin.model.analysis import Analysis
-from dialin.model.capture import CaptureCounters, CaptureHeader, CaptureSummary
+from dialin.model.capture import CaptureCounters, CaptureFirstLine, CaptureSummary
 from dialin.model.study_diff import StudyDiff
 from dialin.model.study_list import StudyList
 from dialin.model.verdict import Verdict
@@ -15,7 +15,9 @@ from dialin.model.why import Why
 from dialin.text import UNSEEN
 
 
-def render(document: Advice | Analysis | CaptureCounters | CaptureHeader | CaptureSummary | StudyDiff | StudyList | Why) -> str:
+def render(
+    document: Advice | Analysis | CaptureCounters | CaptureFirstLine | CaptureSummary | StudyDiff | StudyList | Why,
+) -> str:
     """Return a document as indented JSON in ASCII that ends in a newline; every control character is escaped."""
     text = json.dumps(document.model_dump(by_alias=True, mode="json"), indent=2)
     return text.replace("\x7f", "\\u007f") + "\n"

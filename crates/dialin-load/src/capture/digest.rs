@@ -4,7 +4,7 @@
 //! `?`, several values become `?, ...`, a row of values becomes `(...)`, and several rows become one. The same
 //! function turns a server's own `DIGEST_TEXT` into the same text, so that counts can be compared.
 
-use crate::sql_tokens::token_at;
+use crate::sql_tokens::{Kind, is_of_name, number_at, token_at};
 
 /// Digests of more bytes are cut off.
 pub const LONGEST: usize = 4_096;
@@ -74,23 +74,25 @@ impl Digester {
         while let Some(first) = rest.first() {
             let length = match first {
                 b' ' | b'\t' | b'\n' | b'\r' | 0x0B | 0x0C => 1,
-                b'/' if rest.starts_with(b"/*!") || rest.starts_with(b"/*M!") => executed_comment_start(rest),
-                b'*' if rest.starts_with(b"*/") => 2,
-                b'#' | b'/' | b'-' if is_comment(rest) => self.enclosed_length(rest),
+                b'#' | b'/' | b'-' | b'*' => {
+                    let token = token_at(rest);
+                    self.findings.is_open |= !token.is_closed;
+                    if token.kind == Kind::Sign { self.other(rest) } else { token.length }
+                }
                 b'\'' | b'"' => {
-                    let length = self.enclosed_length(rest);
+                    let length = self.quoted_length(rest);
                     self.value();
                     length
                 }
                 b'`' => {
-                    let length = self.enclosed_length(rest);
+                    let length = self.quoted_length(rest);
                     self.name(&rest[1..length.max(2) - 1]);
                     length
                 }
                 b'0'..=b'9' => self.number_or_name(rest),
                 b'.' if rest.get(1).is_some_and(u8::is_ascii_digit) && !self.follows(Token::Word) => {
                     self.number();
-                    1 + number_length(&rest[1..])
+                    number_at(rest).length
                 }
                 byte if is_of_name(*byte) => self.word(rest),
                 _ => self.other(rest),
@@ -103,18 +105,11 @@ impl Digester {
         (&self.text, self.findings)
     }
 
-    /// The length of the quoted text or comment at the start of `rest`. A doubled quote does not end quoted text.
-    fn enclosed_length(&mut self, rest: &[u8]) -> usize {
-        let is_quote = matches!(rest[0], b'\'' | b'"' | b'`');
-        let mut length = 0;
-        loop {
-            let token = token_at(&rest[length..]);
-            self.findings.is_open |= !token.is_closed;
-            length += token.length;
-            if !is_quote || rest.get(length) != Some(&rest[0]) {
-                return length;
-            }
-        }
+    /// The length of the quoted text at the start of `rest`.
+    fn quoted_length(&mut self, rest: &[u8]) -> usize {
+        let token = token_at(rest);
+        self.findings.is_open |= !token.is_closed;
+        token.length
     }
 
     fn word(&mut self, rest: &[u8]) -> usize {
@@ -178,7 +173,7 @@ impl Digester {
     }
 
     fn number_or_name(&mut self, rest: &[u8]) -> usize {
-        let length = number_length(rest);
+        let length = number_at(rest).length;
         if rest.get(length).copied().is_some_and(is_of_name) || self.follows(Token::Dot) {
             return self.word(rest);
         }
@@ -386,47 +381,4 @@ fn is_before_value(word: &[u8]) -> bool {
         b"case",
     ];
     WORDS.contains(&word)
-}
-
-fn is_comment(rest: &[u8]) -> bool {
-    match rest {
-        [b'#', ..] | [b'/', b'*', ..] | [b'-', b'-'] => true,
-        [b'-', b'-', next, ..] => matches!(next, b' ' | b'\t' | b'\n' | b'\r'),
-        _ => false,
-    }
-}
-
-/// The length of the start of a comment that servers execute, including its version number, such as `/*!50000`.
-fn executed_comment_start(rest: &[u8]) -> usize {
-    let opening = if rest[2] == b'M' { 4 } else { 3 };
-    opening + rest[opening..].iter().take(6).take_while(|byte| byte.is_ascii_digit()).count()
-}
-
-fn is_of_name(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | 0x80..)
-}
-
-/// The length of a number: decimal, with a fraction or an exponent, hexadecimal or binary.
-fn number_length(rest: &[u8]) -> usize {
-    let digits = |at: usize| rest.get(at..).unwrap_or_default().iter().take_while(|byte| byte.is_ascii_digit()).count();
-    if let [b'0', b'x', first, ..] = rest
-        && first.is_ascii_hexdigit()
-    {
-        return 2 + rest[2..].iter().take_while(|byte| byte.is_ascii_hexdigit()).count();
-    }
-    if let [b'0', b'b', b'0' | b'1', ..] = rest {
-        return 2 + rest[2..].iter().take_while(|byte| matches!(byte, b'0' | b'1')).count();
-    }
-    let mut length = digits(0);
-    if rest.get(length) == Some(&b'.') {
-        length += 1 + digits(length + 1);
-    }
-    if matches!(rest.get(length), Some(b'e' | b'E')) {
-        let sign = usize::from(matches!(rest.get(length + 1), Some(b'+' | b'-')));
-        let exponent = digits(length + 1 + sign);
-        if exponent > 0 {
-            length += 1 + sign + exponent;
-        }
-    }
-    length
 }

@@ -1,13 +1,19 @@
 //! Makes a capture from logs: a directory that only its owner can read, with `statements.zst` and `summary.json`.
 
+use super::class::Obstacle;
 use super::counters::Difference;
-use super::format::{self, Header};
+use super::format::{self, Header, SessionStarts};
 use super::logs::Logs;
+use super::open_sessions;
 use super::packed::{RecordWriter, create};
 use super::recorder::{Recorder, Source};
+use super::session_state::Start;
+use super::start_state::Starts;
 use super::summary::Summary;
 use super::timestamp::Clock;
 use crate::errors::{Error, Result};
+use serde::Serialize;
+use std::collections::BTreeMap;
 use std::fs::{self, DirBuilder};
 use std::io::{self, Write};
 use std::os::unix::fs::DirBuilderExt;
@@ -19,7 +25,7 @@ pub const STATEMENTS: &str = "statements.zst";
 pub const SUMMARY: &str = "summary.json";
 
 /// What to make a capture from, and where.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Request {
     /// A slow log, a general log, or both.
     pub logs: Vec<PathBuf>,
@@ -27,10 +33,24 @@ pub struct Request {
     pub times: Option<PathBuf>,
     /// The files with the server's counters, before and after.
     pub counters: Option<(PathBuf, PathBuf)>,
+    /// The file with the sessions that were open when the log began, as `dialin capture start` writes it.
+    pub sessions: Option<PathBuf>,
+    /// Whether autocommit was on when sessions began of which neither the log nor `sessions` says it; None to infer it.
+    pub autocommit: Option<bool>,
     /// The directory to create.
     pub out: PathBuf,
     /// Whether to write the summary only, without the statements.
     pub forget_text: bool,
+}
+
+/// The first line of a capture.
+#[derive(Serialize)]
+struct FirstLine<'a> {
+    #[serde(flatten)]
+    header: &'a Header,
+    starts: &'a SessionStarts,
+    /// Statements that are not in the capture because they are not replayed, by the reason.
+    dropped: &'a BTreeMap<Obstacle, u64>,
 }
 
 /// Make a capture, and return its summary.
@@ -46,6 +66,9 @@ pub fn capture(request: &Request) -> Result<Summary> {
             "Logs of such servers cannot be captured",
         ));
     }
+    let decided = request.autocommit.map(|is_on| if is_on { Start::On } else { Start::Off });
+    let mut starts = request.sessions.as_deref().map(open_sessions::read).transpose()?.unwrap_or_default();
+    starts.decided = decided;
     let out = &request.out;
     let unwritable =
         |error: io::Error| Error::user(format!("{} cannot be written: {error}", out.display()), "Name another --out");
@@ -53,16 +76,16 @@ pub fn capture(request: &Request) -> Result<Summary> {
         io::ErrorKind::AlreadyExists => Error::user(format!("{} exists", out.display()), "Name another --out, or remove it"),
         _ => unwritable(error),
     })?;
-    write(request, logs, counters.as_ref()).map_err(|error| {
+    write(request, logs, counters.as_ref(), starts).map_err(|error| {
         let _ = fs::remove_dir_all(out);
         unwritable(error)
     })
 }
 
-fn write(request: &Request, logs: Logs, counters: Option<&Difference>) -> io::Result<Summary> {
+fn write(request: &Request, logs: Logs, counters: Option<&Difference>, starts: Starts) -> io::Result<Summary> {
     let out = &request.out;
     let log_bytes = logs.bytes;
-    let mut recorder = Recorder::between(counters.map(Difference::times));
+    let mut recorder = Recorder::new(counters.map(Difference::times), starts);
     let mut packed = RecordWriter::begin((!request.forget_text).then_some(out.as_path()))?;
     let (source, about) = logs.play(|entry| {
         recorder.take(entry, &mut packed.records);
@@ -84,7 +107,8 @@ fn write(request: &Request, logs: Logs, counters: Option<&Difference>) -> io::Re
         questions: counters.map(Difference::questions),
         statements: recorder.statements(),
     };
-    let mut line = serde_json::to_vec(&header)?;
+    let (starts, dropped) = recorder.end_log();
+    let mut line = serde_json::to_vec(&FirstLine { header: &header, starts: &starts, dropped: &dropped })?;
     line.push(b'\n');
     packed.finish(&out.join(STATEMENTS), &line)?;
     let digests = counters.and_then(Difference::digests);

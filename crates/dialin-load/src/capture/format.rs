@@ -4,12 +4,16 @@
 //! docs/capture.md describes the format. Everything is compressed with zstd, the header as a separate frame.
 
 use super::entry::{Lack, Sampling};
+use super::session_state::Start;
 use super::timestamp;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::io::{BufRead, Error, ErrorKind, Read, Result, Write};
 
 /// The name of the format.
 pub const SCHEMA: &str = "dialin/capture/1";
+
+/// The maximum length of the first line: it names sessions.
+const LONGEST_HEADER: u64 = 64 << 20;
 
 /// The first line of a capture.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -34,6 +38,30 @@ pub struct Header {
     pub questions: Option<u64>,
     /// The number of statements.
     pub statements: u64,
+}
+
+/// What the first line of a capture has besides the [`Header`]: what a replay needs to see the same transactions as the summary.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SessionStarts {
+    /// The sessions that began with autocommit off, by the number of their `C` record, from 0.
+    pub off: Vec<u64>,
+    /// The sessions in whose transaction the log begins.
+    pub in_transaction: Vec<u64>,
+    /// How a session is after a reset.
+    pub default: Start,
+}
+
+impl SessionStarts {
+    /// How a session began.
+    #[must_use]
+    pub fn of(&self, place: u64) -> Start {
+        match (self.off.binary_search(&place), self.in_transaction.binary_search(&place)) {
+            (Ok(_), _) => Start::Off,
+            (_, Ok(_)) => Start::InTransaction,
+            _ => Start::On,
+        }
+    }
 }
 
 /// Why a capture with this header cannot be replayed, and the remedy; None if it may be.
@@ -65,6 +93,13 @@ pub enum Record<'a> {
     },
     /// A statement.
     Statement(Line<'a>),
+    /// A session is reset: its transaction is rolled back, and it is as at its beginning.
+    Reset {
+        /// Its number.
+        thread: u64,
+        /// In microseconds since 1970.
+        at: i64,
+    },
     /// A session ends.
     Quit {
         /// Its number.
@@ -107,6 +142,7 @@ impl Record<'_> {
                 begin(out, b'C', *thread, *at);
                 name(out, *schema);
             }
+            Self::Reset { thread, at } => begin(out, b'R', *thread, *at),
             Self::Quit { thread, at } => begin(out, b'Q', *thread, *at),
             Self::Statement(line) => {
                 begin(out, b'S', line.thread, line.at);
@@ -172,7 +208,7 @@ impl<R: BufRead> Reader<R> {
     /// The header cannot be read, or is not one of this format.
     pub fn open(mut from: R) -> Result<(serde_json::Value, Self)> {
         let mut line = Vec::new();
-        from.by_ref().take(1 << 20).read_until(b'\n', &mut line)?;
+        from.by_ref().take(LONGEST_HEADER).read_until(b'\n', &mut line)?;
         let header: serde_json::Value = serde_json::from_slice(&line)?;
         if header["schema"] != SCHEMA {
             return Err(bad("its format is not dialin/capture/1"));
@@ -226,6 +262,7 @@ impl<R: BufRead> Reader<R> {
         let schema = has_schema.then_some(&self.schema[..]);
         match kind {
             b"C" => Ok(Some(Record::Connect { thread, at, schema })),
+            b"R" => Ok(Some(Record::Reset { thread, at })),
             b"Q" => Ok(Some(Record::Quit { thread, at })),
             b"S" => {
                 self.sql.clear();

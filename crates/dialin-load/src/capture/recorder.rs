@@ -1,13 +1,14 @@
 //! Writes the records of a capture from the entries of logs, and adds up its summary.
 
-use super::class::{Effect, Obstacle, turns_autocommit_on};
+use super::class::Obstacle;
 use super::digests::Digests;
 use super::entry::{Entry, Event, Lack, Protocol, Schema, Statement, Unread};
-use super::format::{Line, Record};
-use super::sessions::{Session, Sessions};
+use super::format::{Line, Record, SessionStarts};
+use super::sessions::{Session, Sessions, Step, Totals};
+use super::start_state::Starts;
 use super::summary;
 use super::timestamp::{Clock, SECOND};
-use super::transactions::{Ending, Shapes, Sums, Transaction};
+use super::transactions::Sums;
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
@@ -21,14 +22,13 @@ const DEADLOCK: u64 = 1213;
 pub struct Recorder {
     digests: Digests,
     sessions: Sessions,
-    shapes: Shapes,
-    obstacles: BTreeMap<Obstacle, u64>,
+    totals: Totals,
+    /// Statements that are not in the records, by the reason why they are not replayed.
+    dropped: BTreeMap<Obstacle, u64>,
     /// When the server's counters were read before and after, in microseconds since 1970.
     between: Option<RangeInclusive<i64>>,
     /// When the first and the last statement began.
     times: Option<(i64, i64)>,
-    /// Number of sessions.
-    begun: u64,
     questions: u64,
     questions_between: u64,
     statements: u64,
@@ -37,10 +37,13 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// A recorder that also counts separately what was logged between two readings of the server's counters.
+    /// A recorder that also counts separately what was logged between two readings of the server's counters. `starts` says what is
+    /// known about the beginnings of sessions.
     #[must_use]
-    pub fn between(times: Option<RangeInclusive<i64>>) -> Self {
-        Self { between: times, ..Self::default() }
+    pub fn new(between: Option<RangeInclusive<i64>>, starts: Starts) -> Self {
+        let mut recorder = Self { between, ..Self::default() };
+        recorder.totals.starts = starts;
+        recorder
     }
 
     /// Process an entry, and append its records to `out`.
@@ -57,8 +60,7 @@ impl Recorder {
                 if !self.sessions.has_begun(thread, start - SECOND..=start + SECOND) {
                     self.end(thread, start, out);
                 }
-                let session = self.session(thread, start, *schema, out);
-                session.schema = session.schema.take().or_else(|| schema.map(<[u8]>::to_vec));
+                self.begin(thread, start, *schema, out);
             }
             Event::Refused => self.end(thread, start, out),
             Event::Command { name, argument } => self.command(thread, start, *clock, (name, argument), out),
@@ -71,7 +73,7 @@ impl Recorder {
         // Without times, the log is taken to be from between the two readings.
         let is_between = self.between.is_some() && entry.start.is_none_or(|start| self.is_between(start, entry.clock));
         match &entry.event {
-            Event::Statement(Statement { in_routine: true, .. }) => return self.obstacle(Obstacle::InRoutine),
+            Event::Statement(Statement { in_routine: true, .. }) => return self.drop(Obstacle::InRoutine),
             Event::Statement(Statement { sql, protocol, figures, .. }) => {
                 let (digest, class) = self.digests.of(sql);
                 let sums = self.digests.sums(digest);
@@ -81,7 +83,7 @@ impl Recorder {
                     Lack::Sessions => Obstacle::NoSession,
                     Lack::Times => Obstacle::NoTime,
                 };
-                self.obstacle(class.obstacle.unwrap_or(no_place));
+                self.drop(class.obstacle.unwrap_or(no_place));
                 self.unplaced.get_or_insert(lack);
             }
             Event::Command { name, .. } if !NOT_COUNTED.contains(name) => {}
@@ -109,11 +111,16 @@ impl Recorder {
                 self.session(thread, start, Some(argument), out).schema = Some(argument.to_vec());
             }
             b"Change user" => {
-                let schema = (!argument.is_empty()).then_some(argument);
                 self.end(thread, start, out);
-                self.session(thread, start, schema, out).schema = schema.map(<[u8]>::to_vec);
+                self.begin(thread, start, (!argument.is_empty()).then_some(argument), out);
             }
-            b"Fetch" => self.obstacle(Obstacle::Cursor),
+            b"Reset Connection" | b"Reset connection" => {
+                if let Some(session) = self.sessions.open(thread) {
+                    session.reset(&mut self.totals);
+                    Record::Reset { thread, at: start }.write(out);
+                }
+            }
+            b"Fetch" => self.drop(Obstacle::Cursor),
             _ => {}
         }
     }
@@ -123,7 +130,7 @@ impl Recorder {
         let (first, last) = self.times.unwrap_or((start, start));
         self.times = Some((first.min(start), last.max(start)));
         if *in_routine {
-            return self.obstacle(Obstacle::InRoutine);
+            return self.drop(Obstacle::InRoutine);
         }
         let (digest, class) = self.digests.of(sql);
         let known = match schema {
@@ -147,9 +154,9 @@ impl Recorder {
         let is_counted = !(std::mem::take(&mut session.executes) && is_prepared == Some(true));
         session.executes = class.obstacle == Some(Obstacle::SqlPrepare)
             && sql.get(..7).is_some_and(|word| word.eq_ignore_ascii_case(b"execute"));
-        let ended = follow(session, digest, class.effect, start, statement);
         let schema = session.schema.as_deref();
-        if !matches!(class.obstacle, Some(Obstacle::Account | Obstacle::SqlPrepare)) {
+        let is_dropped = matches!(class.obstacle, Some(Obstacle::Account | Obstacle::SqlPrepare));
+        if !is_dropped {
             let line = Line {
                 thread,
                 at: start,
@@ -165,8 +172,17 @@ impl Recorder {
             Record::Statement(line).write(out);
             self.statements += 1;
         }
-        for (transaction, ending) in ended.into_iter().flatten() {
-            self.shapes.add(&transaction, ending);
+        let step = Step {
+            digest,
+            start,
+            duration: figures.duration,
+            class,
+            set: class.set(sql),
+            was_victim: figures.error == Some(DEADLOCK),
+        };
+        let ends = self.sessions.open(thread).is_some_and(|session| session.follow(step, &mut self.totals));
+        if ends {
+            self.end(thread, start, out);
         }
         if is_counted {
             self.count(start, clock);
@@ -175,29 +191,40 @@ impl Recorder {
         let sums = self.digests.sums(digest);
         sums.add(figures, is_prepared == Some(true));
         sums.counted += u64::from(is_between);
-        if let Some(obstacle) = class.obstacle {
-            self.obstacle(obstacle);
+        if let Some(obstacle) = class.obstacle.filter(|_| is_dropped) {
+            *self.dropped.entry(obstacle).or_default() += 1;
         }
     }
 
-    /// The session of a thread. If it is not open, it begins, and its record is written.
+    /// The session of a thread. If it is not open, its record is written; it began before.
     fn session(&mut self, thread: u64, at: i64, schema: Option<&[u8]>, out: &mut Vec<u8>) -> &mut Session {
-        let (session, is_new) = self.sessions.find(thread, at, &mut self.shapes);
+        let (session, is_new) = self.sessions.find(thread, at, false, &mut self.totals);
         if is_new {
-            self.begun += 1;
             Record::Connect { thread, at, schema }.write(out);
         }
         session
     }
 
+    /// The session of a thread begins.
+    fn begin(&mut self, thread: u64, at: i64, schema: Option<&[u8]>, out: &mut Vec<u8>) {
+        let (session, is_new) = self.sessions.find(thread, at, true, &mut self.totals);
+        session.begins_here(&mut self.totals);
+        session.schema = session.schema.take().or_else(|| schema.map(<[u8]>::to_vec));
+        if is_new {
+            Record::Connect { thread, at, schema }.write(out);
+        }
+    }
+
     fn end(&mut self, thread: u64, at: i64, out: &mut Vec<u8>) {
-        if self.sessions.end(thread, &mut self.shapes) {
+        if self.sessions.end(thread, &mut self.totals) {
             Record::Quit { thread, at }.write(out);
         }
     }
 
-    fn obstacle(&mut self, obstacle: Obstacle) {
-        *self.obstacles.entry(obstacle).or_default() += 1;
+    /// Count a statement that is not in the records.
+    fn drop(&mut self, obstacle: Obstacle) {
+        self.totals.count_obstacle(obstacle);
+        *self.dropped.entry(obstacle).or_default() += 1;
     }
 
     fn count(&mut self, start: i64, clock: Clock) {
@@ -218,6 +245,13 @@ impl Recorder {
         self.statements
     }
 
+    /// The log has ended. Return what the first line of the capture says about its sessions, and how many statements are not in its
+    /// records, by the reason why they are not replayed.
+    pub fn end_log(&mut self) -> (SessionStarts, BTreeMap<Obstacle, u64>) {
+        self.sessions.finish(&mut self.totals);
+        (self.totals.starts.of_sessions(), self.dropped.clone())
+    }
+
     /// Add the server's count of the statements with a `DIGEST_TEXT`.
     pub fn count_on_server(&mut self, digest_text: &[u8], statements: u64) {
         // MySQL 9 also has digests for statements that are prepared, executed and closed through the protocol. In
@@ -236,7 +270,7 @@ impl Recorder {
     /// Finish the capture, and return its summary.
     #[must_use]
     pub fn finish(mut self, capture: super::format::Header, about: &Source) -> summary::Summary {
-        self.sessions.finish(&mut self.shapes);
+        self.sessions.finish(&mut self.totals);
         let all = self.digests.all();
         let mut order: Vec<usize> = (0..all.len()).collect();
         order.sort_by(|a, b| {
@@ -260,6 +294,7 @@ impl Recorder {
             }
         };
         let mut transactions: Vec<summary::Shape> = self
+            .totals
             .shapes
             .sorted()
             .iter()
@@ -271,21 +306,25 @@ impl Recorder {
                 shape(steps.iter().map(step).collect(), sums)
             })
             .collect();
-        if self.shapes.others.transactions > 0 {
-            transactions.push(shape(vec![], &self.shapes.others));
+        if self.totals.shapes.others.transactions > 0 {
+            transactions.push(shape(vec![], &self.totals.shapes.others));
         }
-        let not_replayed =
-            self.obstacles.iter().map(|(reason, statements)| summary::NotReplayed { reason: *reason, statements: *statements });
+        let not_replayed = self
+            .totals
+            .obstacles
+            .iter()
+            .map(|(reason, statements)| summary::NotReplayed { reason: *reason, statements: *statements });
         summary::Summary {
             schema: summary::SCHEMA,
             log_bytes: about.log_bytes,
             begin: self.times.map(|(first, _)| seconds(first)),
             end: self.times.map(|(_, last)| seconds(last)),
-            sessions: self.begun,
+            sessions: self.totals.begun,
             questions_logged: self.questions,
             coverage: capture.questions.map(|questions| summary::Coverage { questions, logged: self.questions_between }),
             digests: order.iter().map(digest).collect(),
             transactions,
+            autocommit: self.totals.starts.counts(),
             not_replayed: not_replayed.collect(),
             unread: about.unread,
             capture,
@@ -302,58 +341,6 @@ pub struct Source {
     pub has_server_digests: bool,
     /// What could not be read.
     pub unread: Unread,
-}
-
-/// Apply a statement to the transaction of its session. Return the transactions that ended with it, at most two.
-fn follow(
-    session: &mut Session,
-    digest: u32,
-    effect: Effect,
-    start: i64,
-    statement: &Statement<'_>,
-) -> [Option<(Transaction, Ending)>; 2] {
-    let duration = statement.figures.duration;
-    let was_victim = statement.figures.error == Some(DEADLOCK);
-    let single = || {
-        let mut transaction = Transaction::default();
-        transaction.add(digest, start, duration);
-        transaction
-    };
-    let ends = |mut transaction: Transaction, ending: Ending| {
-        transaction.add(digest, start, duration);
-        Some((transaction, ending))
-    };
-    match effect {
-        Effect::Outside => [None, None],
-        // Without a transaction, they do nothing: connection pools send them when they take a connection back.
-        Effect::Commits => [session.transaction.take().and_then(|open| ends(open, Ending::Committed)), None],
-        Effect::RollsBack => [session.transaction.take().and_then(|open| ends(open, Ending::RolledBack)), None],
-        Effect::Begins => {
-            let before = session.transaction.replace(single()).map(|transaction| (transaction, Ending::Committed));
-            [before, None]
-        }
-        Effect::CommitsItself => {
-            let before = session.transaction.take().map(|transaction| (transaction, Ending::Committed));
-            [before, Some((single(), Ending::Committed))]
-        }
-        Effect::SetsAutocommit => {
-            session.autocommit = turns_autocommit_on(statement.sql);
-            let ended = session.transaction.take_if(|_| session.autocommit);
-            [ended.map(|transaction| (transaction, Ending::Committed)), None]
-        }
-        Effect::Belongs if was_victim => [ends(session.transaction.take().unwrap_or_default(), Ending::RolledBack), None],
-        Effect::Belongs => match &mut session.transaction {
-            Some(transaction) => {
-                transaction.add(digest, start, duration);
-                [None, None]
-            }
-            None if session.autocommit => [Some((single(), Ending::Committed)), None],
-            None => {
-                session.transaction = Some(single());
-                [None, None]
-            }
-        },
-    }
 }
 
 /// Whether a statement was executed as a prepared statement, derived from the size of its packet in bytes.

@@ -31,6 +31,8 @@ pub struct Summary {
     pub digests: Vec<Digest>,
     /// Transactions by shape, the most frequent first.
     pub transactions: Vec<Shape>,
+    /// How it is known which statements are one transaction.
+    pub autocommit: Autocommit,
     /// Statements that cannot be replayed, by reason.
     pub not_replayed: Vec<NotReplayed>,
     /// What could not be read from the logs.
@@ -48,6 +50,25 @@ impl Summary {
             Some(Lack::Times) => format!("{read} statements without times"),
         }
     }
+}
+
+/// How many sessions began with which `autocommit`, and how that is known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Autocommit {
+    /// Sessions of which the log or the server shows it, or of which it was decided.
+    pub known: u64,
+    /// Sessions whose statements show that it was on.
+    pub inferred_on: u64,
+    /// Sessions whose statements show that it was off: a COMMIT or ROLLBACK ends changes that no BEGIN comes before.
+    pub inferred_off: u64,
+    /// Sessions of which nothing shows it. They count as on.
+    pub unknown: u64,
+    /// The statements of these sessions that are transactions by themselves only if it was on.
+    pub unknown_statements: u64,
+    /// Of these, those that change or lock rows.
+    pub unknown_changes: u64,
+    /// All sessions that began with autocommit off.
+    pub off: u64,
 }
 
 /// How many of the questions that the server counted were logged.

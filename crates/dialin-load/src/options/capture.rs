@@ -19,6 +19,12 @@ pub struct CaptureOptions {
     /// A file with the log's length over time, as `dialin capture start` writes it: lines of microseconds since 1970 and bytes
     #[arg(long, value_name = "FILE")]
     pub times: Option<PathBuf>,
+    /// A file with the sessions that were open when the log began, as `dialin capture start` writes it
+    #[arg(long, value_name = "FILE")]
+    pub sessions: Option<PathBuf>,
+    /// Whether autocommit was on when the log began, in sessions of which the log does not show it; inferred by default
+    #[arg(long, value_name = "on|off", value_parser = on_or_off)]
+    pub autocommit: Option<bool>,
     /// Keep no statements, only digests and figures
     #[arg(long)]
     pub forget_text: bool,
@@ -44,8 +50,18 @@ impl CaptureOptions {
             logs: self.logs.clone(),
             times: self.times.clone(),
             counters,
+            sessions: self.sessions.clone(),
+            autocommit: self.autocommit,
             out: self.out.clone(),
             forget_text: self.forget_text,
         })
+    }
+}
+
+fn on_or_off(text: &str) -> std::result::Result<bool, String> {
+    match text {
+        "on" => Ok(true),
+        "off" => Ok(false),
+        _ => Err("give on or off".into()),
     }
 }

@@ -3,6 +3,7 @@
 use super::accesses::is_lookup;
 use super::backups::Moment;
 use crate::capture::class::Class;
+use crate::capture::set_statement::executed;
 use crate::plan::Kind;
 
 /// Properties of the statements of a digest.
@@ -18,12 +19,6 @@ pub struct DigestProperties {
     pub asks_for_time: bool,
     /// Whether they use random values.
     pub is_random: bool,
-    /// Whether they are `LOCK TABLES`.
-    pub locks_tables: bool,
-    /// Whether they are `UNLOCK TABLES`.
-    pub unlocks_tables: bool,
-    /// Whether they end an XA transaction.
-    pub ends_xa: bool,
     /// Whether they set variables of the session.
     pub sets: bool,
     /// Whether they may use something of their session other than the variables that it set, or leave something there, such as
@@ -43,6 +38,7 @@ impl DigestProperties {
     /// The properties of a digest that has no number yet.
     #[must_use]
     pub fn of(digest: &[u8]) -> Self {
+        let digest = executed(digest);
         let has = |part: &[u8]| memchr::memmem::find(digest, part).is_some();
         let any = |parts: &[&[u8]]| parts.iter().any(|part| has(part));
         let asks: [&[u8]; 9] = [
@@ -104,15 +100,12 @@ impl DigestProperties {
             kind,
             asks_for_time: any(&asks),
             is_random: any(&[b"rand (", b"uuid (", b"uuid_short ("]),
-            locks_tables: digest.starts_with(b"lock table"),
-            unlocks_tables: digest.starts_with(b"unlock table"),
             sets: first == b"set",
             uses_session: !plain.contains(&first) || has_user_variable || any(&of_session),
             hides_ids: hiding.contains(&first) && !digest.starts_with(b"drop temporary"),
             is_upsert: has(b" on duplicate key update "),
             is_lookup: is_lookup(digest),
             backup: Moment::of(digest),
-            ends_xa: digest.starts_with(b"xa commit") || digest.starts_with(b"xa rollback"),
         }
     }
 }

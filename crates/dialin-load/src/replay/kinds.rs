@@ -7,6 +7,7 @@ use super::accesses::verb_and_table;
 use super::planner::Piece;
 use crate::capture::class::{Class, Effect};
 use crate::capture::digest::Digester;
+use crate::capture::set_statement::executed;
 use foldhash::HashMap;
 
 /// How many kinds are counted one by one: the most frequent ones. All others are counted together.
@@ -120,7 +121,7 @@ impl Learner {
         }
         let (text, _) = self.digester.digest(sql);
         let belongs = matches!(Class::of(text).effect, Effect::Belongs | Effect::CommitsItself);
-        let label = verb_and_table(text).filter(|_| belongs).map(|(verb, table)| {
+        let label = verb_and_table(executed(text)).filter(|_| belongs).map(|(verb, table)| {
             let words = [verb, table.unwrap_or_default()].map(String::from_utf8_lossy);
             let name = words.join(" ").trim_end().to_owned();
             let next = u32::try_from(self.names.len()).unwrap_or(u32::MAX);
@@ -164,7 +165,7 @@ impl Learner {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::capture::format::Reader;
+    use crate::capture::format::{Reader, SessionStarts};
     use crate::replay::planner::{Begins, Planner, Prepared};
     use crate::replay::tests::{capture, statement};
     use crate::replay::timeline::Timeline;
@@ -173,7 +174,7 @@ mod tests {
     fn kinds(statements: &[&str]) -> (Kinds, Vec<usize>) {
         let records: Vec<_> = (0..).zip(statements).map(|(at, sql)| statement(7, 10 * at, 1, sql)).collect();
         let bytes = capture(&records);
-        let mut timeline = Timeline::new(Reader::open(&bytes[..]).unwrap().1, false);
+        let mut timeline = Timeline::new(Reader::open(&bytes[..]).unwrap().1, false, SessionStarts::default());
         let (mut planner, mut pieces) = (Planner::new(None, Prepared::default(), Begins::Logged), Vec::new());
         while let Some(event) = timeline.next_event().unwrap() {
             planner.take(event, &mut pieces);

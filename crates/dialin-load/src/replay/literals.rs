@@ -4,7 +4,7 @@
 //! other value.
 
 use crate::protocol::parameters::Parameters;
-use crate::sql_tokens::token_at;
+use crate::sql_tokens::{Kind, Token, is_of_name, number_at, token_at};
 use std::hash::{DefaultHasher, Hasher as _};
 
 /// The type of a value.
@@ -116,7 +116,7 @@ impl Literals {
             let (length, next) = match *first {
                 b' ' | b'\t' | b'\n' | b'\r' | 0x0B | 0x0C => (1, before),
                 b'\'' | b'"' => {
-                    let length = quoted_length(rest)?;
+                    let Token { length, is_closed: true, .. } = token_at(rest) else { return None };
                     let begin = match before {
                         // Adjacent quoted texts are a single value.
                         Before::Text => return None,
@@ -136,25 +136,18 @@ impl Literals {
                         }
                     }
                 }
-                // The server executes what is in such a comment.
-                b'/' if rest.starts_with(b"/*!") => {
-                    self.are_all = false;
-                    (1, Before::Operator)
-                }
-                b'`' => {
-                    let token = token_at(rest);
-                    if !token.is_closed {
-                        return None;
+                b'`' | b'#' | b'/' | b'-' | b'*' => match token_at(rest) {
+                    Token { is_closed: false, .. } => return None,
+                    Token { kind: Kind::Comment, length, .. } => (length, before),
+                    Token { kind: Kind::Name, length, .. } => (length, Before::Other),
+                    // The server executes what is in such a comment.
+                    Token { kind: Kind::Executed, length, .. } => {
+                        self.are_all = false;
+                        (length, Before::Operator)
                     }
-                    (token.length, Before::Other)
-                }
-                b'#' | b'/' | b'-' if token_at(rest).length > 1 && !rest.starts_with(b"/*!") => {
-                    let token = token_at(rest);
-                    if !token.is_closed {
-                        return None;
-                    }
-                    (token.length, before)
-                }
+                    _ if *first == b'-' => (1, Before::Sign { follows_operator: before == Before::Operator, at }),
+                    _ => (1, Before::Operator),
+                },
                 b'0'..=b'9' | b'.' if begins_number(rest, before) => {
                     let (length, sort) = number(rest);
                     match sort {
@@ -185,7 +178,7 @@ impl Literals {
                         (length, Before::Word(at, at + length))
                     }
                 }
-                b'-' | b'+' => (1, Before::Sign { follows_operator: before == Before::Operator, at }),
+                b'+' => (1, Before::Sign { follows_operator: before == Before::Operator, at }),
                 b')' => (1, Before::Value),
                 b'?' => return None,
                 _ => (1, Before::Operator),
@@ -224,44 +217,17 @@ fn is_before_null(word: &[u8]) -> bool {
     [&b"is"[..], b"not", b"default"].iter().any(|name| word.eq_ignore_ascii_case(name))
 }
 
-fn is_of_name(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$') || byte >= 0x80
-}
-
-/// The length of quoted text, in which a quote may be doubled; None if it has no end.
-fn quoted_length(rest: &[u8]) -> Option<usize> {
-    let mut length = 0;
-    loop {
-        let token = token_at(&rest[length..]);
-        if !token.is_closed {
-            return None;
-        }
-        length += token.length;
-        if rest.get(length) != Some(&rest[0]) {
-            return Some(length);
-        }
-    }
-}
-
 /// The length and the type of a number; no type if it is part of a name, or has another notation such as `0x41`.
 fn number(rest: &[u8]) -> (usize, Option<Sort>) {
-    let digits = |from: usize| rest[from..].iter().take_while(|byte| byte.is_ascii_digit()).count();
-    let mut length = digits(0);
-    let mut sort = Sort::Whole;
-    if rest.get(length) == Some(&b'.') {
-        length += 1 + digits(length + 1);
-        sort = Sort::Decimal;
-    }
-    if matches!(rest.get(length), Some(b'e' | b'E')) {
-        let sign = usize::from(matches!(rest.get(length + 1), Some(b'-' | b'+')));
-        let exponent = digits((length + 1 + sign).min(rest.len()));
-        if exponent > 0 {
-            length += 1 + sign + exponent;
-            sort = Sort::Double;
-        }
-    }
+    let Token { kind, length, .. } = number_at(rest);
     let more = rest[length..].iter().take_while(|byte| is_of_name(**byte)).count();
-    (length + more, (more == 0).then_some(sort))
+    let sort = match kind {
+        Kind::Whole => Some(Sort::Whole),
+        Kind::Decimal => Some(Sort::Decimal),
+        Kind::Double => Some(Sort::Double),
+        _ => None,
+    };
+    (length + more, sort.filter(|_| more == 0))
 }
 
 /// Write the text within quotes, without its escapes.

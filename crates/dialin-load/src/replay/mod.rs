@@ -29,14 +29,16 @@ pub use planner::{ChangedRows, DEADLOCK, Omissions, Piece, Step};
 pub use templates::{Execution, Template, Templates};
 
 use crate::capture::STATEMENTS;
-use crate::capture::format::{Reader, why_not_replayed};
+use crate::capture::class::Obstacle;
+use crate::capture::format::{Reader, SessionStarts, why_not_replayed};
+use crate::capture::session_state::Start;
 use crate::errors::{Error, Result};
 use crate::net::client::Client;
 use crate::net::connect::Connector;
 use auto_increment::{Ids, Sequences};
 use planner::{Begins, Planner, Prepared};
 use seats::{Seats, Spans};
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::fs::File;
 use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
@@ -160,6 +162,9 @@ impl Facts {
         }
         facts.kinds = Arc::new(kinds.finish());
         facts.omissions = std::mem::take(&mut schedule.planner.omissions);
+        for (reason, statements) in std::mem::take(&mut schedule.dropped) {
+            *facts.omissions.skipped.entry(reason).or_default() += statements;
+        }
         facts.backups = std::mem::take(&mut schedule.planner.backups);
         facts.bound = Arc::new(std::mem::take(&mut schedule.planner.uses_session));
         let (templates, ids) = schedule.planner.learned();
@@ -184,7 +189,8 @@ fn learn_missing_begins(request: &Request) -> io::Result<Option<Arc<HashSet<usiz
     if !schedule.may_lack_begins {
         return Ok(None);
     }
-    schedule.planner = Planner::new(None, Prepared::default(), Begins::Learned(missing_begins::Learner::default()));
+    let learner = Begins::Learned(missing_begins::Learner::default());
+    schedule.planner = Planner::new(None, Prepared::default(), learner).with_default(schedule.default);
     while schedule.next_pieces()?.is_some() {}
     Ok(Some(Arc::new(schedule.planner.begins())))
 }
@@ -198,6 +204,10 @@ struct Schedule {
     may_lack_begins: bool,
     /// Why the capture cannot be replayed, and the remedy.
     why_not: Option<(String, &'static str)>,
+    /// Statements that were not written to the capture, by reason.
+    dropped: BTreeMap<Obstacle, u64>,
+    /// How a session is after a reset.
+    default: Start,
     /// By how much the times of the capture may be wrong, in microseconds.
     uncertainty: i64,
 }
@@ -207,7 +217,11 @@ impl Schedule {
         let file = File::open(request.directory.join(STATEMENTS))?;
         let (header, reader) = Reader::open(BufReader::new(zstd::Decoder::new(file)?))?;
         let is_coarse = header["clock"] == "second";
-        let timeline = Timeline::new(reader, is_coarse);
+        let part = |name: &str| header.get(name).cloned();
+        let starts: SessionStarts = part("starts").map(serde_json::from_value).transpose()?.unwrap_or_default();
+        let dropped = part("dropped").map(serde_json::from_value).transpose()?.unwrap_or_default();
+        let default = starts.default;
+        let timeline = Timeline::new(reader, is_coarse, starts);
         let server = header["server"].as_str().unwrap_or_default();
         let may_lack_begins = header["source"] == "slow"
             && !server.contains("MariaDB")
@@ -215,9 +229,11 @@ impl Schedule {
         let begins = begins.map_or(Begins::Logged, Begins::Inferred);
         Ok(Self {
             timeline,
-            planner: Planner::new(request.from, prepared, begins),
+            planner: Planner::new(request.from, prepared, begins).with_default(default),
             is_read: false,
             may_lack_begins,
+            dropped,
+            default,
             why_not: why_not_replayed(&header),
             uncertainty: if is_coarse { SECOND } else { 0 },
         })

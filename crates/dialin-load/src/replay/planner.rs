@@ -8,6 +8,7 @@
 //! is added, so that nothing waits for its turn while it holds locks.
 
 mod pieces;
+mod sessions;
 
 pub use pieces::{Begins, ChangedRows, Omissions, Out, Piece, Prepared, Step};
 
@@ -21,11 +22,13 @@ use super::literals::Literals;
 use super::missing_begins::Loose;
 use super::templates::{Execution, Templates};
 use super::timeline::{Event, Statement, What};
-use crate::capture::class::{Effect, Obstacle, turns_autocommit_on};
+use crate::capture::class::{Class, Effect, Obstacle};
 use crate::capture::digest::Digester;
+use crate::capture::session_state::{Place, Start};
+use crate::capture::set_statement::executed;
 use crate::plan::Kind;
 use foldhash::HashMap;
-use pieces::{Ended, Open, Session, Settings, added, put, release};
+use pieces::{Ended, Open, Session, added, put, release};
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 
@@ -52,6 +55,8 @@ pub struct Planner {
     from: Option<i64>,
     prepared: Prepared,
     begins: Begins,
+    /// How a session is after a reset.
+    default: Start,
     /// How many of the transactions that ended before it began a transaction may overtake.
     window: u64,
     /// The numbers of the sessions that execute all of their transactions themselves; None if the schedule is not played.
@@ -85,6 +90,12 @@ impl Planner {
     #[must_use]
     pub fn new(from: Option<i64>, prepared: Prepared, begins: Begins) -> Self {
         Self { from, prepared, begins, ..Self::default() }
+    }
+
+    /// Sessions are like this after a reset.
+    #[must_use]
+    pub fn with_default(self, default: Start) -> Self {
+        Self { default, ..self }
     }
 
     /// Let transactions overtake others, and sessions other than those in `bound` execute transactions of each other.
@@ -127,10 +138,15 @@ impl Planner {
             }
         }
         match what {
-            What::Connect => {
+            What::Connect(state) => {
                 if !self.sessions.contains_key(&thread) {
-                    let number = self.open_session(thread);
-                    out.push((number, Piece::Connect(start)));
+                    self.open_session(thread, start, state, out);
+                }
+            }
+            What::Reset => {
+                if let Some(mut session) = self.sessions.remove(&thread) {
+                    self.reset(&mut session, start, out);
+                    self.sessions.insert(thread, session);
                 }
             }
             What::Quit => {
@@ -140,7 +156,7 @@ impl Planner {
             }
             What::Statement(statement) => {
                 if !self.sessions.contains_key(&thread) {
-                    self.open_session(thread);
+                    self.open_session(thread, start, Start::On, out);
                 }
                 // The session is removed while its pieces are made, because making them changes the planner, too.
                 if let Some(mut session) = self.sessions.remove(&thread) {
@@ -168,49 +184,21 @@ impl Planner {
         }
     }
 
-    fn open_session(&mut self, thread: u64) -> u64 {
-        let number = self.begun;
-        self.begun += 1;
-        let session = Box::new(Session {
-            number,
-            is_autocommit: true,
-            settings: Settings::default(),
-            open: None,
-            ended: None,
-            in_xa: false,
-            backup: None,
-            loose: Loose::default(),
-        });
-        self.sessions.insert(thread, session);
-        number
-    }
-
-    fn end_session(&mut self, mut session: Box<Session>, at: i64, out: &mut Out) {
-        self.note_end(&mut session, at, out);
-        if let Begins::Learned(learner) = &mut self.begins {
-            learner.settle(&mut session.loose, false);
-        }
-        if let Some(mut open) = session.open.take() {
-            (open.end, open.is_end_known) = (at, true);
-            self.roll_back(&mut session, open, out);
-        }
-        self.sequences.quit(session.number);
-        if at < i64::MAX {
-            out.push((session.number, Piece::Quit(at)));
-        }
-    }
-
     fn statement(&mut self, session: &mut Session, start: i64, end: i64, statement: Statement, out: &mut Out) {
         self.note_end(session, start, out);
         let digest = self.properties_of(&statement.sql);
         if let Some(by) = digest.backup {
             self.note_backup(session, by, end);
         }
-        let obstacle = digest.class.obstacle.or((session.in_xa).then_some(Obstacle::Xa));
-        if let Some(obstacle) = obstacle {
-            if obstacle == Obstacle::Xa {
-                session.in_xa = !digest.ends_xa;
-            }
+        let (class, was_victim) = (digest.class, statement.error == Some(DEADLOCK));
+        self.learn_or_add_begin(session, &digest, start, out);
+        let followed = session.state.follow(class, class.set(&statement.sql), was_victim);
+        if followed.commits_before
+            && let Some(open) = session.open.take()
+        {
+            self.commit(session, open, start, out);
+        }
+        if let Some(obstacle) = followed.obstacle {
             *self.omissions.skipped.entry(obstacle).or_default() += 1;
             return;
         }
@@ -222,14 +210,14 @@ impl Planner {
         if let Some(number) = digest.number.filter(|_| digest.sets) {
             session.settings.set(number, &statement.sql);
         }
-        let effect = match digest.class.effect {
-            Effect::CommitsItself if digest.locks_tables => Effect::Begins,
-            Effect::CommitsItself if digest.unlocks_tables => Effect::Commits,
-            other => other,
-        };
+        let lacks_begin = session.lacks_begin && class.effect != Effect::Begins;
+        session.lacks_begin &= session.state.is_chained();
+        if session.state.is_chained() {
+            // The next transaction has begun on this connection.
+            self.uses_session.insert(session.number);
+        }
         let examined = statement.examined;
-        let was_victim = statement.error == Some(DEADLOCK);
-        let (is_end_known, turns_on) = (statement.duration.is_some(), turns_autocommit_on(&statement.sql));
+        let is_end_known = statement.duration.is_some();
         let Inspection { execution, insert_id, accesses } = self.inspect(session.number, &statement, &digest, start);
         let mut step = Box::new(Step {
             execution,
@@ -247,27 +235,29 @@ impl Planner {
             is_added: false,
             sql: statement.sql,
         });
-        if matches!(effect, Effect::Begins | Effect::CommitsItself)
-            && let Some(open) = session.open.take()
-        {
-            self.commit(session, open, start, out);
+        if followed.ends_session {
+            // The session ends with the next piece.
+            step.sql = match class.effect {
+                Effect::RollsBack(_) => b"ROLLBACK NO RELEASE"[..].into(),
+                _ => b"COMMIT NO RELEASE"[..].into(),
+            };
         }
-        self.learn_or_add_begin(session, effect, digest.number, start, out);
-        let is_single = match effect {
-            Effect::Begins => false,
-            Effect::Belongs => session.open.is_none() && session.is_autocommit,
-            _ => session.open.is_none(),
-        };
-        // Connection pools send a COMMIT or ROLLBACK when they take a connection back, also without a transaction.
-        let is_lone = session.open.is_none() && matches!(effect, Effect::Commits | Effect::RollsBack);
-        let counts = !is_lone && !matches!(effect, Effect::Outside | Effect::SetsAutocommit);
+        let was_open = session.open.is_some();
+        let counts = matches!(followed.place, Place::Single | Place::Joins);
         let mut open = match session.open.take() {
             Some(open) => open,
-            None => self.begin(session, start, counts, out),
+            None => {
+                let mut open = self.begin(session, start, counts, out);
+                if lacks_begin && counts {
+                    self.omissions.begins_added += 1;
+                    put(session.number, &mut open, added(b"BEGIN", start), out);
+                }
+                open
+            }
         };
         (open.end, open.is_end_known) = (end, is_end_known);
         if let Some(transaction) = open.transaction
-            && matches!(effect, Effect::Belongs | Effect::CommitsItself)
+            && matches!(class.effect, Effect::Belongs | Effect::CommitsItself)
             && !self.is_learning()
         {
             if let Some(accesses) = &accesses {
@@ -279,38 +269,33 @@ impl Planner {
             open.footprint.add(accesses, examined);
         }
         put(session.number, &mut open, Piece::Step(step), out);
-        if effect == Effect::SetsAutocommit {
-            session.is_autocommit = turns_on;
-        }
-        let ends = match effect {
-            Effect::Commits | Effect::RollsBack => true,
-            Effect::SetsAutocommit => is_single || turns_on,
-            _ => is_single,
-        };
-        if was_victim && !ends {
-            self.roll_back(session, open, out);
-        } else if ends {
-            self.end(session, *open, effect == Effect::RollsBack, out);
-        } else {
+        let stays_open = followed.ends.is_none() && (was_open || followed.place == Place::Joins);
+        if stays_open {
             session.open = Some(open);
+        } else if was_victim && followed.place == Place::Joins {
+            self.roll_back(session, open, out);
+        } else {
+            self.end(session, *open, matches!(class.effect, Effect::RollsBack(_)), out);
         }
     }
 
     /// Learn from a statement where transactions begin, or begin a transaction whose BEGIN is not in the log.
-    fn learn_or_add_begin(&mut self, session: &mut Session, effect: Effect, digest: Option<usize>, start: i64, out: &mut Out) {
-        let is_loose = session.open.is_none() && session.is_autocommit;
+    fn learn_or_add_begin(&mut self, session: &mut Session, digest: &DigestProperties, start: i64, out: &mut Out) {
+        let (Class { effect, obstacle: None, .. }, digest) = (digest.class, digest.number) else { return };
+        let is_loose = session.state.is_single();
         match &mut self.begins {
             Begins::Logged => {}
             Begins::Learned(learner) => match (effect, digest) {
                 (Effect::Belongs, Some(digest)) if is_loose => session.loose.add(digest),
                 (Effect::Belongs, Some(digest)) => learner.within(digest),
-                (Effect::Commits | Effect::RollsBack, _) => learner.settle(&mut session.loose, is_loose),
-                (Effect::Begins | Effect::CommitsItself, _) => learner.settle(&mut session.loose, false),
+                (Effect::Commits(_) | Effect::RollsBack(_), _) => learner.settle(&mut session.loose, is_loose),
+                (Effect::Begins | Effect::CommitsItself | Effect::LocksTables, _) => learner.settle(&mut session.loose, false),
                 _ => {}
             },
             Begins::Inferred(digests) => {
                 if is_loose && effect == Effect::Belongs && digest.is_some_and(|digest| digests.contains(&digest)) {
                     self.omissions.begins_added += 1;
+                    session.state.begin();
                     let mut open = self.begin(session, start, true, out);
                     put(session.number, &mut open, added(b"BEGIN", start), out);
                     session.open = Some(open);
@@ -473,7 +458,7 @@ impl Planner {
                 let mut properties = DigestProperties::of(digest);
                 if self.classes.len() < MOST_DIGESTS {
                     properties.number = Some(self.classes.len());
-                    self.touches.push(TouchedTables::of(digest));
+                    self.touches.push(TouchedTables::of(executed(digest)));
                     self.classes.insert(digest.to_vec(), properties);
                 }
                 self.sequences.add(digest, &properties);

@@ -1,6 +1,7 @@
 //! The records of a capture in the order in which they ended, with times that are as exact as the capture allows.
 
-use crate::capture::format::{Reader, Record};
+use crate::capture::format::{Reader, Record, SessionStarts};
+use crate::capture::session_state::Start;
 use foldhash::HashMap;
 use std::cmp::Reverse;
 use std::collections::VecDeque;
@@ -41,7 +42,9 @@ pub struct Statement {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum What {
     /// A session began.
-    Connect,
+    Connect(Start),
+    /// A session was reset to how it began.
+    Reset,
     /// A statement was executed.
     Statement(Statement),
     /// A session ended.
@@ -68,6 +71,9 @@ pub struct Event {
 pub struct Timeline<R> {
     reader: Reader<R>,
     to_the_second: bool,
+    starts: SessionStarts,
+    /// How many records of beginnings were read.
+    begun: u64,
     /// The entries of the second that is being read, and of the one before.
     same: Entries,
     before: Entries,
@@ -109,11 +115,14 @@ struct Pending {
 }
 
 impl<R: BufRead> Timeline<R> {
-    /// Read the records after the header of a capture. `to_the_second` says whether its times are whole seconds.
-    pub fn new(reader: Reader<R>, to_the_second: bool) -> Self {
+    /// Read the records after the header of a capture. `to_the_second` says whether its times are whole seconds; `starts`, how its
+    /// sessions began.
+    pub fn new(reader: Reader<R>, to_the_second: bool, starts: SessionStarts) -> Self {
         Self {
             reader,
             to_the_second,
+            starts,
+            begun: 0,
             same: Entries::default(),
             before: Entries::default(),
             earlier: (i64::MIN, 0),
@@ -151,7 +160,12 @@ impl<R: BufRead> Timeline<R> {
             return Ok(());
         };
         let event = match record {
-            Record::Connect { thread, at, .. } => Event { thread, start: at, end: at, what: What::Connect },
+            Record::Connect { thread, at, .. } => {
+                let start = self.starts.of(self.begun);
+                self.begun += 1;
+                Event { thread, start: at, end: at, what: What::Connect(start) }
+            }
+            Record::Reset { thread, at } => Event { thread, start: at, end: at, what: What::Reset },
             Record::Quit { thread, at } => Event { thread, start: at, end: at, what: What::Quit },
             Record::Statement(line) => {
                 let schema = line.schema.map(|name| {
@@ -257,7 +271,7 @@ mod tests {
     fn ends(records: &[Record<'_>], to_the_second: bool) -> Vec<(u64, i64, i64)> {
         let bytes = capture(records);
         let (_, reader) = Reader::open(&bytes[..]).unwrap();
-        let mut timeline = Timeline::new(reader, to_the_second);
+        let mut timeline = Timeline::new(reader, to_the_second, SessionStarts::default());
         let mut events = Vec::new();
         while let Some(event) = timeline.next_event().unwrap() {
             events.push((event.thread, event.start, event.end));

@@ -310,7 +310,7 @@ fn a_capture_is_a_directory_that_only_its_owner_reads() {
     let log = directory.0.join("slow.log");
     fs::write(&log, EXTRA).unwrap();
     let out = directory.0.join("shop.capture");
-    let request = Request { logs: vec![log], times: None, counters: None, out: out.clone(), forget_text: false };
+    let request = Request { logs: vec![log], out: out.clone(), ..Request::default() };
     capture(&request).unwrap();
     let mode = |path: &PathBuf| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(&out), 0o700);
@@ -360,8 +360,7 @@ fn recorded_times_show_when_statements_began_if_a_log_has_seconds() {
             format!("1795413580200000 0\n1795413580250000 {first}\n1795413580700000 {first}\n1795413580750000 {both}\n");
         fs::write(&times, recorded_times).unwrap();
         let out = directory.0.join(format!("{name}.capture"));
-        let request =
-            Request { logs: vec![path.clone()], times: Some(times), counters: None, out: out.clone(), forget_text: false };
+        let request = Request { logs: vec![path.clone()], times: Some(times), out: out.clone(), ..Request::default() };
         let summary = capture(&request).unwrap();
         assert_eq!((summary.capture.statements, summary.capture.clock), (2, Some("microsecond")));
         let mut text = String::new();
@@ -386,7 +385,7 @@ fn both_logs_give_sessions_from_one_and_figures_from_the_other() {
     fs::write(&general, lines).unwrap();
     for logs in [vec![slow.clone(), general.clone()], vec![general.clone(), slow.clone()]] {
         let out = directory.0.join(format!("{}.capture", logs[0].file_stem().unwrap().display()));
-        let summary = capture(&Request { logs, times: None, counters: None, out: out.clone(), forget_text: false }).unwrap();
+        let summary = capture(&Request { logs, out: out.clone(), ..Request::default() }).unwrap();
         assert_eq!((summary.sessions, summary.capture.statements, summary.questions_logged), (2, 3, 4));
         let mut text = String::new();
         zstd::Decoder::new(fs::File::open(out.join(STATEMENTS)).unwrap()).unwrap().read_to_string(&mut text).unwrap();
@@ -403,13 +402,7 @@ fn both_logs_give_sessions_from_one_and_figures_from_the_other() {
             ]
         );
     }
-    let error = capture(&Request {
-        logs: vec![slow.clone(), slow],
-        times: None,
-        counters: None,
-        out: directory.0.join("x"),
-        forget_text: false,
-    });
+    let error = capture(&Request { logs: vec![slow.clone(), slow], out: directory.0.join("x"), ..Request::default() });
     assert!(error.unwrap_err().what.contains("same kind"));
 }
 
@@ -419,8 +412,7 @@ fn a_file_that_is_no_log_is_refused() {
     let file = directory.0.join("other.log");
     fs::write(&file, "2026-11-23 INFO started\n").unwrap();
     let out = directory.0.join("x.capture");
-    let error =
-        capture(&Request { logs: vec![file], times: None, counters: None, out: out.clone(), forget_text: false }).unwrap_err();
+    let error = capture(&Request { logs: vec![file], out: out.clone(), ..Request::default() }).unwrap_err();
     assert!(error.what.contains("has no entry") && !out.exists());
 }
 

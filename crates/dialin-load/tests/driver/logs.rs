@@ -30,7 +30,7 @@ fn captured(test: &str, logs: &[&[u8]]) -> Result<(Vec<String>, Summary)> {
     let paths: Vec<PathBuf> = (0..logs.len()).map(|number| directory.0.join(format!("{number}.log"))).collect();
     paths.iter().zip(logs).for_each(|(path, log)| fs::write(path, log).unwrap());
     let out = directory.0.join("out");
-    let request = Request { logs: paths, times: None, counters: None, out: out.clone(), forget_text: false };
+    let request = Request { logs: paths, out: out.clone(), ..Request::default() };
     let summary = capture(&request)?;
     let unpacked = zstd::Decoder::new(fs::File::open(out.join(STATEMENTS)).unwrap()).unwrap();
     let (_, mut reader) = Reader::open(BufReader::new(unpacked)).unwrap();
@@ -47,6 +47,7 @@ fn described(record: &Record<'_>) -> String {
     let name = |schema: &Option<&[u8]>| schema.map_or("-".into(), |schema| schema.escape_ascii().to_string());
     match record {
         Record::Connect { thread, at, schema } => format!("{thread} begins at {} in {}", after(at), name(schema)),
+        Record::Reset { thread, at } => format!("{thread} is reset at {}", after(at)),
         Record::Quit { thread, at } => format!("{thread} ends at {}", after(at)),
         Record::Statement(line) => {
             let how = line.is_prepared.map_or("", |is_prepared| if is_prepared { ", prepared" } else { ", text" });
@@ -257,7 +258,7 @@ fn a_replay_says_why_a_capture_cannot_be_replayed() {
         let directory = Directory::new(&format!("why-{name}"));
         let (log, out) = (directory.0.join("x.log"), directory.0.join("out"));
         fs::write(&log, sample(name)).unwrap();
-        capture(&Request { logs: vec![log], times: None, counters: None, out: out.clone(), forget_text: false }).unwrap();
+        capture(&Request { logs: vec![log], out: out.clone(), ..Request::default() }).unwrap();
         let request = dialin_load::replay::Request { directory: out, pace: Pace::Full, from: None };
         let error = Facts::of(&request, AutoIncrements::default()).unwrap_err();
         assert!(error.what.contains("cannot be replayed") && error.what.contains(why), "{name}: {}", error.what);

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dialin.errors import UserError
+from dialin.model.capture import DONE_BY_OTHERS
 from dialin.paths import parse_json
 from dialin.servers.sandbox_client import dump_command
 from dialin.workloads import private
@@ -50,8 +51,8 @@ class ReplayFacts:
 
     @property
     def share_left_out(self) -> float:
-        """The share of the captured statements that is not replayed."""
-        left_out = sum(self.not_replayed.values())
+        """The share of the captured statements that is not replayed, and whose work no other statement does."""
+        left_out = sum(count for reason, count in self.not_replayed.items() if reason not in DONE_BY_OTHERS)
         return left_out / (left_out + self.statements)
 
 

@@ -1,6 +1,7 @@
 //! The pieces of a schedule, and the state of sessions and transactions while it is made.
 
 use crate::capture::class::Obstacle;
+use crate::capture::session_state::SessionState;
 use crate::plan::Kind;
 use crate::replay::conflicts::Dependency;
 use crate::replay::digest_properties::DigestProperties;
@@ -160,14 +161,14 @@ impl Default for Prepared {
 #[derive(Debug)]
 pub(super) struct Session {
     pub(super) number: u64,
-    pub(super) is_autocommit: bool,
+    pub(super) state: SessionState,
+    /// Whether the log begins within its transaction, whose BEGIN has to be added.
+    pub(super) lacks_begin: bool,
     pub(super) settings: Settings,
     /// Boxed, because it is moved for each statement.
     pub(super) open: Option<Box<Open>>,
     /// A transaction that has ended; when it ended is unknown until the session's next event.
     pub(super) ended: Option<Ended>,
-    /// Whether it is within an XA transaction, which is left out.
-    pub(super) in_xa: bool,
     /// The position of its backup in the list of backups.
     pub(super) backup: Option<usize>,
     /// What it executed since its last transaction, while the planner learns where transactions begin.
