@@ -10,7 +10,7 @@ mod zipfian;
 
 pub use distribution::{Distribution, Integers};
 pub use generator::{Generator, Unique};
-pub(crate) use text::{template, whole_number};
+pub(crate) use text::{digits_of, template, whole_number};
 
 use rand::{RngCore, SeedableRng};
 

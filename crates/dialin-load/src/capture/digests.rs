@@ -3,7 +3,7 @@
 use super::class::{Class, Obstacle};
 use super::digest::{Digester, Findings};
 use super::entry::Figures;
-use std::collections::HashMap;
+use foldhash::HashMap;
 
 /// The maximum number of digests.
 const MAX_DIGESTS: usize = 20_000;

@@ -6,6 +6,7 @@
 use super::entry::{Lack, Sampling};
 use super::session_state::Start;
 use super::timestamp;
+use crate::random::digits_of;
 use serde::{Deserialize, Serialize};
 use std::io::{BufRead, Error, ErrorKind, Read, Result, Write};
 
@@ -174,8 +175,7 @@ fn begin(out: &mut Vec<u8>, kind: u8, thread: u64, at: i64) {
 fn number(out: &mut Vec<u8>, key: &[u8], value: Option<u64>) {
     if let Some(value) = value {
         out.extend_from_slice(key);
-        // Writing into memory cannot fail.
-        let _ = write!(out, "{value}");
+        digits_of(value, 1, out);
     }
 }
 

@@ -90,6 +90,8 @@ pub struct GeneralLog<R> {
     columns: Columns,
     /// The length of the entry that was returned last, in bytes.
     given: usize,
+    /// The part before the argument of the entry after it, if the end of that entry showed it.
+    ahead: Option<Prefix>,
     /// The statements of that entry that were not returned yet, and their place in the window.
     rest: Option<(Placed, Range<usize>)>,
     about: About,
@@ -107,6 +109,7 @@ impl<R: Read> GeneralLog<R> {
             window: Window::new(log),
             columns,
             given: 0,
+            ahead: None,
             rest: None,
             about: About::default(),
             now: None,
@@ -154,11 +157,14 @@ impl<R: Read> GeneralLog<R> {
     fn read_entry(&mut self) -> Result<Option<(Placed, Range<usize>)>> {
         self.window.consume(std::mem::take(&mut self.given));
         let (prefix, end) = loop {
-            if !self.window.has(1)? {
-                return Ok(None);
+            let ahead = self.ahead.take();
+            if ahead.is_none() {
+                if !self.window.has(1)? {
+                    return Ok(None);
+                }
+                self.window.has(MOST_OF_A_PREFIX)?;
             }
-            self.window.has(MOST_OF_A_PREFIX)?;
-            match prefix(self.window.bytes(), self.columns) {
+            match ahead.or_else(|| prefix(self.window.bytes(), self.columns)) {
                 Some(found) => match self.argument_end(&found)? {
                     Some(end) => break (found, end),
                     None => continue,
@@ -206,9 +212,9 @@ impl<R: Read> GeneralLog<R> {
                 self.window.line_end(next, LONGEST_BANNER)?;
                 let rest = &self.window.bytes()[next..];
                 let Some(begins) = begins(rest, self.columns) else { continue };
-                let continues = match begins {
-                    Begins::File => true,
-                    Begins::Entry(prefix) => self.continues(this, &prefix),
+                let (continues, ahead) = match begins {
+                    Begins::File => (true, None),
+                    Begins::Entry(prefix) => (self.continues(this, &prefix), Some(prefix)),
                 };
                 if !continues {
                     quoting = quoting.after(&self.window.bytes()[followed..next]);
@@ -217,6 +223,7 @@ impl<R: Read> GeneralLog<R> {
                         continue;
                     }
                 }
+                self.ahead = ahead;
                 return Ok(Some(end));
             }
             let length = self.window.bytes().len();

@@ -137,7 +137,10 @@ impl Recorder {
             Schema::Known(schema) => Some(*schema),
             Schema::Session => None,
         };
-        let session = self.session(thread, start, known.filter(|schema| !schema.is_empty()), out);
+        let (session, is_new) = self.sessions.find(thread, start, false, &mut self.totals);
+        if is_new {
+            Record::Connect { thread, at: start, schema: known.filter(|schema| !schema.is_empty()) }.write(out);
+        }
         if let Some(known) = known
             && session.schema.as_deref().unwrap_or_default() != known
         {
@@ -180,8 +183,7 @@ impl Recorder {
             set: class.set(sql),
             was_victim: figures.error == Some(DEADLOCK),
         };
-        let ends = self.sessions.open(thread).is_some_and(|session| session.follow(step, &mut self.totals));
-        if ends {
+        if session.follow(step, &mut self.totals) {
             self.end(thread, start, out);
         }
         if is_counted {

@@ -6,7 +6,8 @@ use super::session_state::{Place, SessionState, Start};
 use super::set_statement::SetStatement;
 use super::start_state::{Starts, Undecided};
 use super::transactions::{Ending, Shapes, Transaction};
-use std::collections::{BTreeMap, HashMap};
+use foldhash::HashMap;
+use std::collections::BTreeMap;
 
 /// The maximum number of sessions in memory. Old servers do not log the end of a session, so beyond this number the sessions
 /// that have been idle longest are forgotten.

@@ -1,5 +1,7 @@
 //! Times in logs, as microseconds since 1970 in UTC.
 
+use crate::random::digits_of;
+
 /// Microseconds per second.
 pub const SECOND: i64 = 1_000_000;
 
@@ -68,11 +70,13 @@ pub fn seconds(text: &[u8]) -> Option<i64> {
 
 /// Write a time or a duration as seconds with six decimals.
 pub fn write(out: &mut Vec<u8>, at: i64) {
-    use std::io::Write;
-    let sign = if at < 0 { "-" } else { "" };
+    if at < 0 {
+        out.push(b'-');
+    }
     let at = at.unsigned_abs();
-    // Writing into memory cannot fail.
-    let _ = write!(out, "{sign}{}.{:06}", at / SECOND as u64, at % SECOND as u64);
+    digits_of(at / SECOND as u64, 1, out);
+    out.push(b'.');
+    digits_of(at % SECOND as u64, 6, out);
 }
 
 /// Parse 1 to 12 digits. As seconds, they can be converted to microseconds without overflow.

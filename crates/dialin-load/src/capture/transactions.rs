@@ -1,6 +1,6 @@
 //! Groups transactions by shape: the sequence of the digests of their statements.
 
-use std::collections::HashMap;
+use foldhash::HashMap;
 
 /// The maximum number of steps of a shape. Further statements of a transaction are not part of its shape.
 const MAX_STEPS: usize = 48;

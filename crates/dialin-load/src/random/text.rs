@@ -103,7 +103,7 @@ pub(super) fn decimal(number: i64, digits: u32, out: &mut Vec<u8>) {
 }
 
 /// Appends the decimal digits of the number, with leading zeros if there are fewer than `least`.
-pub(super) fn digits_of(mut number: u64, least: usize, out: &mut Vec<u8>) {
+pub(crate) fn digits_of(mut number: u64, least: usize, out: &mut Vec<u8>) {
     let mut text = [b'0'; 20];
     let mut start = text.len();
     while number >= 100 {
