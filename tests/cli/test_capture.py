@@ -167,7 +167,7 @@ def test_counters_that_do_not_belong_together_are_refused(tmp_path):
         (None, "No such file"),
         (b"nothing of a log\n", "has no entry"),
         (b"", "is empty"),
-        (gzip.compress(LOG.encode()), "gunzip --keep"),
+        (gzip.compress(LOG.encode(), mtime=0), "gunzip --keep"),
         (lzma.compress(LOG.encode()), "xz -dk"),
         (b"\xfebin" + bytes(99), "is a binary log"),
     ],
