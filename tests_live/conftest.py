@@ -25,6 +25,7 @@ FIRST = (
     "attached_restart",
     "fleet_and_search",
     "attached_study",
+    "faults",
     "tune_attached",
     "live_traffic",
     "dialin_load",

@@ -63,10 +63,11 @@ class Dialin:
         self.directory = directory
         self._started = []
 
-    def start(self, *words):
+    def start(self, *words, environment=None):
         process = subprocess.Popen(
             [sys.executable, "-m", "dialin", *map(str, words)],
             cwd=self.directory,
+            env={**os.environ, **{name: str(value) for name, value in (environment or {}).items()}},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

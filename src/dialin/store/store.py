@@ -129,6 +129,8 @@ class Store:
                 f"No study can be written to {directory}: {error.orig}",
                 "Check that the disk has space and that you may write there, or name another --out; nothing was measured",
             ) from error
+        except OSError as error:
+            raise MachineError.of(error, f"No study can be written to {directory}") from error
         finally:
             engine.dispose()
             for leftover in (made, made.with_name(f"{made.name}-journal")):

@@ -1,0 +1,67 @@
+"""A study whose database is being made when dialin is stopped, or killed, is none: nothing of it stands in the way."""
+
+import subprocess
+import sys
+
+import pytest
+
+from dialin.cli import conduct
+from dialin.errors import InterruptedStudyError, MachineError
+from dialin.store import STUDY_FILE, UNFINISHED_STUDY_FILE, schema
+from dialin.store.store import Store
+from fixtures import example_studies, stored_study
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from dialin.store import schema
+from fixtures import example_studies, stored_study
+
+def killed(_):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+schema.metadata.create_all = killed
+stored_study.keep(example_studies.inconclusive(), Path(sys.argv[1]))
+"""
+
+
+@pytest.mark.parametrize("ends", [KeyboardInterrupt, SystemExit])
+def test_a_study_that_is_stopped_while_it_is_made_leaves_nothing(tmp_path, monkeypatch, ends):
+    def stopped(_):
+        raise ends
+
+    with monkeypatch.context() as patch:
+        patch.setattr(schema.metadata, "create_all", stopped)
+        with pytest.raises(ends):
+            stored_study.keep(example_studies.inconclusive(), tmp_path)
+    assert list(tmp_path.iterdir()) == []
+    stored_study.keep(example_studies.inconclusive(), tmp_path)
+    with Store.open(tmp_path) as store:
+        assert store.trials()
+
+
+def test_a_study_that_is_killed_while_it_is_made_can_be_made_again(tmp_path):
+    place = tmp_path / "study"
+    place.mkdir()
+    environment = {"PYTHONPATH": ":".join(sys.path)}
+    done = subprocess.run([sys.executable, "-c", KILLED, place], env=environment)
+    assert done.returncode == -9
+    assert {path.name for path in place.iterdir()} <= {UNFINISHED_STUDY_FILE, f"{UNFINISHED_STUDY_FILE}-journal"}
+    assert not (place / STUDY_FILE).exists()
+    stored_study.keep(example_studies.inconclusive(), place)
+    assert not list(place.glob(f"{UNFINISHED_STUDY_FILE}*"))
+
+
+def test_a_stop_before_the_study_is_made_says_that_nothing_was_measured(tmp_path):
+    def stopped(_watcher):
+        raise KeyboardInterrupt
+
+    with pytest.raises(InterruptedStudyError, match="before the study began; nothing was measured"):
+        conduct.perform(tmp_path, stopped)
+
+
+def test_a_rename_that_fails_leaves_no_study(tmp_path, monkeypatch):
+    monkeypatch.setattr("pathlib.Path.rename", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+    with pytest.raises(MachineError, match=r"No study can be written to .*: No space left on device"):
+        stored_study.keep(example_studies.inconclusive(), tmp_path)
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,213 @@
+"""Whatever system call fails, and whenever: a right verdict, a clear error or a study that can be resumed; nothing is harmed.
+
+`faults/injector.c` makes calls of dialin itself fail. docs/faults.md says what is promised.
+"""
+
+import errno
+import json
+import re
+import shutil
+import subprocess
+from itertools import product
+from pathlib import Path
+from typing import NamedTuple
+
+import psutil
+import pytest
+
+from dialin.paths import Home
+from live import EASY, FAST, LIMIT, SHORT, find, only_with_all
+from playground import SCHEMA, attached_sweep, playground
+
+COMPILER = shutil.which("cc") or shutil.which("gcc")
+SOURCE = Path(__file__).parent / "faults" / "injector.c"
+
+pytestmark = pytest.mark.skipif(COMPILER is None, reason="there is no C compiler (cc) for the fault injector")
+
+FOR_EVER = 0
+BEGIN, TRIALS, END = "begin", "trials", "end"
+SANDBOX, ATTACHED = "sandbox", "attached"
+
+ERRORS = {
+    "open": errno.EMFILE,
+    "write": errno.ENOSPC,
+    "fsync": errno.EIO,
+    "rename": errno.ENOSPC,
+    "socket": errno.EMFILE,
+    "recv": errno.ECONNRESET,
+    "mmap": errno.ENOMEM,
+    "thread": errno.EAGAIN,
+    "fork": errno.EAGAIN,
+}
+ON_FILES = ("open", "write", "fsync", "rename")
+
+
+class Cell(NamedTuple):
+    """A call that fails, from a phase of a study on, at a place; `part` is of the path of the files whose calls fail."""
+
+    place: str
+    call: str
+    phase: str
+    times: int
+    part: str = ""
+    first: int = 1
+
+    def __str__(self):
+        often = f"{self.times} times" if self.times else "for ever"
+        return "-".join(filter(None, [self.place, self.call, self.phase, often.replace(" ", "_"), self.part.strip("/")]))
+
+
+SHORT_MATRIX = [
+    Cell(SANDBOX, "open", BEGIN, 3, "/ledger/"),
+    Cell(SANDBOX, "write", TRIALS, 1, "study.db"),
+    Cell(SANDBOX, "fsync", TRIALS, FOR_EVER, "study.db"),
+    Cell(SANDBOX, "rename", END, 1, "study/"),
+    Cell(SANDBOX, "socket", TRIALS, 3),
+    Cell(SANDBOX, "recv", TRIALS, 40),
+    Cell(SANDBOX, "mmap", TRIALS, 3),
+    Cell(SANDBOX, "thread", TRIALS, FOR_EVER),
+    Cell(SANDBOX, "fork", TRIALS, 1),
+    Cell(ATTACHED, "write", BEGIN, 1, "/undo/"),
+    Cell(ATTACHED, "fsync", TRIALS, FOR_EVER, "/undo/"),
+    Cell(ATTACHED, "recv", TRIALS, 40),
+    Cell(ATTACHED, "socket", TRIALS, FOR_EVER),
+]
+
+LONG_MATRIX = [
+    Cell(place, call, phase, times, part)
+    for place, call, phase, times in product((SANDBOX, ATTACHED), ERRORS, (BEGIN, TRIALS, END), (1, FOR_EVER))
+    for part in ((("study/",) if phase is END else ("study/", "/dialin")) if call in ON_FILES else ("",))
+    if Cell(place, call, phase, times, part) not in SHORT_MATRIX
+]
+"""Every call, phase and place, once and for ever; on files, those of the study and those of dialin's home."""
+
+
+@pytest.fixture(scope="session")
+def injector(tmp_path_factory):
+    library = tmp_path_factory.mktemp("injector") / "injector.so"
+    subprocess.run([COMPILER, "-shared", "-fPIC", "-O1", "-o", library, SOURCE, "-ldl"], check=True)
+    return library
+
+
+@pytest.fixture(scope="module")
+def server():
+    with playground(find(FAST)) as made:
+        yield made
+
+
+class Study:
+    """A study under a fault, and what became of it."""
+
+    def __init__(self, dialin, words):
+        self.dialin, self.words, self.out = dialin, words, dialin.directory / "study"
+        self.log = dialin.directory / "failed-calls"
+
+    def run(self, cell, injector):
+        """Run it; returns its verdict, None without one, and what it said."""
+        since = {BEGIN: "", TRIALS: self.out / "study.db", END: self.out / "report.html"}[cell.phase]
+        fault = {
+            "LD_PRELOAD": injector,
+            "FAULT_CALL": cell.call,
+            "FAULT_PATH": cell.part,
+            "FAULT_SINCE": since,
+            "FAULT_FIRST": cell.first,
+            "FAULT_TIMES": cell.times,
+            "FAULT_ERRNO": ERRORS[cell.call],
+            "FAULT_LOG": self.log,
+            "RUST_BACKTRACE": 0,
+        }
+        return self._ended(self.dialin.start(*self.words, "--out", self.out, "--json", environment=fault))
+
+    def resume(self):
+        return self._ended(self.dialin.start("resume", self.out, "--yes", "--json"))
+
+    def _ended(self, process):
+        out, err = process.communicate(timeout=LIMIT)
+        assert "Traceback" not in err
+        assert "internal error" not in err
+        verdict = json.loads(out) if out.strip() else None
+        if verdict is None:
+            assert process.returncode in (1, 2, 3), err
+            assert re.search(r"^dialin: .+\. .+", err, re.MULTILINE), f"no error with a remedy: {err}"
+            is_misuse = process.returncode == 2
+            assert not (is_misuse and (self.out / "study.db").exists()), f"misuse is only what started nothing: {err}"
+        return verdict, err
+
+    @property
+    def failed_calls(self):
+        return self.log.stat().st_size if self.log.exists() else 0
+
+    def left_running(self):
+        """What it started and is still there, by an inherited variable."""
+        left = []
+        for process in psutil.process_iter(["environ", "cmdline", "status"]):
+            environment = process.info["environ"] or {}
+            if environment.get("FAULT_LOG") == str(self.log) and process.info["status"] != psutil.STATUS_ZOMBIE:
+                left.append(process.info["cmdline"])
+        return left
+
+
+def check_blames_nobody(verdict):
+    states = {candidate["name"]: candidate["state"] for candidate in verdict["candidates"]}
+    assert not {"failed", "unsafe", "wins", "loses"} & set(states.values()), states
+
+
+def check(study, cell, injector):
+    """Run a study under a fault, and resume it if it can be."""
+    verdict, err = study.run(cell, injector)
+    assert study.left_running() == []
+    if not study.failed_calls:
+        assert verdict is not None, err
+        pytest.skip("there is no such call in this phase")
+    if verdict is None and (study.out / "study.db").exists():
+        verdict, _ = study.resume()
+        assert study.left_running() == []
+    if verdict is not None:
+        check_blames_nobody(verdict)
+    return err
+
+
+def sandboxed():
+    return ["sweep", "innodb_io_capacity=300,3000", "--server", FAST, *SHORT, *EASY, "--minutes", "1", "--worthwhile", "100%"]
+
+
+def check_sandbox(cell, dialin, injector):
+    check(Study(dialin, sandboxed()), cell, injector)
+
+
+def check_attached(cell, dialin, injector, server):
+    before = server.variables()
+    study = Study(dialin, [*attached_sweep(server, dialin.directory), "--yes"])
+    err = check(study, cell, injector)
+    if server.variables() != before or SCHEMA in server.schemas():
+        assert "dialin restore" in err
+        dialin("restore")
+    assert server.variables() == before
+    assert SCHEMA not in server.schemas()
+    assert not list(Home.of().undo.glob("*.json"))
+
+
+def of(matrix, place):
+    return pytest.mark.parametrize("cell", [cell for cell in matrix if cell.place == place], ids=str)
+
+
+@of(SHORT_MATRIX, SANDBOX)
+def test_a_failing_call_harms_no_study_on_a_sandbox(dialin, injector, cell):
+    check_sandbox(cell, dialin, injector)
+
+
+@of(SHORT_MATRIX, ATTACHED)
+def test_a_failing_call_harms_no_attached_server(dialin, injector, server, cell):
+    check_attached(cell, dialin, injector, server)
+
+
+@only_with_all
+@of(LONG_MATRIX, SANDBOX)
+def test_whatever_call_fails_a_study_on_a_sandbox_is_not_harmed(dialin, injector, cell):
+    check_sandbox(cell, dialin, injector)
+
+
+@only_with_all
+@of(LONG_MATRIX, ATTACHED)
+def test_whatever_call_fails_an_attached_server_is_not_harmed(dialin, injector, server, cell):
+    check_attached(cell, dialin, injector, server)
