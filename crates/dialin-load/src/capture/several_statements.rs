@@ -1,7 +1,8 @@
 //! Packets of several statements. MariaDB, and MySQL up to 5.5, write such a packet to the general log as one entry.
 
 use super::quoting::Quoting;
-use memchr::{memchr, memmem};
+use crate::sql_tokens::{Kind, token_at};
+use memchr::memchr;
 
 /// Words after `CREATE` that begin a statement with `;` in it, and words of objects without.
 const WITH_BODY: [&[u8]; 5] = [b"procedure", b"function", b"trigger", b"event", b"package"];
@@ -35,22 +36,14 @@ fn separators(sql: &[u8]) -> usize {
 /// How many bytes of blanks, comments and `;` a text begins with.
 fn blank(sql: &[u8]) -> usize {
     let mut at = 0;
-    loop {
-        at += separators(&sql[at..]);
-        let rest = &sql[at..];
-        let (begin, end): (usize, &[u8]) = match rest {
-            [b'#', ..] => (1, b"\n"),
-            [b'-', b'-', b' ' | b'\t' | b'\n' | b'\r', ..] => (2, b"\n"),
-            [b'-', b'-'] => return sql.len(),
-            [b'/', b'*', b'!', ..] | [b'/', b'*', b'M', b'!', ..] => return at,
-            [b'/', b'*', ..] => (2, b"*/"),
-            _ => return at,
-        };
-        match memmem::find(&rest[begin..], end) {
-            Some(found) => at += begin + found + end.len(),
-            None => return sql.len(),
+    while let Some(first) = sql.get(at) {
+        let token = token_at(&sql[at..]);
+        if !(matches!(token.kind, Kind::Blank | Kind::Comment) || *first == b';') {
+            break;
         }
+        at += token.length;
     }
+    at
 }
 
 /// Whether a statement, of which this is the text up to its first `;`, has a body of statements.

@@ -178,7 +178,7 @@ fn a_log_may_begin_and_end_anywhere() {
 }
 
 /// The records and the summary of a log.
-fn recorded(log: &[u8]) -> (String, Summary) {
+pub(crate) fn recorded(log: &[u8]) -> (String, Summary) {
     let (mut recorder, mut records) = (Recorder::default(), vec![]);
     let mut slow = SlowLog::new(log);
     let mut count = 0;

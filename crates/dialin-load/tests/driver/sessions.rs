@@ -1,10 +1,11 @@
 //! Logs of sessions that are hard to follow, each with what it has: its transactions, and those that were rolled back.
 
-use crate::capture::Directory;
+use crate::capture::{Directory, recorded};
 use dialin_load::capture::class::Obstacle;
 use dialin_load::capture::summary::{Shape, Summary};
 use dialin_load::capture::{Request, capture};
 use dialin_load::replay::{self, AutoIncrements, Facts, Pace};
+use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -131,4 +132,45 @@ fn a_commit_or_rollback_without_a_transaction_is_none() {
     let case = Case::of("20-lone-rollbacks/slow.log");
     assert_eq!(case.transactions(), (1, 1, 0));
     assert_eq!(case.facts.statements, 7, "they are replayed all the same");
+}
+
+/// What a session may send, also in one packet.
+const STATEMENTS: [&str; 14] = [
+    "update p set n = n + 1 where id = 1",
+    "select n from p where t = ';'",
+    "insert into p values (1, 'a;b'), (2, \"c\")",
+    "begin",
+    "commit",
+    "rollback",
+    "commit and chain",
+    "set autocommit = 0",
+    "set names utf8mb4, autocommit = 1",
+    "set statement max_statement_time=1 for update p set n = 1",
+    "alter table p add m int",
+    "lock tables p write",
+    "unlock tables",
+    "xa recover",
+];
+
+proptest! {
+    #[test]
+    fn a_session_has_the_same_transactions_however_its_statements_are_sent_in_packets(
+        numbers in prop::collection::vec((0..STATEMENTS.len(), any::<bool>()), 1..40),
+    ) {
+        let log = |packets: &[String]| {
+            let entries: String = packets.iter().map(|packet| format!("\t\t    8 Query\t{packet}\n")).collect();
+            let (_, summary) = recorded(format!("261128 10:00:01\t    8 Connect\tapp@localhost on shop\n{entries}").as_bytes());
+            let summary = serde_json::to_value(summary).unwrap();
+            ["transactions", "autocommit", "digests", "not_replayed"].map(|part| summary[part].clone())
+        };
+        let single: Vec<String> = numbers.iter().map(|(number, _)| STATEMENTS[*number].to_owned()).collect();
+        let mut packets: Vec<String> = Vec::new();
+        for (sql, (_, follows)) in single.iter().zip(&numbers) {
+            match packets.last_mut() {
+                Some(packet) if *follows => *packet += &format!("; /* then */ {sql}"),
+                _ => packets.push(sql.clone()),
+            }
+        }
+        prop_assert_eq!(log(&single), log(&packets));
+    }
 }
