@@ -13,6 +13,8 @@ pub struct DigestProperties {
     pub number: Option<usize>,
     /// What they do to their transaction, and whether they can be replayed.
     pub class: Class,
+    /// Whether they are executed by `SET STATEMENT ... FOR`, whose values come before their own.
+    pub is_wrapped: bool,
     /// Whether they count as reads, as writes or as others.
     pub kind: Kind,
     /// Whether they use the current time.
@@ -38,7 +40,7 @@ impl DigestProperties {
     /// The properties of a digest that has no number yet.
     #[must_use]
     pub fn of(digest: &[u8]) -> Self {
-        let digest = executed(digest);
+        let (whole, digest) = (digest, executed(digest));
         let has = |part: &[u8]| memchr::memmem::find(digest, part).is_some();
         let any = |parts: &[&[u8]]| parts.iter().any(|part| has(part));
         let asks: [&[u8]; 9] = [
@@ -97,6 +99,7 @@ impl DigestProperties {
         Self {
             number: None,
             class: Class::of(digest),
+            is_wrapped: whole.len() != digest.len(),
             kind,
             asks_for_time: any(&asks),
             is_random: any(&[b"rand (", b"uuid (", b"uuid_short ("]),

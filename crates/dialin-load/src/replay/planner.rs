@@ -441,7 +441,7 @@ impl Planner {
         let has_values = statement.is_prepared || digest.kind != Kind::Other;
         let shape = if has_values { self.literals.shape(&statement.sql) } else { None };
         let execution = shape.filter(|_| statement.is_prepared).and_then(|shape| templates.execution(shape, &self.literals));
-        let accesses = touches.accesses(&statement.sql, shape.map(|_| &self.literals));
+        let accesses = touches.accesses(&statement.sql, shape.filter(|_| !digest.is_wrapped).map(|_| &self.literals));
         Inspection { execution, insert_id, accesses }
     }
 

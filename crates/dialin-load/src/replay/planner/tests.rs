@@ -340,3 +340,32 @@ fn transactions_of_sessions_with_the_same_settings_may_be_exchanged_unless_one_u
         assert!(all[0].iter().all(Option::is_none) && all[1][0].is_some(), "{bound}: {all:?}");
     }
 }
+
+#[test]
+fn what_set_statement_executes_is_ordered_like_any_other_statement() {
+    let insert = "SET STATEMENT max_statement_time=5 FOR INSERT INTO p VALUES (10,0)";
+    let update = "SET STATEMENT max_statement_time=10 FOR UPDATE p SET n=n+10 WHERE id IN (4, 10)";
+    let events = [(1, 10, 11, insert, 0), (2, 20, 21, update, 0), (3, 30, 31, "UPDATE p SET n=1 WHERE id=4", 0)];
+    let (out, _) = planned(None, &events);
+    assert_eq!(of_session(&out, 0), format!("<0 {insert} >"));
+    assert_eq!(of_session(&out, 1), format!("<1 {update} >"));
+    assert_eq!(of_session(&out, 2), "<2 UPDATE p SET n=1 WHERE id=4 >");
+}
+
+#[test]
+fn a_session_that_began_with_autocommit_off_or_in_a_transaction_begins_so_in_a_replay() {
+    let texts = |start| {
+        let (mut planner, mut out) = (Planner::new(None, Prepared::default(), Begins::Logged), Vec::new());
+        planner.take(Event { thread: 1, start: 1, end: 1, what: What::Connect(start) }, &mut out);
+        for (at, sql) in [(2, "update t set a = 1"), (3, "update t set a = 2"), (4, "commit"), (5, "update t set a = 3")] {
+            planner.take(Event { thread: 1, start: at, end: at, what: What::Statement(statement(sql)) }, &mut out);
+        }
+        planner.take(Event { thread: 1, start: 6, end: 6, what: What::Reset }, &mut out);
+        of_session(&out, 0)
+    };
+    let both = "update t set a = 1 update t set a = 2 commit";
+    let last = "update t set a = 3";
+    assert_eq!(texts(Start::Off), format!("( SET autocommit = 0 > <0 {both} > <1 {last} ROLLBACK X"));
+    assert_eq!(texts(Start::InTransaction), format!("<0 BEGIN {both} > <1 {last} >"));
+    assert_eq!(texts(Start::On), format!("<0 update t set a = 1 > <1 update t set a = 2 > ( commit > <2 {last} >"));
+}
