@@ -167,7 +167,7 @@ fn a_server_that_is_not_there_is_one_line_and_exit_code_3() {
     assert_eq!(output.status.code(), Some(3));
     assert!(error(&output).contains("/nowhere/s.sock"));
     let last = lines(&output).pop().unwrap();
-    assert_eq!((&last["type"], &last["fault"]), (&"error".into(), &"server".into()));
+    assert_eq!((&last["type"], &last["fault"]), (&"error".into(), &"connection".into()));
 }
 
 #[test]
