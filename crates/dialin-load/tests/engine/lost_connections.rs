@@ -56,7 +56,7 @@ fn a_server_that_is_gone_for_good_fails_the_run() {
     let mut server = Some(MockServer::listen(&socket("gone"), |_| soon(Answer::Ok)).unwrap());
     let run = Run { reconnect_for: Duration::from_millis(300), ..run(server.as_ref().unwrap(), 2, Some(60)) };
     let error = play(&plan(), &run, &AtomicBool::new(false), &mut |_| drop(server.take())).unwrap_err();
-    assert_eq!(error.fault, Fault::Server);
+    assert_eq!(error.fault, Fault::Connection);
 }
 
 #[test]
