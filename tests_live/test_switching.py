@@ -5,7 +5,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from dialin.errors import ServerError, UserError
+from dialin.errors import SettingRefusedError, UserError
 from dialin.model.study import Switch
 from dialin.model.trial import Step, Trial, TrialState
 from dialin.paths import Home
@@ -153,13 +153,13 @@ def test_a_value_that_the_running_server_refuses_fails_its_trial_and_the_next_on
                 assert global_variables(query)[CAPACITY] == "300"
             stage.end(well=True)
             return server
-        except ServerError:
+        except SettingRefusedError:
             stage.end(well=False)
             raise
 
     try:
         first = serve("good")
-        with pytest.raises(ServerError, match="innodb_commit_concurrency cannot be 4"):
+        with pytest.raises(SettingRefusedError, match="innodb_commit_concurrency cannot be 4"):
             serve("bad")
         assert first.is_gone()
         assert not first.directory.exists()
