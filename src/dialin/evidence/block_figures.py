@@ -37,17 +37,13 @@ def block_figures(
     ]
     fit = blocks.fit_connected(observations, [name for name in means if means[name] > 0], {baseline})
     if fit is None:
-        return {name: ComparedFigure(level=_point(mean), ratio=None) for name, mean in means.items()}
+        return {name: ComparedFigure(level=Estimate.alone(mean), ratio=None) for name, mean in means.items()}
     is_exact = not blocks.has_standstill(observations)
     levels = {name: fit.level(name) if is_exact else means[name] for name in fit.names}
     figures = {}
     for name, mean in means.items():
-        ratio = _point(levels[name] / levels[baseline]) if name in levels and name != baseline else None
+        ratio = Estimate.alone(levels[name] / levels[baseline]) if name in levels and name != baseline else None
         if ratio is not None and is_exact and 1 / LARGEST_RATIO_WITH_INTERVAL < ratio.mean < LARGEST_RATIO_WITH_INTERVAL:
             ratio = fit.ratio(name, baseline, 1 - record.spec.confidence)
-        figures[name] = ComparedFigure(level=_point(levels.get(name, mean)), ratio=ratio)
+        figures[name] = ComparedFigure(level=Estimate.alone(levels.get(name, mean)), ratio=ratio)
     return figures
-
-
-def _point(value: float) -> Estimate:
-    return Estimate(mean=value, low=None, high=None)

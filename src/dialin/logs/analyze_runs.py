@@ -251,4 +251,4 @@ def _level(runs: Sequence[RunAnalysis], level: float | None, alpha: float) -> Es
         (estimate,) = levels(_observations(runs, Goal.THROUGHPUT), [runs[0].candidate or ""], alpha).values()
         return estimate
     mean = geometric_mean([geometric_mean(values) for values in by_cell.values()]) if level is None else level
-    return Estimate(mean=mean, low=None, high=None)
+    return Estimate.alone(mean)

@@ -128,6 +128,11 @@ class Estimate(FrozenModel):
     low: float | None = Field(description="lower end of the interval; null where there is too little data for one")
     high: float | None = Field(description="upper end of the interval; null where there is too little data for one")
 
+    @classmethod
+    def alone(cls, mean: float) -> Estimate:
+        """Return a figure without an interval."""
+        return cls(mean=mean, low=None, high=None)
+
     @property
     def excludes_one(self) -> bool:
         """Whether there is an interval that lies wholly above or wholly below 1."""

@@ -67,4 +67,4 @@ def _without_intervals(trials: Sequence[TimedTrial], names: Sequence[str], basel
 
 
 def _point(value: float | None) -> Estimate | None:
-    return None if value is None else Estimate(mean=value, low=None, high=None)
+    return None if value is None else Estimate.alone(value)

@@ -34,7 +34,7 @@ def typical(values: Sequence[float], alpha: float) -> Estimate:
     if outside is not None:
         return Estimate(mean=middle, low=float(x[outside]), high=float(x[x.size - 1 - outside]))
     if x.size < 2:
-        return Estimate(mean=middle, low=None, high=None)
+        return Estimate.alone(middle)
     logs = np.log(np.maximum(x, 1e-9 * max(float(x[-1]), 1e-9)))
     half = min(t_quantile(x.size - 1, alpha) * float(logs.std(ddof=1)) / math.sqrt(x.size), WIDEST)
     centre = float(np.exp(logs.mean()))

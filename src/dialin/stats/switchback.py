@@ -200,7 +200,7 @@ def _with_what_comes(ratio: Estimate | None, carry: CarryOver | None) -> Estimat
     if ratio is None or carry is None or ratio.low is None or ratio.high is None:
         return ratio
     if carry.lasts:
-        return Estimate(mean=ratio.mean, low=None, high=None)
+        return Estimate.alone(ratio.mean)
     further = [0.0, carry.to_come]
     if carry.to_come and carry.after_other is not None:
         further.append(math.log(carry.after_other.mean))  # what is still to come shows in the periods that follow

@@ -71,7 +71,7 @@ def _line(one: TransactionLatency, look: Style) -> Any:
         if estimate is not None
     ]
     longest = max(one.longest_ms)
-    estimates = [estimate for _, estimate, _ in known] + [Estimate(mean=longest, low=None, high=None)]
+    estimates = [estimate for _, estimate, _ in known] + [Estimate.alone(longest)]
     hovers = [f"{safe(look.label)}, {name}: {with_interval(estimate)} ms" for _, estimate, name in known]
     return marked_line(
         [*(place for place, *_ in known), _LONGEST_AT],
