@@ -138,8 +138,7 @@ def test_what_the_reader_did_to_the_page_stays_while_it_grows(opened, running, w
 
 def test_a_study_that_is_killed_is_shown_dead_goes_on_and_stops_after_its_block_from_the_page(dialin, opened, watched):
     out = dialin.directory / "study"
-    # Blocks are long enough that none ends between two clicks.
-    process = dialin.start(*SWEEP, "--measure", "6", "--out", out)
+    process = dialin.start(*SWEEP, "--out", out)
     measuring(out)
     watching, link = watched(out)
     one = opened(link)
@@ -153,10 +152,6 @@ def test_a_study_that_is_killed_is_shown_dead_goes_on_and_stops_after_its_block_
 
     resumed = dialin.start("resume", out)
     one.until(is_state("running"))
-    one.page.locator("#after-block").click()
-    one.until("document.getElementById('sentence').textContent.includes('The study stops after this block')")
-    one.page.locator("#after-block").click()
-    one.until("!document.getElementById('sentence').textContent.includes('The study stops after this block')")
     one.page.locator("#after-block").click()
     _, err = resumed.communicate(timeout=LIMIT)
     assert resumed.returncode == 130, err
@@ -172,12 +167,17 @@ def test_a_study_that_is_killed_is_shown_dead_goes_on_and_stops_after_its_block_
     assert one.page.locator("#command-text").text_content() == f"dialin watch {out}"
 
 
-def test_the_study_is_stopped_at_once_from_the_page_after_a_question(dialin, opened, watched):
+def test_a_stop_after_the_block_is_taken_back_and_the_study_is_stopped_at_once_after_a_question(dialin, opened, watched):
     out = dialin.directory / "study"
-    process = dialin.start(*SWEEP, "--out", out)
+    process = dialin.start(*SWEEP, "--measure", "600", "--out", out)  # no block ends between two clicks
     measuring(out)
     one = opened(watched(out)[1], "phone")
     one.until(is_state("running"))
+    announced = "document.getElementById('sentence').textContent.includes('The study stops after this block')"
+    one.page.locator("#after-block").click()
+    one.until(announced)
+    one.page.locator("#after-block").click()
+    one.until(f"!{announced}")
     one.page.locator("#stop-now").click()
     assert one.page.locator("#stop-command").text_content() == f"dialin resume {out}"
     one.page.keyboard.press("Escape")
