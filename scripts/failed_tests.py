@@ -2,8 +2,9 @@
 
 import json
 import re
+import sys
 from pathlib import Path
 
 failed = Path(".pytest_cache/v/cache/lastfailed")
 for name in json.loads(failed.read_text()) if failed.exists() else ():
-    print(re.sub(r"@[^\]]*$", "", name))  # without the group that pytest-xdist adds
+    sys.stdout.write(re.sub(r"@[^\]]*$", "", name) + "\n")  # without the group that pytest-xdist adds

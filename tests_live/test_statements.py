@@ -1,6 +1,7 @@
 """Statements on real servers: one that is interrupted is counted as what it is, and none outlives its load."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -19,7 +20,7 @@ from dialin.servers.attached.undo import SCHEMA, UndoLog
 from dialin.servers.load_sessions import record, recorded
 from dialin.workloads.base import Target
 from dialin.workloads.kinds import make_workload
-from driving import command, load, needs_dialin_load, running, serving
+from driving import BINARY, account, command, load, needs_dialin_load, running, serving
 from live import INSTALLED, LIMIT, kill, until
 from playground import PASSWORD, attach, option_file, playground
 
@@ -178,7 +179,7 @@ def test_no_statement_goes_on_when_a_run_has_ended_and_nobody_elses_is_ended(ser
         process.stdout.close()
         process.stderr.close()
         assert executing(server, HELD) == {other}
-    assert "3 statements still running at the end of the run: ended on the server (KILL)" in said
+    assert "3 statements still running at the end: ended on the server (KILL)" in said
     assert recorded(tmp_path / "s") == []
 
 
@@ -208,6 +209,46 @@ def test_a_driver_that_was_killed_leaves_its_statements_to_dialin(server, tmp_pa
         kill(running._driver.pid)
         running.stop()
         assert executing(server, HELD) == {other}
+
+
+@needs_dialin_load
+def test_an_agent_that_was_killed_leaves_its_statements_to_dialin(server, tmp_path):
+    """It runs on another host, where nobody of ours can end them."""
+    secret = tmp_path / "token"
+    secret.touch(0o600)
+    secret.write_text("0123456789abcdef" * 4)
+    said = tmp_path / "said"
+    words = [BINARY, "agent", "--listen", "127.0.0.1:0", "--token-file", secret, *account(server, "sbtest")]
+    with said.open("w") as log, subprocess.Popen(words, stderr=log) as agent, stranger(server.socket, "sbtest") as other:
+        address = until(lambda: re.search(r"listening at (\S+)\n", said.read_text()))[1]
+        spec = WorkloadSpec(name=str(workload_file(tmp_path, HELD)), kind="dialin-load", threads=3)
+        workload = make_workload(spec.model_copy(update={"load_hosts": (address,), "load_token": str(secret)}))
+        load = workload.start(target(server, tmp_path), threads=3, seed=1, cpus=None)
+        until(lambda: len(executing(server, HELD)) == 4)
+        kill(agent.pid)
+        agent.wait()
+        until(lambda: not psutil.pid_exists(load._driver.pid) or psutil.Process(load._driver.pid).status() == "zombie")
+        load.stop()
+        assert executing(server, HELD) == {other}
+
+
+@needs_dialin_load
+@pytest.mark.parametrize("verb", ["prepare", "check"])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_command_that_is_interrupted_leaves_no_statement(server, tmp_path, verb, number):
+    waits = "SELECT i FROM held.n WHERE i = 1 LOCK IN SHARE MODE"
+    slow = f'[[table]]\nname = "slow"\ncreate = "CREATE TABLE slow AS {waits}"\n[[transaction]]'
+    asked = f'[[check]]\nname = "rows"\nsql = "{waits}"\n[[transaction]]'
+    path = workload_file(tmp_path, "SELECT 1")
+    path.write_text(path.read_text().replace("[[transaction]]", slow if verb == "prepare" else asked))
+    load("cleanup", path, server)
+    process = subprocess.Popen(command(verb, path, server), stderr=subprocess.PIPE, text=True)
+    until(lambda: executing(server, waits) or process.poll() is not None)
+    process.send_signal(number)
+    _, said = process.communicate(timeout=LIMIT)
+    assert process.returncode == 128 + number, said
+    assert "still running at the end: ended on the server (KILL)" in said
+    assert executing(server, waits) == set()
 
 
 def test_sysbench_leaves_no_statement_and_nobody_elses_is_ended(server, tmp_path):

@@ -2,6 +2,8 @@
 
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::Instant;
 
 /// Where the server listens.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,6 +62,45 @@ pub struct Tls {
     pub fetch_public_key: bool,
 }
 
+/// What identifies a session on its server, until the server ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SessionId {
+    /// The server's number for it, as used by KILL.
+    pub number: u32,
+    /// The port of this host that it comes from; None over a unix socket.
+    pub port: Option<u16>,
+    /// When the server accepted it.
+    pub opened: Instant,
+}
+
+/// Receives the sessions that an account opens, each before it executes anything.
+#[derive(Clone, Debug, Default)]
+pub struct Listener(Option<Sender<SessionId>>);
+
+impl Listener {
+    /// A listener, and where its sessions arrive.
+    #[must_use]
+    pub fn new() -> (Self, Receiver<SessionId>) {
+        let (sender, receiver) = channel();
+        (Self(Some(sender)), receiver)
+    }
+
+    /// Tells of a session.
+    pub fn tell(&self, session: SessionId) {
+        // Whoever listened may have stopped.
+        let _ = self.0.as_ref().map(|sender| sender.send(session));
+    }
+}
+
+impl PartialEq for Listener {
+    /// Who listens makes no difference to an account.
+    fn eq(&self, _other: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Listener {}
+
 /// An account on a server. Its `Debug` output does not contain the password.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Account {
@@ -75,6 +116,8 @@ pub struct Account {
     pub tls: Tls,
     /// The file to which each session is appended before it executes anything; None for no record.
     pub sessions_file: Option<PathBuf>,
+    /// Who is told of each session before it executes anything.
+    pub listener: Listener,
 }
 
 impl fmt::Debug for Account {

@@ -1,11 +1,11 @@
 //! The `dialin-load` command: parses the arguments, runs the subcommand, and reports errors.
 
-use dialin_load::account::Account;
+use dialin_load::account::{Account, Listener};
 use dialin_load::agent::{self, Conduct, Serve, Source};
 use dialin_load::engine::{self, Second};
 use dialin_load::errors::{Error, Result};
 use dialin_load::net::connect::Connector;
-use dialin_load::net::leftover::Leftover;
+use dialin_load::net::leftover::{self, Leftover};
 use dialin_load::options::{
     self, AccountOptions, AgentOptions, Cli, Command, Environment, Parsed, PrepareOptions, RunOptions, SelfTestOptions,
     TableOptions,
@@ -14,12 +14,16 @@ use dialin_load::output::{Output, Report};
 use dialin_load::record::{ErrorLine, Line, ReplayFact, StartLine};
 use dialin_load::replay::{AutoIncrements, Facts, Request, read_open_statements};
 use dialin_load::{capture, self_test, show, workloads};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::flag::{register, register_conditional_shutdown};
+use signal_hook::iterator::Signals;
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::process::ExitCode;
+use std::process::{self, ExitCode};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::thread;
 
 /// The place and the message of the first panic of any thread.
 static PANIC: OnceLock<String> = OnceLock::new();
@@ -97,11 +101,12 @@ fn run_command(parsed: Parsed, json: bool, stop: &Arc<AtomicBool>) -> Result<u8>
             return run(&options, &mut output, stop);
         }
         Command::Prepare(options) => prepare(&options)?,
-        Command::Cleanup(options) => {
-            let TableOptions { workload, account } = &options;
-            let account = account_of(account, SCHEMA)?;
-            workloads::find(&workload.workload, &workload.pairs()?)?.cleanup(&account)?;
-            Connector::new(&account).forget_sessions();
+        Command::Cleanup(TableOptions { workload, account }) => {
+            interruptible(account_of(&account, SCHEMA)?, |account| {
+                workloads::find(&workload.workload, &workload.pairs()?)?.cleanup(account)?;
+                Connector::new(account).forget_sessions();
+                Ok(())
+            })?;
         }
         Command::Check(options) => check(&options, &mut output)?,
         Command::Agent(options) => {
@@ -135,16 +140,44 @@ fn run_command(parsed: Parsed, json: bool, stop: &Arc<AtomicBool>) -> Result<u8>
 /// The first SIGINT, SIGTERM or SIGHUP stops the run, which still writes its summary and ends its statements on the server; a second one ends
 /// the process at once. A SIGHUP that is ignored, as with nohup, stays ignored.
 fn watch_signals(stop: &Arc<AtomicBool>) -> Result<()> {
-    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-    use signal_hook::flag::{register, register_conditional_shutdown};
-    for signal in [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| *signal != SIGHUP || !ignores(SIGHUP)) {
+    for signal in heeded() {
         register_conditional_shutdown(signal, 128 + signal, Arc::clone(stop))
             .and_then(|_| register(signal, Arc::clone(stop)))
-            .map_err(|error| {
-                Error::driver(format!("Cannot install signal handlers: {error}"), "Report this as a defect of dialin-load")
-            })?;
+            .map_err(|error| no_signals(&error))?;
     }
     Ok(())
+}
+
+fn heeded() -> impl Iterator<Item = i32> {
+    [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| *signal != SIGHUP || !ignores(SIGHUP))
+}
+
+fn no_signals(error: &io::Error) -> Error {
+    Error::driver(format!("Cannot install signal handlers: {error}"), "Report this as a defect of dialin-load")
+}
+
+/// Runs a command that waits for one statement after the other. The first SIGINT, SIGTERM or SIGHUP ends its sessions on the server, and then
+/// this process; a second one does not wait for the server.
+fn interruptible<T>(account: Account, command: impl FnOnce(&Account) -> Result<T>) -> Result<T> {
+    let (listener, opened) = Listener::new();
+    let account = Account { listener, ..account };
+    let (server, stop) = (account.clone(), Arc::default());
+    watch_signals(&stop)?;
+    let mut signals = Signals::new(heeded()).map_err(|error| no_signals(&error))?;
+    let watching = thread::Builder::new().spawn(move || {
+        let Some(signal) = signals.forever().next() else { return };
+        let sessions: Vec<_> = opened.try_iter().collect();
+        report_leftover(leftover::end(&Connector::new(&server), &sessions));
+        process::exit(128 + signal);
+    });
+    watching.map_err(|error| {
+        Error::machine(format!("No thread can be started: {error}"), "Check the limit of processes (ulimit -u)")
+    })?;
+    let outcome = command(&account);
+    while stop.load(Ordering::Relaxed) {
+        thread::park(); // its statements are being ended
+    }
+    outcome
 }
 
 /// Whether this process was started with the signal ignored.
@@ -196,7 +229,7 @@ fn run(options: &RunOptions, output: &mut Output<io::Stdout>, stop: &AtomicBool)
 
 fn report_leftover(Leftover { ended, left }: Leftover) {
     if ended > 0 {
-        say(format!("{} still running at the end of the run: ended on the server (KILL)", statements(ended)));
+        say(format!("{} still running at the end: ended on the server (KILL)", statements(ended)));
     }
     if left > 0 {
         say(format!(
@@ -234,15 +267,17 @@ fn replay(options: &RunOptions, request: &Request, output: &mut Output<io::Stdou
 fn prepare(options: &PrepareOptions) -> Result<()> {
     let TableOptions { workload, account } = &options.tables;
     let threads = options.threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
-    let account = account_of(account, SCHEMA)?;
-    workloads::find_for(&workload.workload, &workload.pairs()?, threads, 1)?.prepare(&account, threads, &say)?;
-    Connector::new(&account).forget_sessions();
-    Ok(())
+    interruptible(account_of(account, SCHEMA)?, |account| {
+        workloads::find_for(&workload.workload, &workload.pairs()?, threads, 1)?.prepare(account, threads, &say)?;
+        Connector::new(account).forget_sessions();
+        Ok(())
+    })
 }
 
 fn check(options: &TableOptions, output: &mut Output<io::Stdout>) -> Result<()> {
     let TableOptions { workload, account } = options;
-    let violations = workloads::find(&workload.workload, &workload.pairs()?)?.check(&account_of(account, SCHEMA)?)?;
+    let check = |account: &Account| workloads::find(&workload.workload, &workload.pairs()?)?.check(account);
+    let violations = interruptible(account_of(account, SCHEMA)?, check)?;
     if violations.is_empty() {
         output.text("All conditions hold");
         return Ok(());

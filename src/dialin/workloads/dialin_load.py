@@ -238,7 +238,7 @@ class DialinLoad(Workload):
 
     def start(self, target: Target, *, threads: int, seed: int, cpus: str | None) -> DialinLoadRun:
         if self._spec.load_hosts:
-            source = load_hosts.options(self._spec, self._spec.load_hosts)
+            source = [f"--sessions-file={target.sessions_file}", *load_hosts.options(self._spec, self._spec.load_hosts)]
         else:
             source = dialin_load_account.options(target, target.database)
         words = [str(self._binary), "run", self._spec.name, *source, "--json", f"--connections={threads}", "--time=0"]

@@ -8,6 +8,8 @@ use super::token::Token;
 use crate::BUILD;
 use crate::engine::{RunResult, Second};
 use crate::errors::{Error, Result};
+use crate::net::connect::Connector;
+use crate::net::leftover::Leftover;
 use crate::run::Run;
 use serde::Serialize;
 use std::io;
@@ -54,7 +56,8 @@ impl Conductor<'_> {
     /// # Errors
     /// As [`super::conduct`].
     pub fn conduct(&mut self, orders: &[(String, Order)], run: &Run, seconds: &mut dyn FnMut(Second)) -> Result<RunResult> {
-        let mut members = self.meet_all(orders)?;
+        let connector = Connector::new(&run.account);
+        let mut members = self.meet_all(orders, &connector)?;
         if !self.wait_until_ready(&mut members)? {
             return Ok(RunResult::default());
         }
@@ -85,12 +88,15 @@ impl Conductor<'_> {
         }
         let ended = || members.iter().filter_map(|member| member.ended);
         let reached_backlog_cap = ended().any(|ended| ended.reached_backlog_cap);
-        let leftover = ended().map(|ended| ended.leftover).sum();
+        let leftover: Leftover = ended().map(|ended| ended.leftover).sum();
+        if leftover.left == 0 {
+            connector.forget_sessions();
+        }
         Ok(RunResult { seconds: merger.completed(), reached_backlog_cap, leftover })
     }
 
     /// Wait until all agents have opened their connections, then read their clocks; false if the run was stopped before.
-    fn wait_until_ready(&self, members: &mut [Member]) -> Result<bool> {
+    fn wait_until_ready(&self, members: &mut [Member<'_>]) -> Result<bool> {
         while !members.iter().all(|member| member.is_ready) {
             if self.stop.load(Relaxed) {
                 return Ok(false);
@@ -104,17 +110,17 @@ impl Conductor<'_> {
 
     /// Call one agent after the other, and after each request reports from all called so far: otherwise they would take the
     /// conductor for lost.
-    fn meet_all(&self, orders: &[(String, Order)]) -> Result<Vec<Member>> {
+    fn meet_all<'a>(&self, orders: &[(String, Order)], connector: &'a Connector<'a>) -> Result<Vec<Member<'a>>> {
         let mut members = vec![];
         for (name, order) in orders {
-            members.push(Member::meet(name, order, &self.token, self.silence)?);
+            members.push(Member::meet(name, order, (&self.token, self.silence), connector)?);
             ask_all(&mut members)?;
         }
         Ok(members)
     }
 
     /// Announce the common start to all agents, one after the other; return its Unix time in seconds.
-    fn start(&mut self, members: &mut [Member]) -> Result<f64> {
+    fn start(&mut self, members: &mut [Member<'_>]) -> Result<f64> {
         let start = Instant::now() + LEAD + 4 * members.iter().map(|member| member.clock.round_trip).sum::<Duration>();
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let started_at = now + start.saturating_duration_since(Instant::now());
@@ -128,7 +134,7 @@ impl Conductor<'_> {
 }
 
 /// Request a report from all agents before the start, when reports contain no seconds yet.
-fn ask_all(members: &mut [Member]) -> Result<()> {
+fn ask_all(members: &mut [Member<'_>]) -> Result<()> {
     members.iter_mut().try_for_each(|member| member.ask(Request::Report).map(drop))
 }
 
@@ -155,9 +161,11 @@ impl Clock {
 }
 
 /// An agent that takes part in the run.
-struct Member {
+struct Member<'a> {
     name: String,
     link: Link,
+    /// Records its sessions here, because an agent that is killed cannot end them.
+    connector: &'a Connector<'a>,
     /// How long an answer may take.
     silence: Duration,
     /// The reading with the shortest round trip.
@@ -166,9 +174,9 @@ struct Member {
     ended: Option<RunResult>,
 }
 
-impl Member {
+impl<'a> Member<'a> {
     /// Call an agent, and send it its order.
-    fn meet(name: &str, order: &Order, token: &Token, silence: Duration) -> Result<Self> {
+    fn meet(name: &str, order: &Order, (token, silence): (&Token, Duration), connector: &'a Connector<'a>) -> Result<Self> {
         let until = Instant::now() + silence / 2;
         let met = loop {
             match Self::call(name, order, token, silence / 2) {
@@ -185,7 +193,7 @@ impl Member {
             };
             Error::user(format!("Agent {name} {error}"), remedy)
         })?;
-        let mut member = Self { name: name.to_owned(), link, silence, clock, is_ready: false, ended: None };
+        let mut member = Self { name: name.to_owned(), link, connector, silence, clock, is_ready: false, ended: None };
         member.take(report)?;
         Ok(member)
     }
@@ -213,6 +221,7 @@ impl Member {
     }
 
     fn take(&mut self, report: Report) -> Result<Vec<Second>> {
+        report.sessions.iter().try_for_each(|number| self.connector.record(*number))?;
         self.is_ready = report.is_ready;
         self.ended = report.ended.transpose().map_err(|error| {
             let what = format!("Agent {}: {}", self.name, error.what);

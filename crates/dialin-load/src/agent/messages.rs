@@ -23,6 +23,8 @@ pub struct Report {
     pub clock: u64,
     /// Whether all its connections to the server are open.
     pub is_ready: bool,
+    /// The server's numbers of the sessions that were opened since the last report.
+    pub sessions: Vec<u32>,
     /// The seconds that ended since the last report.
     pub seconds: Vec<Second>,
     /// How the run ended; None if it is still running.
@@ -43,7 +45,7 @@ mod tests {
             Some(Ok(RunResult { seconds: 1, reached_backlog_cap: true, ..RunResult::default() })),
             Some(Err(Error::server("a", "b"))),
         ] {
-            let report = Report { clock: u64::MAX, is_ready: true, seconds: vec![second(1, 1000)], ended };
+            let report = Report { clock: u64::MAX, is_ready: true, sessions: vec![9], seconds: vec![second(1, 1000)], ended };
             let crossed = to_string(&report).unwrap();
             assert!(crossed.len() < 20_000, "{}", crossed.len());
             assert_eq!(from_str::<Report>(&crossed).unwrap(), report);

@@ -21,7 +21,7 @@ mod tests;
 
 pub use order::Source;
 
-use crate::account::Account;
+use crate::account::{Account, Listener};
 use crate::engine::{self, RunResult, Second};
 use crate::errors::{Error, Result};
 use crate::options::raise_limit;
@@ -32,6 +32,7 @@ use serve::{Agent, Play};
 use std::io;
 use std::net::TcpListener;
 use std::path::PathBuf;
+use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use token::Token;
@@ -75,19 +76,21 @@ pub fn serve(serve: &Serve, stop: &AtomicBool, say: &(dyn Fn(String) + Sync)) ->
         let what = format!("Cannot listen at {}: {cause}", serve.listen);
         Error::user(what, "Give an address of this host and a port that is free, as in --listen 0.0.0.0:7306")
     };
-    let listener = TcpListener::bind(&serve.listen).map_err(refused)?;
-    say(format!("listening at {}", listener.local_addr().map_err(refused)?));
+    let socket = TcpListener::bind(&serve.listen).map_err(refused)?;
+    say(format!("listening at {}", socket.local_addr().map_err(refused)?));
+    let (listener, opened) = Listener::new();
+    let account = Account { listener, ..serve.account.clone() };
     let play: &Play<'_> = &|order, stop, ready, seconds| {
         let plan = order.source.workload(&order.options, order.connections, order.run.seed)?.plan()?;
-        let run = order.run_at(&serve.account)?;
+        let run = order.run_at(&account)?;
         raise_limit(run.phases.iter().map(|phase| phase.connections).max().unwrap_or_default())?;
         engine::play_when(&plan, &run, stop, ready, seconds)
     };
-    Agent { token, play, silence: SILENCE, stop, say }.serve(&listener).map_err(refused)
+    Agent { token, play, opened: Mutex::new(opened), silence: SILENCE, stop, say }.serve(&socket).map_err(refused)
 }
 
 /// Have agents play a run together; `seconds` receives each second once all agents have reported it, as from [`engine::play`].
-/// The run's account is not used: each agent has its own. `say` receives a line about each agent.
+/// Each agent has its own account; that of the run only says in which file their sessions are on record. `say` receives a line about each agent.
 ///
 /// # Errors
 /// [`Fault::User`](crate::errors::Fault::User): an agent cannot be reached, has another token, is another build, or plays

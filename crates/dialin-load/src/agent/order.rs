@@ -156,7 +156,7 @@ pub(super) mod tests {
             password: "password of the conductor".into(),
             database: "database".into(),
             tls: Tls::default(),
-            sessions_file: None,
+            ..Account::default()
         }
     }
 

@@ -6,6 +6,7 @@ use super::messages::{Report, Request};
 use super::order::Order;
 use super::token::Token;
 use crate::BUILD;
+use crate::account::SessionId;
 use crate::engine::{RunResult, Second};
 use crate::errors::{Error, Result};
 use rustix::net::sockopt;
@@ -36,6 +37,8 @@ pub struct Agent<'a> {
     pub token: Token,
     /// How it applies load.
     pub play: &'a Play<'a>,
+    /// The sessions that it opens.
+    pub opened: Mutex<Receiver<SessionId>>,
     /// As [`super::SILENCE`].
     pub silence: Duration,
     /// Ends the agent when set.
@@ -104,6 +107,11 @@ impl Agent<'_> {
         Ok((link, order))
     }
 
+    /// The server's numbers of the sessions that were opened since the last call.
+    fn opened(&self) -> Vec<u32> {
+        self.opened.lock().unwrap_or_else(PoisonError::into_inner).try_iter().map(|session| session.number).collect()
+    }
+
     /// Play an order, and report until the conductor knows how the run ended; return a phrase that says how it ended.
     fn play_order(&self, link: &mut Link, order: &Order) -> String {
         let run = &ActiveRun { stop: AtomicBool::new(false), epoch: Instant::now(), progress: Mutex::default() };
@@ -147,7 +155,7 @@ impl Agent<'_> {
     ) -> std::result::Result<Result<RunResult>, LinkError> {
         let mut start = Some(start);
         loop {
-            let report = run.report();
+            let report = run.report(self.opened());
             link.send(&report)?;
             if let Some(ended) = report.ended {
                 return Ok(ended);
@@ -193,12 +201,12 @@ impl ActiveRun {
         self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn report(&self) -> Report {
+    fn report(&self, sessions: Vec<u32>) -> Report {
         let mut progress = self.progress();
         let is_ready = progress.is_ready;
         let report = std::mem::replace(&mut *progress, Report { is_ready, ..Report::default() });
         let clock = u64::try_from(self.epoch.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        Report { clock, ..report }
+        Report { clock, sessions, ..report }
     }
 
     /// Report that all connections are open, and wait for the start.

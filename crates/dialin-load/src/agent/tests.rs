@@ -4,17 +4,19 @@ use super::conductor::{Conductor, check_names};
 use super::link::Link;
 use super::merge::tests::second;
 use super::messages::{Report, Request};
-use super::order::{Order, Source, divide, tests::run};
+use super::order::{Order, Source, divide, tests::account, tests::run};
 use super::serve::Agent;
 use super::token::Token;
 use crate::BUILD;
+use crate::account::Account;
 use crate::engine::{RunResult, Second, play_when};
 use crate::errors::{Error, Fault, Result};
 use crate::mock_server::{Answer, Command as Asked, MockServer};
-use crate::run::Purpose;
+use crate::run::{Purpose, Run};
 use serde::Serialize;
 use std::net::{TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -48,7 +50,8 @@ impl Stage {
         let (stopped, saying) = (Arc::clone(&stop), Arc::clone(&said));
         let thread = thread::spawn(move || {
             let say = move |line| saying.lock().unwrap().push(line);
-            Agent { token: token(SECRET), play: &*play, silence: SILENCE, stop: &stopped, say: &say }.serve(&listener)
+            let opened = Mutex::new(channel().1);
+            Agent { token: token(SECRET), play: &*play, opened, silence: SILENCE, stop: &stopped, say: &say }.serve(&listener)
         });
         Self { address, stop, said, thread: Some(thread) }
     }
@@ -110,12 +113,15 @@ impl Outcome {
 
 /// Conduct a run of six connections, and stop it after `stop_after` seconds.
 fn conduct(secret: &[u8], addresses: &[&str], stop_after: usize) -> Outcome {
+    conduct_run(&run(6, None), secret, addresses, stop_after)
+}
+
+fn conduct_run(run: &Run, secret: &[u8], addresses: &[&str], stop_after: usize) -> Outcome {
     let (stop, mut seconds) = (AtomicBool::new(stop_after == 0), Vec::new());
-    let run = run(6, None);
-    let orders = divide(&run, &Source::Known("noop".into()), &[], addresses.len()).unwrap();
+    let orders = divide(run, &Source::Known("noop".into()), &[], addresses.len()).unwrap();
     let orders: Vec<_> = addresses.iter().map(|name| (*name).to_owned()).zip(orders).collect();
     let mut conductor = Conductor { token: token(secret), silence: SILENCE, stop: &stop, say: &mut |_| {} };
-    let played = conductor.conduct(&orders, &run, &mut |second| {
+    let played = conductor.conduct(&orders, run, &mut |second| {
         seconds.push(second);
         assert!(seconds.len() < 1000, "the run does not end");
         stop.store(seconds.len() >= stop_after, Relaxed);
@@ -261,6 +267,28 @@ fn an_agent_that_is_lost_or_sends_nonsense_fails_the_run_and_the_others_stop() {
         stage.wait_until_said("and the load was stopped");
         assert!(ends.load(Relaxed));
     }
+}
+
+#[test]
+fn the_sessions_of_an_agent_that_is_lost_stay_on_record_and_those_of_a_run_that_ended_do_not() {
+    let path = std::env::temp_dir().join(format!("dialin-load-sessions-{}", std::process::id()));
+    let account = Account { sessions_file: Some(path.clone()), ..account() };
+    let run = Run { account, ..run(6, None) };
+    let on_record = || {
+        let text = std::fs::read_to_string(&path).unwrap();
+        text.lines().map(|line| line.split(' ').next().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    for (ended, expected) in [(None, vec!["7", "8"]), (Some(Ok(RunResult::default())), vec![])] {
+        let report = Report { sessions: vec![7, 8], ended, ..Report::default() };
+        let (address, agent) = agent_by_hand(BUILD, vec![report], drop);
+        let outcome = conduct_run(&run, SECRET, &[&address], usize::MAX);
+        assert_eq!(
+            (outcome.played.is_ok(), on_record()),
+            (expected.is_empty(), expected.into_iter().map(str::to_owned).collect())
+        );
+        agent.join().unwrap();
+    }
+    std::fs::remove_file(&path).unwrap();
 }
 
 #[test]

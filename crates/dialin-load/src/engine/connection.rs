@@ -2,8 +2,9 @@
 
 use super::script::{Query, RowCounts, Script};
 use super::statements::{Prepared, Statements};
+use crate::account::SessionId;
 use crate::net::remaining;
-use crate::net::session::{Session, SessionId};
+use crate::net::session::Session;
 use crate::net::stream::Stream;
 use crate::plan::{Batch, Keep, Value};
 use crate::protocol::Malformed;
@@ -150,6 +151,15 @@ impl Connection {
     pub fn text(&mut self, sql: &[u8]) {
         self.clear();
         let sequence = command::query(&mut self.out, sql);
+        self.response.expect(Expect::Text, sequence);
+    }
+
+    /// Writes a command that sets the session back to its beginning into the send buffer. `statements`: those that it has then, none.
+    pub fn reset(&mut self, statements: Statements) {
+        self.closing.clear();
+        self.clear();
+        self.statements = statements;
+        let sequence = command::reset(&mut self.out);
         self.response.expect(Expect::Text, sequence);
     }
 

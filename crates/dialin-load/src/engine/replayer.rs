@@ -102,7 +102,7 @@ impl<'s> Script<'s> for Replayer<'s> {
                 return Turn::Held;
             }
             Some(Piece::Begin { transaction, start, .. }) => (*start, transaction.is_some()),
-            Some(Piece::Connect(at) | Piece::Quit(at)) => (*at, false),
+            Some(Piece::Connect(at) | Piece::Reset(at) | Piece::Quit(at)) => (*at, false),
             Some(Piece::Step(_) | Piece::Finish { .. } | Piece::Ended(_)) => {
                 unreachable!("each transaction of a schedule starts with Piece::Begin")
             }
@@ -136,8 +136,9 @@ impl<'s> Script<'s> for Replayer<'s> {
                 let has_waited = std::mem::take(&mut self.has_waited);
                 Current::Transaction(Transaction { number, has_waited, due: self.due, ..Transaction::default() })
             }
-            Some(Piece::Connect(_)) => Current::Connect { is_done: false },
-            Some(Piece::Quit(_)) => Current::Quit { is_done: false },
+            Some(Piece::Connect(_)) => Current::Session(&[Action::Connect]),
+            Some(Piece::Reset(_)) => Current::Session(&[Action::Reset]),
+            Some(Piece::Quit(_)) => Current::Session(&[Action::Disconnect]),
             _ => Current::Nothing,
         };
         state.under_way += 1;
@@ -187,9 +188,8 @@ impl<'s> Script<'s> for Replayer<'s> {
         self.count_time(now);
         let transaction = match &mut self.current {
             Current::Transaction(transaction) => transaction,
-            Current::Connect { is_done: false } => return Action::Connect,
-            Current::Quit { is_done: false } => return Action::Disconnect,
-            Current::Connect { .. } | Current::Quit { .. } => {
+            Current::Session([next, ..]) => return *next,
+            Current::Session([]) => {
                 self.enter(None);
                 self.source.state().under_way -= 1;
                 return Action::End;
@@ -298,7 +298,7 @@ impl<'s> Script<'s> for Replayer<'s> {
 
     fn succeed(&mut self, rows: RowCounts) -> bool {
         match &mut self.current {
-            Current::Connect { is_done } | Current::Quit { is_done } => *is_done = true,
+            Current::Session(actions) => *actions = &actions[1..],
             Current::Nothing => {}
             Current::Transaction(transaction) => {
                 let Some(step) = transaction.steps.get(transaction.at) else { return true };
@@ -329,6 +329,11 @@ impl<'s> Script<'s> for Replayer<'s> {
             return Verdict::Fatal(refused("a captured statement", code, message, remedy));
         }
         let sent = self.sent;
+        if let Current::Session(actions @ [Action::Reset]) = &mut self.current {
+            // An older server, or what is between: a new session has the same effect.
+            *actions = &[Action::Disconnect, Action::Connect];
+            return Verdict::Continue(false);
+        }
         let Current::Transaction(transaction) = &mut self.current else { return Verdict::Counted };
         let Some(step) = transaction.steps.get(transaction.at) else { return Verdict::Counted };
         match sent {

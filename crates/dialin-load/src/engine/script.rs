@@ -83,6 +83,8 @@ pub enum Action<'s> {
     HoldUntil(u64),
     /// Begins a session: connects to the server and logs in, unless it is connected.
     Connect,
+    /// Sets the session back to its beginning, with none of its prepared statements.
+    Reset,
     /// Ends the session: closes its statements and its connection. The next session begins when the script requires it.
     Disconnect,
     /// Ends the transaction.

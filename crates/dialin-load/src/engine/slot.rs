@@ -14,6 +14,8 @@ pub enum Awaited {
     Prepare,
     /// The multi-row statement with the collected rows.
     Batch,
+    /// The command that resets the session.
+    Reset,
     /// A ROLLBACK that the engine sends.
     Rollback(After),
 }

@@ -18,6 +18,7 @@ enum Step {
     Ask(&'static str),
     Rest(Duration),
     Connect,
+    Reset,
     Disconnect,
 }
 
@@ -58,6 +59,7 @@ impl<'s> Script<'s> for Visitor<'s> {
                 Action::WaitUntil(now + u64::try_from(time.as_nanos()).unwrap())
             }
             Some(Step::Connect) => Action::Connect,
+            Some(Step::Reset) => Action::Reset,
             Some(Step::Disconnect) => Action::Disconnect,
         }
     }
@@ -94,6 +96,7 @@ fn visited(name: &str, connections: usize, setup: Setup<'_>, steps: &Steps) -> (
             Command::Close(sql) => format!("close {sql}"),
             Command::Query(sql) => format!("query {sql}"),
             Command::Ping => "ping".to_owned(),
+            Command::Reset => "reset".to_owned(),
         };
         received.lock().unwrap().push(word);
         Answer::Ok
@@ -156,6 +159,15 @@ fn a_script_ends_a_session_and_begins_the_next_one() {
     assert_eq!((count(&asked, "login"), count(&asked, "query SET @a = 1")), (80, 80));
     assert_eq!((count(&asked, "prepare SELECT 1"), count(&asked, "execute SELECT 1")), (40, 80));
     assert_eq!((count(&asked, "close SELECT 1"), count(&asked, "close SELECT 2")), (40, 40));
+}
+
+#[test]
+fn a_session_that_is_reset_goes_on_without_its_statements() {
+    let (asked, seconds) = visited("reset", 3, SETUP, &vec![Step::Ask("SELECT 1"), Step::Ask("SELECT 1"), Step::Reset]);
+    let counts = ["login", "reset", "prepare SELECT 1", "execute SELECT 1", "close SELECT 1"];
+    assert_eq!(counts.map(|word| count(&asked, word)), [3, 30, 30, 60, 0]);
+    let statements: u64 = seconds.iter().map(|second| second.merged.tally.statements.iter().sum::<u64>()).sum();
+    assert_eq!(statements, 60, "a reset is no statement");
 }
 
 #[test]

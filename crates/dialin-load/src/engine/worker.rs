@@ -19,13 +19,14 @@ use super::scheduling::Scheduling;
 use super::script::{Action, RowCounts, Script};
 use super::shared::Shared;
 use super::slot::{Awaited, Slot, State};
-use super::statements::Prepared;
+use super::statements::{Prepared, Statements};
 use super::timers::Timers;
 use crate::errors::{Error, Result};
 use crate::protocol::text::Template;
 use crate::record::{Meter, Tally, thread_cpu};
 use logins::Logins;
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, TrySendError};
 use std::time::{Duration, Instant};
 
@@ -372,13 +373,17 @@ impl<'r, 's, S: Script<'s>> Worker<'r, 's, S> {
                     self.timers.set(at, place);
                     return Ok(());
                 }
-                (Action::Execute { .. } | Action::Send(_) | Action::Collect { .. } | Action::Connect, None) => {
+                (Action::Execute { .. } | Action::Send(_) | Action::Collect { .. } | Action::Connect | Action::Reset, None) => {
                     slot.state = State::Connects;
                     self.log_in(place, now);
                     return Ok(());
                 }
                 (Action::Connect, Some(_)) => {
                     slot.script.succeed(RowCounts::default());
+                }
+                (Action::Reset, Some(connection)) => {
+                    connection.reset(Statements::new(Arc::clone(&self.shared.statements)));
+                    return self.send(place, Awaited::Reset, now);
                 }
                 (Action::Disconnect, connection) => {
                     if connection.as_mut().is_some_and(Connection::write_batch) {

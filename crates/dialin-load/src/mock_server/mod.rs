@@ -30,6 +30,8 @@ pub enum Command<'a> {
     Close(&'a str),
     /// COM_PING.
     Ping,
+    /// COM_RESET_CONNECTION.
+    Reset,
 }
 
 impl<'a> Command<'a> {
@@ -38,7 +40,7 @@ impl<'a> Command<'a> {
     pub fn sql(&self) -> &'a str {
         match self {
             Command::Prepare(sql) | Command::Query(sql) | Command::Execute(sql) | Command::Close(sql) => sql,
-            Command::Login | Command::Ping => "",
+            Command::Login | Command::Ping | Command::Reset => "",
         }
     }
 }
@@ -129,7 +131,7 @@ impl MockServer {
             password: String::new(),
             database: "nothing".into(),
             tls: Tls { mode: TlsMode::Disabled, ..Tls::default() },
-            sessions_file: None,
+            ..Account::default()
         }
     }
 

@@ -162,8 +162,12 @@ impl<A: Fn(Command<'_>) -> Answer> Server<A> {
             }
             // COM_STMT_SEND_LONG_DATA has no answer.
             0x18 => true,
-            // COM_INIT_DB, COM_STMT_RESET, COM_RESET_CONNECTION.
-            0x02 | 0x1a | 0x1f => self.reply(name, Answer::Ok, form, sequence),
+            0x1f => {
+                let answer = (self.answers)(Command::Reset);
+                self.reply(name, answer, form, sequence)
+            }
+            // COM_INIT_DB, COM_STMT_RESET.
+            0x02 | 0x1a => self.reply(name, Answer::Ok, form, sequence),
             _ => self.reply(name, Answer::Error(1047, "Unknown command".into()), form, sequence),
         }
     }

@@ -1,8 +1,9 @@
 //! A simple blocking client for everything but the load itself: filling tables, checks, queries about the server.
 
 use super::connect::Connector;
-use super::session::{Server, Session, SessionId};
+use super::session::{Server, Session};
 use super::socket::remaining;
+use crate::account::SessionId;
 use crate::errors::{self, Error};
 use crate::protocol::cursor::Cursor;
 use crate::protocol::response::{Expect, Outcome, Response};

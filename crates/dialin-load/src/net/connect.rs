@@ -74,6 +74,15 @@ impl<'a> Connector<'a> {
         self.open_wanting(handshake::WANTED)
     }
 
+    /// Records a session that another host opened, by the server's number for it, in the account's file of sessions.
+    ///
+    /// # Errors
+    ///
+    /// [`ConnectError::Unrecorded`]: the file cannot be written.
+    pub fn record(&self, number: u32) -> Result<(), ConnectError> {
+        self.endpoint.record(number)
+    }
+
     /// Empties the account's file of sessions: call this once all its sessions have ended.
     pub fn forget_sessions(&self) {
         self.endpoint.forget_sessions();

@@ -3,7 +3,7 @@
 
 use super::client::{Client, SqlError};
 use super::connect::Connector;
-use super::session::SessionId;
+use crate::account::SessionId;
 use serde::{Deserialize, Serialize};
 use std::iter::Sum;
 use std::thread;

@@ -2,11 +2,11 @@
 
 use super::connect_error::ConnectError;
 use super::endpoint::Endpoint;
-use super::session::{Server, Session, SessionId};
+use super::session::{Server, Session};
 use super::socket::Connected;
 use super::stream::Stream;
 use super::tls;
-use crate::account::{Account, Address, TlsMode};
+use crate::account::{Account, Address, SessionId, TlsMode};
 use crate::protocol::handshake::{self, Greeting, capability};
 use crate::protocol::login::{Channel, Login, Refusal, Step};
 use crate::protocol::{Malformed, packet, response};
@@ -197,8 +197,10 @@ impl<'a> Opening<'a> {
     /// Sends the login, once the stream is encrypted or need not be.
     fn log_in(&mut self) -> Result<(), ConnectError> {
         let Stage::Encrypts(greeting, agreed) = mem::replace(&mut self.stage, Stage::Greets) else { return Ok(()) };
+        let id = SessionId { number: greeting.connection_id, port: self.stream.local_port(), opened: Instant::now() };
         // Nothing can be executed before its number is on record.
-        self.endpoint.record(greeting.connection_id)?;
+        self.endpoint.record(id.number)?;
+        self.endpoint.account.listener.tell(id);
         let account = self.endpoint.account;
         let channel = match (self.stream.is_encrypted(), &account.address) {
             (true, _) => Channel::Encrypted,
@@ -207,7 +209,6 @@ impl<'a> Opening<'a> {
         };
         let login = Login::new(&greeting, account.password.as_bytes(), channel);
         self.write(&login.reply(agreed, &account.user, &account.database));
-        let id = SessionId { number: greeting.connection_id, port: self.stream.local_port(), opened: Instant::now() };
         let server = Server { version: greeting.version, mariadb: greeting.mariadb };
         self.stage = Stage::LogsIn(login, server, id, agreed);
         Ok(())

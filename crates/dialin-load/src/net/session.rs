@@ -1,8 +1,8 @@
 //! An open connection, and what its server reported about itself.
 
 use super::stream::Stream;
+use crate::account::SessionId;
 use crate::protocol::response::Dialect;
-use std::time::Instant;
 
 /// What a server reported about itself when a connection was made.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -11,17 +11,6 @@ pub struct Server {
     pub version: String,
     /// Whether it is MariaDB.
     pub mariadb: bool,
-}
-
-/// What identifies a session on its server, until the server ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SessionId {
-    /// The server's number for it, as used by KILL.
-    pub number: u32,
-    /// The port of this host that it comes from; None over a unix socket.
-    pub port: Option<u16>,
-    /// When the server accepted it.
-    pub opened: Instant,
 }
 
 /// An open connection that has logged in.

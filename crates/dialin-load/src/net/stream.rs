@@ -34,7 +34,7 @@ impl Stream {
             capabilities: 0,
             dialect: crate::protocol::response::Dialect::default(),
             server: super::session::Server { version: String::new(), mariadb: false },
-            id: super::session::SessionId { number: 1, port: None, opened: Instant::now() },
+            id: crate::account::SessionId { number: 1, port: None, opened: Instant::now() },
             status: 2,
         }
     }

@@ -1,6 +1,6 @@
 //! Options for the server's address, the account, and TLS.
 
-use crate::account::{Account, Address, Tls, TlsMode};
+use crate::account::{Account, Address, Listener, Tls, TlsMode};
 use crate::account_file::{self, AccountFile, tls_mode};
 use crate::errors::{Error, Result};
 use clap::Args;
@@ -96,6 +96,7 @@ impl AccountOptions {
             password: file.password.or_else(|| variable("MYSQL_PWD")).unwrap_or_default(),
             database: self.database.clone().or(file.database).unwrap_or_else(|| schema.into()),
             sessions_file: self.sessions_file.clone(),
+            listener: Listener::default(),
         };
         Ok(ResolvedAccount { account, warnings: file.warnings })
     }

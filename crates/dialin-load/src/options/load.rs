@@ -220,21 +220,14 @@ fn of_step<T: Copy>(values: &[T], place: usize) -> Option<T> {
 mod tests {
     use super::super::{Command, Parsed, parse};
     use super::*;
-    use crate::account::{Address, Tls};
+    use crate::account::Address;
     use std::ffi::OsString;
 
     fn run(options: &str) -> Result<Run> {
         let line = format!("dialin-load run noop {options}");
         let Parsed::Cli(cli) = parse(line.split_whitespace().map(OsString::from))? else { panic!("no command") };
         let Command::Run(options) = cli.command else { panic!("no run") };
-        options.run(Account {
-            address: Address::Socket("/s".into()),
-            user: String::new(),
-            password: String::new(),
-            database: String::new(),
-            tls: Tls::default(),
-            sessions_file: None,
-        })
+        options.run(Account { address: Address::Socket("/s".into()), ..Account::default() })
     }
 
     type Step = (&'static str, usize, Option<u64>, usize, Option<f64>);

@@ -8,6 +8,7 @@ use super::parameters::Parameters;
 use super::value;
 
 const QUIT: u8 = 1;
+const RESET: u8 = 0x1F;
 const PREPARE: u8 = 22;
 const EXECUTE: u8 = 23;
 const CLOSE: u8 = 25;
@@ -26,6 +27,11 @@ pub fn prepare(out: &mut Vec<u8>, sql: &[u8]) -> u8 {
 /// Writes a command that closes a prepared statement (COM_STMT_CLOSE). `id` is the server's number for it. There is no response.
 pub fn close(out: &mut Vec<u8>, id: u32) {
     command(out, CLOSE, &id.to_le_bytes());
+}
+
+/// Writes a command that sets the session back to its beginning (COM_RESET_CONNECTION). MySQL knows it from 5.7.3 on, MariaDB from 10.2.4 on.
+pub fn reset(out: &mut Vec<u8>) -> u8 {
+    command(out, RESET, &[])
 }
 
 /// Writes a command that ends the session (COM_QUIT). There is no response.

@@ -154,7 +154,7 @@ mod tests {
             password: "hunter2".into(),
             database: "sbtest".into(),
             tls: Tls::default(),
-            sessions_file: None,
+            ..Account::default()
         };
         let rate = Rate { per_second: 100.0, arrivals: Arrivals::Poisson };
         let phase = |purpose, seconds, rate| Phase {

@@ -30,7 +30,7 @@ impl Spans {
             self.pieces += 1;
             let at = match piece {
                 Piece::Ended(_) => continue,
-                Piece::Connect(at) | Piece::Quit(at) => *at,
+                Piece::Connect(at) | Piece::Reset(at) | Piece::Quit(at) => *at,
                 Piece::Begin { start, .. } => *start,
                 Piece::Step(step) => step.start,
                 Piece::Finish { end, .. } => *end,

@@ -41,7 +41,7 @@ fn tcp() -> Address {
 
 fn account(address: Address, user: &str, password: &str, mode: TlsMode) -> Account {
     let tls = Tls { mode, fetch_public_key: true, ..Tls::default() };
-    Account { address, user: user.into(), password: password.into(), database: String::new(), tls, sessions_file: None }
+    Account { address, user: user.into(), password: password.into(), database: String::new(), tls, ..Account::default() }
 }
 
 fn root_account(mode: TlsMode) -> Account {

@@ -1,7 +1,7 @@
 //! Tests that the samples in schema/good are what the driver writes. tests/workloads/test_load_schema.py checks the
 //! schema against these samples and against those in schema/bad.
 
-use dialin_load::account::{Account, Address, Tls};
+use dialin_load::account::{Account, Address};
 use dialin_load::capture::class::Obstacle;
 use dialin_load::errors::Error;
 use dialin_load::plan::{Kind, Plan, Retry, Transaction};
@@ -111,8 +111,7 @@ fn a_start() {
             user: "load".into(),
             password: "secret".into(),
             database: "bank".into(),
-            tls: Tls::default(),
-            sessions_file: None,
+            ..Account::default()
         },
         phases: vec![phase(Purpose::WarmUp, Some(5), 8, rate(40.0)), phase(Purpose::Measure, None, 8, None)],
         seed: 7,
@@ -220,8 +219,7 @@ fn a_start_of_a_replay() {
             user: "load".into(),
             password: "secret".into(),
             database: "shop".into(),
-            tls: Tls::default(),
-            sessions_file: None,
+            ..Account::default()
         },
         phases: vec![phase],
         seed: 1,

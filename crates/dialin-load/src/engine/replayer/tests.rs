@@ -11,6 +11,9 @@ use crate::run::{Gather, Phase, Purpose, Run};
 use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 
+/// What stands for COM_RESET_CONNECTION.
+const RESET: &str = "(reset)";
+
 /// A captured statement: its thread, its start time and its duration in milliseconds, its SQL, its error code, its number of rows.
 struct Said(u64, i64, i64, &'static str, u64, u64);
 
@@ -70,6 +73,10 @@ fn replayed_records(
     let received = Arc::clone(&asked);
     let answer = Mutex::new(move |sql: &str| answer(sql));
     let server = MockServer::listen(&directory.with_extension("sock"), move |command| {
+        if command == Command::Reset {
+            received.lock().unwrap().push(RESET.into());
+            return (answer.lock().unwrap())(RESET);
+        }
         let (Command::Query(sql) | Command::Execute(sql)) = command else {
             let refused = matches!(command, Command::Prepare(sql) if sql.contains("not preparable"));
             return if refused { Answer::Error(1064, "Syntax".into()) } else { Answer::Ok };
@@ -452,4 +459,21 @@ fn a_transaction_that_waited_in_vain_for_one_row_does_not_wait_for_each_of_the_o
         _ => Answer::Ok,
     });
     assert!(place(&asked, second[9]) < place(&asked, first[0]), "{asked:?}");
+}
+
+#[test]
+fn a_session_is_reset_where_it_was_and_connects_again_where_the_server_cannot_reset() {
+    let said = |at, sql| Said(1, at, 1, sql, 0, 0);
+    let (before, after) = (said(1, "update t set a = 1"), said(9, "update t set a = 2"));
+    let records = [before.record(), Record::Reset { thread: 1, at: 5_000 }, after.record()];
+    for is_known in [true, false] {
+        let answer = move |sql: &str| match sql {
+            RESET if !is_known => Answer::Error(1047, "Unknown command".into()),
+            _ => Answer::Ok,
+        };
+        let (asked, tally) = replayed_records("reset", Pace::Full, &records, AutoIncrements::default(), answer);
+        let asked: Vec<&str> = asked.iter().map(String::as_str).filter(|sql| !sql.starts_with("USE")).collect();
+        assert_eq!(asked, ["update t set a = 1", RESET, "update t set a = 2"]);
+        assert_eq!((tally.all_errors(), tally.all_transactions()), (0, 2));
+    }
 }

@@ -1,6 +1,6 @@
 //! The transaction that a connection of a replay is executing.
 
-use crate::engine::script::RowCounts;
+use crate::engine::script::{Action, RowCounts};
 use crate::plan::Kind;
 use crate::replay::{Kinds, Shape, Step};
 
@@ -8,8 +8,8 @@ use crate::replay::{Kinds, Shape, Step};
 #[derive(Debug)]
 pub(super) enum Current {
     Nothing,
-    Connect { is_done: bool },
-    Quit { is_done: bool },
+    /// What is left to do of the beginning, a reset or the end of a session.
+    Session(&'static [Action<'static>]),
     Transaction(Transaction),
 }
 

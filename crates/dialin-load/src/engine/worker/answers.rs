@@ -102,8 +102,8 @@ impl<'s, S: Script<'s>> Worker<'_, 's, S> {
             Awaited::Statement(kind) => self.tally.statement(kind),
             Awaited::Batch => self.tally.statement(Kind::Write),
             Awaited::Rollback(_) => self.tally.statement(Kind::Other),
-            // The command that prepares a statement is not part of the workload.
-            Awaited::Prepare => {}
+            // Commands that are no statements.
+            Awaited::Prepare | Awaited::Reset => {}
         }
         match (awaited, outcome) {
             (Awaited::Prepare, _) => self.prepared(place, outcome, now),
@@ -117,7 +117,7 @@ impl<'s, S: Script<'s>> Worker<'_, 's, S> {
             }
             (_, Outcome::Error { code, message, .. }) => self.failed(place, awaited, (*code, message), now),
             (Awaited::Batch, _) => self.go_on(place, now),
-            (Awaited::Statement(_), _) => {
+            (Awaited::Statement(_) | Awaited::Reset, _) => {
                 let slot = &mut self.slots[place];
                 let rows = slot.connection.as_ref().map_or_else(Default::default, Connection::rows);
                 if !slot.script.succeed(rows) {

@@ -2,6 +2,7 @@
 //! requires. The thread's other connections do not wait for them.
 
 use super::{TICK, Worker};
+use crate::account::SessionId;
 use crate::engine::clock::SECOND;
 use crate::engine::connection::{Connection, Received};
 use crate::engine::error_policy::{may_end_connection, one_line, refused, remedy, shortened};
@@ -12,7 +13,6 @@ use crate::errors::{Error, Result};
 use crate::net::connect::QUEUE_FULL;
 use crate::net::connect_error::ConnectError;
 use crate::net::opening::{Opening, Progress};
-use crate::net::session::SessionId;
 use crate::protocol::response::Outcome;
 use std::collections::{BTreeMap, VecDeque};
 use std::mem;

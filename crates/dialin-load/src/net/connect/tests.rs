@@ -31,7 +31,7 @@ fn server(part: impl FnOnce(Peer) + Send + 'static) -> (Account, JoinHandle<()>)
 
 fn account(address: Address, mode: TlsMode) -> Account {
     let tls = Wish { mode, ..Wish::default() };
-    Account { address, user: "u".into(), password: "secret".into(), database: "sbtest".into(), tls, sessions_file: None }
+    Account { address, user: "u".into(), password: "secret".into(), database: "sbtest".into(), tls, ..Account::default() }
 }
 
 struct Peer<S = TcpStream> {

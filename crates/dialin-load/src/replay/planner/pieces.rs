@@ -92,6 +92,8 @@ impl ChangedRows {
 pub enum Piece {
     /// The session begins, at that time.
     Connect(i64),
+    /// The session is set back to its beginning, at that time.
+    Reset(i64),
     /// A transaction begins.
     Begin {
         /// Its number; None for statements outside of transactions, which wait for nothing.

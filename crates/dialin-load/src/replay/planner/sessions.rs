@@ -37,7 +37,7 @@ impl Planner {
     /// The client reset the session: the open transaction is rolled back, and everything is as at its beginning.
     pub(super) fn reset(&mut self, session: &mut Session, at: i64, out: &mut Out) {
         self.leave(session, at, out);
-        out.extend([Piece::Quit(at), Piece::Connect(at)].map(|piece| (session.number, piece)));
+        out.push((session.number, Piece::Reset(at)));
         (session.state, session.settings) = (SessionState::new(self.default), Settings::default());
         session.lacks_begin = false;
         self.enter(session, at, self.default, out);

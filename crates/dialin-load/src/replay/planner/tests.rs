@@ -47,6 +47,7 @@ fn texts_by_session(out: &Out) -> Vec<(u64, String)> {
                 Piece::Step(step) => String::from_utf8_lossy(&step.sql).into_owned(),
                 Piece::Finish { is_rolled_back: true, .. } => "X".into(),
                 Piece::Finish { .. } => ">".into(),
+                Piece::Reset(_) => "R".into(),
                 Piece::Connect(_) | Piece::Quit(_) | Piece::Ended(_) => return None,
             };
             Some((*session, text))
@@ -365,7 +366,7 @@ fn a_session_that_began_with_autocommit_off_or_in_a_transaction_begins_so_in_a_r
     };
     let both = "update t set a = 1 update t set a = 2 commit";
     let last = "update t set a = 3";
-    assert_eq!(texts(Start::Off), format!("( SET autocommit = 0 > <0 {both} > <1 {last} ROLLBACK X"));
-    assert_eq!(texts(Start::InTransaction), format!("<0 BEGIN {both} > <1 {last} >"));
-    assert_eq!(texts(Start::On), format!("<0 update t set a = 1 > <1 update t set a = 2 > ( commit > <2 {last} >"));
+    assert_eq!(texts(Start::Off), format!("( SET autocommit = 0 > <0 {both} > <1 {last} ROLLBACK X R"));
+    assert_eq!(texts(Start::InTransaction), format!("<0 BEGIN {both} > <1 {last} > R"));
+    assert_eq!(texts(Start::On), format!("<0 update t set a = 1 > <1 update t set a = 2 > ( commit > <2 {last} > R"));
 }
