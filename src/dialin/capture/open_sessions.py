@@ -1,7 +1,8 @@
-"""The sessions that are open when a log begins: each one's autocommit, and whether it has a transaction open."""
+"""The sessions that are open when a log begins: what each has set, and whether it has a transaction open."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar
 
@@ -13,11 +14,16 @@ from dialin.model.query import Query
 from dialin.servers.capabilities import Capability, Versioned, has
 from dialin.servers.sessions import sessions
 
-_AUTOCOMMIT = (
-    "SELECT t.PROCESSLIST_ID, v.VARIABLE_VALUE FROM performance_schema.variables_by_thread v "
-    "JOIN performance_schema.threads t ON t.THREAD_ID = v.THREAD_ID "
-    "WHERE t.PROCESSLIST_ID IS NOT NULL AND v.VARIABLE_NAME = 'autocommit'"
+_VARIABLES = (
+    "SELECT t.PROCESSLIST_ID, v.VARIABLE_NAME, v.VARIABLE_VALUE FROM performance_schema.variables_by_thread v "
+    "JOIN performance_schema.threads t ON t.THREAD_ID = v.THREAD_ID WHERE t.PROCESSLIST_ID IS NOT NULL AND v.VARIABLE_NAME IN "
+    "('autocommit', 'transaction_isolation', 'sql_mode', 'time_zone', "
+    "'character_set_client', 'character_set_results', 'collation_connection')"
 )
+_OF_CLIENT = ("autocommit", "character_set_client", "character_set_results", "collation_connection")
+"""Variables that clients choose when they log in. The others count where a session has another value than the server:
+otherwise the server of a replay decides."""
+
 _TRANSACTIONS = "SELECT trx_mysql_thread_id FROM information_schema.innodb_trx"
 
 Rows = TypeVar("Rows")
@@ -37,15 +43,17 @@ def read_open_sessions(
     Raises:
         ServerError: the server does not answer.
     """
-    autocommit: dict[int, bool] = {}
+    known: dict[int, dict[str, str]] = defaultdict(dict)
     if has(build, Capability.VARIABLES_BY_THREAD):
-        rows = _or_nothing(lambda: query(_AUTOCOMMIT))  # without SELECT on performance_schema, or with it switched off
-        autocommit = {whole(number): value == "ON" for number, value in rows}
+        # Nothing without SELECT on performance_schema, or with it switched off.
+        for number, name, value in _or_nothing(lambda: query(_VARIABLES)):
+            if value if name in _OF_CLIENT else value != variables.get(str(name)):
+                known[whole(number)][str(name)] = str(value)
     transactions = {whole(number) for (number,) in _or_nothing(lambda: query(_TRANSACTIONS))}
     return OpenSessions(
         autocommit=variables.get("autocommit", "ON") == "ON",
         sessions=[
-            OpenSession(id=session.id, autocommit=autocommit.get(session.id), in_transaction=session.id in transactions)
+            _session(session.id, known.get(session.id, {}), in_transaction=session.id in transactions)
             for session in sessions(query)
             if session.is_client
         ],
@@ -53,6 +61,13 @@ def read_open_sessions(
         unarmed=list(armed.numbers) if armed else [],
         is_exact=armed.is_exact if armed else True,
     )
+
+
+def _session(number: int, known: Mapping[str, str], *, in_transaction: bool) -> OpenSession:
+    settings = dict(known)
+    autocommit = settings.pop("autocommit", None)
+    is_on = None if autocommit is None else autocommit == "ON"
+    return OpenSession(id=number, autocommit=is_on, in_transaction=in_transaction, settings=settings)
 
 
 def _or_nothing(read: Callable[[], Iterable[Rows]]) -> Iterable[Rows]:

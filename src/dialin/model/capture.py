@@ -52,6 +52,7 @@ class SessionStarts(FrozenModel):
 
     off: list[int] = Field(description="sessions with autocommit off, by the number of their C record, from 0")
     in_transaction: list[int] = Field(description="sessions with a transaction open, whose BEGIN is not in the log")
+    sets: dict[int, list[str]] = Field(default={}, description="the statements that set what else sessions began with")
     default: Literal["on", "off"] = Field(description="autocommit of a session that was reset")
 
 
@@ -250,6 +251,10 @@ class OpenSession(FrozenModel):
     id: int = Field(description="the server's number of it")
     autocommit: bool | None = Field(description="null where the server does not show it")
     in_transaction: bool = Field(description="it had a transaction of InnoDB open")
+    settings: dict[str, str] = Field(
+        default={},
+        description="character sets, and isolation level, SQL mode and time zone where they are not the server's global ones",
+    )
 
 
 class OpenSessions(FrozenModel):

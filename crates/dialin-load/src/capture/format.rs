@@ -8,6 +8,7 @@ use super::session_state::Start;
 use super::timestamp;
 use crate::random::digits_of;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::io::{BufRead, Error, ErrorKind, Read, Result, Write};
 
 /// The name of the format.
@@ -49,6 +50,8 @@ pub struct SessionStarts {
     pub off: Vec<u64>,
     /// The sessions in whose transaction the log begins.
     pub in_transaction: Vec<u64>,
+    /// The statements that set what else these sessions began with.
+    pub sets: BTreeMap<u64, Vec<String>>,
     /// How a session is after a reset.
     pub default: Start,
 }

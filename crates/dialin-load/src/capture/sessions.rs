@@ -205,7 +205,7 @@ impl Sessions {
                 totals.starts.count_begun();
                 Some(totals.starts.default)
             } else {
-                totals.starts.of(thread)
+                totals.starts.of(thread, place)
             };
             if let Some(start) = start {
                 totals.starts.note(place, start);

@@ -61,34 +61,46 @@ impl<P> Undecided<P> {
     }
 }
 
+/// What a server said about a session that was there before the log.
+#[derive(Debug, Default)]
+pub(super) struct Known {
+    /// How it began; None if the server did not say it.
+    pub(super) start: Option<Start>,
+    /// The statements that set what else it began with.
+    pub(super) sets: Vec<String>,
+}
+
 /// How the sessions of a capture began, and how that is known.
 #[derive(Debug, Default)]
 pub struct Starts {
-    /// How the sessions began that were there before the log, by their numbers; None where the server did not say. None without such a list.
-    by_server: Option<BTreeMap<u64, Option<Start>>>,
+    /// The sessions that were there before the log, by their numbers; None if the server was not asked.
+    by_server: Option<BTreeMap<u64, Known>>,
     /// How a session begins, and how it is after a reset.
     pub(super) default: Start,
     /// How all sessions began of which neither the log nor the server says it; None to infer it from their statements.
     pub decided: Option<Start>,
     /// The sessions that began otherwise than with autocommit on, by their place in the capture.
     others: BTreeMap<u64, Start>,
+    /// The statements that set what else sessions began with, by their place.
+    sets: BTreeMap<u64, Vec<String>>,
     /// How many sessions there are of each kind.
     counts: Autocommit,
 }
 
 impl Starts {
     /// What a server said about the sessions that were there before the log, and about sessions that begin later.
-    pub(super) fn of_server(sessions: BTreeMap<u64, Option<Start>>, default: Start) -> Self {
+    pub(super) fn of_server(sessions: BTreeMap<u64, Known>, default: Start) -> Self {
         Self { by_server: Some(sessions), default, ..Self::default() }
     }
 
-    /// How a session began whose beginning is not in the log; None if that has to be inferred.
-    pub(super) fn of(&mut self, thread: u64) -> Option<Start> {
-        let by_server = match &mut self.by_server {
-            Some(known) => known.remove(&thread).unwrap_or(Some(self.default)),
-            None => None,
-        };
-        let start = by_server.or(self.decided);
+    /// How a session began whose beginning is not in the log, and that has this place in the capture; None if that has to be inferred.
+    pub(super) fn of(&mut self, thread: u64, place: u64) -> Option<Start> {
+        let default = Known { start: Some(self.default), sets: vec![] };
+        let known = self.by_server.as_mut().map(|known| known.remove(&thread).unwrap_or(default)).unwrap_or_default();
+        if !known.sets.is_empty() {
+            self.sets.insert(place, known.sets);
+        }
+        let start = known.start.or(self.decided);
         self.counts.known += u64::from(start.is_some());
         start
     }
@@ -130,7 +142,12 @@ impl Starts {
     /// The part of the first line of a capture.
     pub(super) fn of_sessions(&self) -> SessionStarts {
         let places = |of: Start| self.others.iter().filter(|(_, start)| **start == of).map(|(place, _)| *place).collect();
-        SessionStarts { off: places(Start::Off), in_transaction: places(Start::InTransaction), default: self.default }
+        SessionStarts {
+            off: places(Start::Off),
+            in_transaction: places(Start::InTransaction),
+            sets: self.sets.clone(),
+            default: self.default,
+        }
     }
 
     pub(super) fn counts(&self) -> Autocommit {

@@ -138,9 +138,9 @@ impl Planner {
             }
         }
         match what {
-            What::Connect(state) => {
+            What::Connect(state, sets) => {
                 if !self.sessions.contains_key(&thread) {
-                    self.open_session(thread, start, state, out);
+                    self.open_session(thread, start, (state, &sets), out);
                 }
             }
             What::Reset => {
@@ -156,7 +156,7 @@ impl Planner {
             }
             What::Statement(statement) => {
                 if !self.sessions.contains_key(&thread) {
-                    self.open_session(thread, start, Start::On, out);
+                    self.open_session(thread, start, (Start::On, &[]), out);
                 }
                 // The session is removed while its pieces are made, because making them changes the planner, too.
                 if let Some(mut session) = self.sessions.remove(&thread) {

@@ -41,8 +41,8 @@ pub struct Statement {
 /// What happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum What {
-    /// A session began.
-    Connect(Start),
+    /// A session began, with what these statements set.
+    Connect(Start, Vec<String>),
     /// A session was reset to how it began.
     Reset,
     /// A statement was executed.
@@ -161,9 +161,9 @@ impl<R: BufRead> Timeline<R> {
         };
         let event = match record {
             Record::Connect { thread, at, .. } => {
-                let start = self.starts.of(self.begun);
+                let what = What::Connect(self.starts.of(self.begun), self.starts.sets.remove(&self.begun).unwrap_or_default());
                 self.begun += 1;
-                Event { thread, start: at, end: at, what: What::Connect(start) }
+                Event { thread, start: at, end: at, what }
             }
             Record::Reset { thread, at } => Event { thread, start: at, end: at, what: What::Reset },
             Record::Quit { thread, at } => Event { thread, start: at, end: at, what: What::Quit },

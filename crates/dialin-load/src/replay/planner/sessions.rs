@@ -5,7 +5,8 @@ use super::{Loose, Planner};
 use crate::capture::session_state::{SessionState, Start};
 
 impl Planner {
-    pub(super) fn open_session(&mut self, thread: u64, at: i64, start: Start, out: &mut Out) {
+    /// Open a session that began so, with what these statements set.
+    pub(super) fn open_session(&mut self, thread: u64, at: i64, (start, sets): (Start, &[String]), out: &mut Out) {
         let number = self.begun;
         self.begun += 1;
         let mut session = Box::new(Session {
@@ -19,19 +20,24 @@ impl Planner {
             loose: Loose::default(),
         });
         out.push((number, Piece::Connect(at)));
-        self.enter(&mut session, at, start, out);
+        self.enter(&mut session, at, start, sets, out);
         self.sessions.insert(thread, session);
     }
 
     /// Bring a new session into the state in which it began in the capture.
-    fn enter(&mut self, session: &mut Session, at: i64, start: Start, out: &mut Out) {
-        const AUTOCOMMIT_OFF: &[u8] = b"SET autocommit = 0";
-        if start == Start::Off {
-            session.settings.set(usize::MAX, AUTOCOMMIT_OFF);
-            let mut open = self.begin(session, at, false, out);
-            put(session.number, &mut open, added(AUTOCOMMIT_OFF, at), out);
-            self.end(session, *open, false, out);
+    fn enter(&mut self, session: &mut Session, at: i64, start: Start, sets: &[String], out: &mut Out) {
+        let autocommit = (start == Start::Off).then_some("SET autocommit = 0");
+        let sets: Vec<&str> = autocommit.into_iter().chain(sets.iter().map(String::as_str)).collect();
+        if sets.is_empty() {
+            return;
         }
+        let mut open = self.begin(session, at, false, out);
+        for (place, set) in sets.iter().enumerate() {
+            // No digest has such a number.
+            session.settings.set(usize::MAX - place, set.as_bytes());
+            put(session.number, &mut open, added(set.as_bytes(), at), out);
+        }
+        self.end(session, *open, false, out);
     }
 
     /// The client reset the session: the open transaction is rolled back, and everything is as at its beginning.
@@ -40,7 +46,7 @@ impl Planner {
         out.push((session.number, Piece::Reset(at)));
         (session.state, session.settings) = (SessionState::new(self.default), Settings::default());
         session.lacks_begin = false;
-        self.enter(session, at, self.default, out);
+        self.enter(session, at, self.default, &[], out);
     }
 
     pub(super) fn end_session(&mut self, mut session: Box<Session>, at: i64, out: &mut Out) {
