@@ -6,7 +6,7 @@
 The servers are those of benchmarks/surfaces.py; each surface and session has its number as seed. dialin is asked and told
 as by a study, its proof included in the budget. Random search, TPE and SMAC have the same budget, trials of 30 s and the known
 memory formula, and recommend the trial with the highest throughput, as is usual. TPE needs Optuna and SMAC smac, which
-dialin does not; BENCHMARKS.md says how to install them. What is missing is left out, and said.
+dialin does not; benchmarks/README.md says how to install them. What is missing is left out, and said.
 """
 
 from __future__ import annotations

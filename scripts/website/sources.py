@@ -17,7 +17,14 @@ from pathlib import Path
 
 _ROOT = Path(__file__).parents[2]
 _FIRST = "README.md"
-_PAGES = (_FIRST, "CHANGELOG.md", "CONTRIBUTING.md", "BENCHMARKS.md")
+_PAGES = (
+    _FIRST,
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    "BENCHMARKS.md",
+    "benchmarks/README.md",
+    "benchmarks/results/simulated_traffic.md",
+)
 """Pages beside docs/."""
 
 _LINK = re.compile(r"(?P<before>\]\(|(?:src|srcset)=\")(?P<path>[^)\s\"#]+)(?P<rest>#[^)\s\"]*)?(?P<after>[)\"])")
@@ -36,7 +43,9 @@ def main(target: Path) -> None:
     shutil.rmtree(target, ignore_errors=True)
     shutil.copytree(_ROOT / "docs", target, ignore=shutil.ignore_patterns("*.tar.xz"))
     for name in _PAGES:
-        (target / _name_of(Path(name))).write_text(_linked(_ROOT / name, target), encoding="utf-8")
+        place = target / _name_of(Path(name))
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(_linked(_ROOT / name, target), encoding="utf-8")
     for page in sorted((_ROOT / "docs").rglob("*.md")):
         (target / page.relative_to(_ROOT / "docs")).write_text(_linked(page, target), encoding="utf-8")
 

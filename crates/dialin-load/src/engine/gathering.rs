@@ -20,7 +20,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 
 /// The smallest number of connections per load thread with which answers are gathered. With fewer, gathering saves nothing that the
-/// scheduling policy ([`super::scheduling`]) does not already save, and delays answers (BENCHMARKS.md).
+/// scheduling policy ([`super::scheduling`]) does not already save, and delays answers (benchmarks/README.md).
 const GATHERED: usize = 32;
 /// The CPUs count as busy if less than this share of their time is idle.
 const BUSY_BELOW: f64 = 0.4;

@@ -14,7 +14,7 @@ use std::fs;
 use std::net::IpAddr;
 use std::thread;
 
-/// Up to this number of connections, the rule for few connections applies; measured (BENCHMARKS.md).
+/// Up to this number of connections, the rule for few connections applies; measured (benchmarks/README.md).
 pub const FEW: usize = 7;
 /// The number of connections for three pairs of load threads.
 const CONNECTIONS: usize = 16;
