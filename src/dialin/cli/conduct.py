@@ -34,6 +34,7 @@ from dialin.report import files, json_documents
 from dialin.report.names import naming
 from dialin.report.plain_lines import PlainLines
 from dialin.report.render.terminal import print_verdict
+from dialin.report.render.terminal_summary import print_summary
 from dialin.report.screen import LiveScreen
 from dialin.report.tune_words import best_so_far, setting_text, space_text
 from dialin.report.verdict_texts import add_sentences
@@ -264,8 +265,10 @@ def _resume(directory: Path) -> str:
     return shlex.join(["dialin", "resume", str(directory)])
 
 
-def show(directory: Path, *, json: bool, must_write: bool = True) -> ExitCode:
-    """Rewrite a study's reports and print its verdict. Without `must_write`, missing permission to write is only noted.
+def show(directory: Path, *, json: bool, full: bool = False, must_write: bool = True) -> ExitCode:
+    """Rewrite a study's reports and print its verdict, in full or on one screen.
+
+    Without `must_write`, missing permission to write is only noted.
 
     Raises:
         UserError: there is no such study.
@@ -276,7 +279,7 @@ def show(directory: Path, *, json: bool, must_write: bool = True) -> ExitCode:
     if json and record.verdict is not None:
         typer.echo(json_documents.render_verdict(add_sentences(record.spec, record.verdict)), nl=False)
     elif not json:
-        print_verdict(record, output(), why)
+        (print_verdict if full else print_summary)(record, output(), why)
     try:
         files.write_all(record, directory, why)
     except files.MayNotWriteError:

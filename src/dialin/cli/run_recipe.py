@@ -23,7 +23,7 @@ from dialin.recipes import execution, library
 from dialin.recipes.execution import StudyPlace
 from dialin.recipes.library import ScaleName
 from dialin.report import files
-from dialin.report.render.terminal import print_verdict
+from dialin.report.render.terminal_summary import print_summary
 from dialin.store.store import Store
 from dialin.text import about, visible
 from dialin.trials.tools import Tools
@@ -72,7 +72,7 @@ def _show(places: Sequence[StudyPlace], *, as_json: bool) -> ExitCode:
     else:
         for place, record, why in studies:
             console.print(f"\n{place}", markup=False, soft_wrap=True)
-            print_verdict(record, console, why)
+            print_summary(record, console, why)
         if len(verdicts) > 1:
             summary = [f"{place.study.name}: {visible(verdict.headline)}" for place, verdict in verdicts]
             console.print("\n".join(["\nIn short", *summary]), markup=False, soft_wrap=True)

@@ -268,13 +268,18 @@ def resume(
     raise typer.Exit(go_on(directory, permission, minutes=minutes, confirm=confirm, **how))
 
 
-def report(directory: Directory, accept_weaker_durability: AcceptWeaker = False, json: given.Json = False) -> None:
+def report(
+    directory: Directory,
+    accept_weaker_durability: AcceptWeaker = False,
+    full: Annotated[bool, typer.Option("--full", help="All figures, reasons and caveats, not one screen.")] = False,
+    json: given.Json = False,
+) -> None:
     """Show the verdict of a study, and rewrite its reports where you may write."""
     from dialin.cli.conduct import show
 
     if accept_weaker_durability:
         _accept_weaker_durability(directory)
-    raise typer.Exit(show(directory, json=json, must_write=False))
+    raise typer.Exit(show(directory, json=json, full=full, must_write=False))
 
 
 def _accept_weaker_durability(directory: Path) -> None:

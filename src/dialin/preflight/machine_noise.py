@@ -25,7 +25,7 @@ _MOST_STUDIES = 50
 _LEAST_FREEDOM = 3
 """Degrees of freedom from which on a study's noise is worth remembering."""
 ASSUMED = Noise(between=0.015, second=0.1)
-"""The noise assumed where none is known: that of an ordinary virtual machine (benchmarks/README.md), 2.3 % for a trial of 30 s."""
+"""The noise assumed where none is known: that of an ordinary virtual machine, 2.3 % for a trial of 30 s (benchmarks/)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,7 +66,7 @@ def _apply(record: StudyRecord) -> list[Part]:
         parts.append(Fold("statements-fold", "SQL for a running server", [code]))
     parts += [Paragraph(f"Caution: {text}", Role.LEAD) for text in _cautions(items, record)]
     if changed:
-        parts.append(Pairs(_consequences(items, record)))
+        parts.append(Pairs([*consequences(record), ("files", sql_file.files_sentence(record))]))
     return parts
 
 
@@ -79,12 +79,14 @@ def _cautions(items: Sequence[sql_file.Statements], record: StudyRecord) -> list
     return texts + [note for one in items if one.do and not one.needs_start for note in one.notes[1:] if note]
 
 
-def _consequences(items: Sequence[sql_file.Statements], record: StudyRecord) -> list[tuple[str, str]]:
+def consequences(record: StudyRecord) -> list[tuple[str, str]]:
+    """Return whether what is recommended needs a restart, and whether it weakens durability, each with its label."""
+    items = sql_file.statements(record)
     at_start = [one.name for one in items if one.needs_start or not one.do]
     restart = f"needed, for {listed(at_start)}" if at_start else "not needed"
     weaker = record.verdict.chosen.weaker_durability if record.verdict else []
     durability = f"weaker than the baseline's: {losses_text(weaker)}" if weaker else "not weaker than the baseline's"
-    return [("restart", restart), ("durability", durability), ("files", sql_file.files_sentence(record))]
+    return [("restart", restart), ("durability", durability)]
 
 
 def _unwritten(item: Change) -> str:

@@ -1,4 +1,4 @@
-"""The document in the terminal: the verdict in brief, its explanation, or the whole document."""
+"""The document in the terminal: the verdict with its figures, its explanation, or the whole document."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ _IN_PLOT = 72
 _WIDEST_PLOT = 80
 _EXPLAINING = ("scaling", "scaling-table", "latency-of-transactions")
 """The keys of those parts on the candidates that `print_why` shows and `print_verdict` leaves out."""
-_CAVEAT_STYLES = {"confound": "yellow", "warning": "yellow"}
+CAVEAT_STYLES = {"confound": "yellow", "warning": "yellow"}
 
 
 def print_verdict(record: StudyRecord, console: Console, why: Why | None = None) -> None:
-    """Print a study's verdict in brief; control characters in text from servers and files are escaped."""
+    """Print a study's verdict with all that qualifies it; control characters in text from servers and files are escaped."""
     document, page = study_document(record, why), Page(console)
-    writer = _Writer(page, document, is_whole=False)
+    writer = Writer(page, document, is_whole=False)
     page.text(document.headline, headline_style(record.verdict))
     writer.show(document.section(SectionKey.REPLAY).parts[:1])
     verdict = document.section(SectionKey.VERDICT)
@@ -76,7 +76,7 @@ def print_verdict(record: StudyRecord, console: Console, why: Why | None = None)
 def print_why(record: StudyRecord, why: Why, console: Console) -> None:
     """Print all that explains a verdict; control characters in text from servers are escaped."""
     document, page = study_document(record, why), Page(console)
-    writer = _Writer(page, document, is_whole=True)
+    writer = Writer(page, document, is_whole=True)
     page.text(document.headline, headline_style(record.verdict))
     writer.show(document.section(SectionKey.LIVE).parts)
     writer.show(document.section(SectionKey.REPLAY).parts)
@@ -88,7 +88,7 @@ def print_why(record: StudyRecord, why: Why, console: Console) -> None:
 
 def print_document(document: Document, console: Console) -> None:
     page = Page(console)
-    writer = _Writer(page, document, is_whole=True)
+    writer = Writer(page, document, is_whole=True)
     page.text(document.headline, "bold")
     page.text(document.outcome, "dim")
     for section in document.sections:
@@ -100,7 +100,7 @@ def print_document(document: Document, console: Console) -> None:
     page.text(document.colophon, "dim")
 
 
-def _print_strongest(record: StudyRecord, document: Document, why: Why | None, writer: _Writer) -> None:
+def _print_strongest(record: StudyRecord, document: Document, why: Why | None, writer: Writer) -> None:
     """Print the few strongest reasons beside a verdict, and where the others are."""
     parts, page = document.section(SectionKey.WHY).parts, writer.page
     page.fact("Why:", why_sentences.summary(why, record))
@@ -111,7 +111,7 @@ def _print_strongest(record: StudyRecord, document: Document, why: Why | None, w
     page.gap()
 
 
-class _Writer:
+class Writer:
     """Writes parts to a page: each in full, or in brief."""
 
     def __init__(self, page: Page, document: Document, *, is_whole: bool) -> None:
@@ -213,7 +213,7 @@ class _Writer:
 
     def _caveats(self, part: Caveats) -> None:
         for one in part.caveats:
-            self.page.fact(f"{one.kind.capitalize()}:", one.text, _CAVEAT_STYLES.get(one.kind, "dim"))
+            self.page.fact(f"{one.kind.capitalize()}:", one.text, CAVEAT_STYLES.get(one.kind, "dim"))
             for label, value in one.data if self._is_whole else ():
                 self.page.text(f"{label}: {value}", "dim", _INDENT)
 
