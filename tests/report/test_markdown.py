@@ -28,19 +28,31 @@ def test_every_row_of_the_table_has_as_many_cells_as_its_head(judged):
         for table in re.findall(r"<table>(.*?)</table>", page, flags=re.S)
     ]
     assert all(len(set(table)) == 1 for table in tables)
-    short, whole = tables[:2]
+    _summary, short, whole = tables[:3]
     assert set(whole) == {len(columns(judged.verdict)) + 2}
     assert len(short) == len(whole) == len(judged.verdict.candidates) + 1
 
 
 def test_the_top_is_short_and_all_else_is_folded_away():
     text = markdown.render(example_studies.winner())
-    top, _, rest = text.partition("<details><summary>All figures</summary>")
-    heading = next(line for line in top.splitlines() if line.startswith("| value |"))
+    top, _, rest = text.partition("<details><summary>The whole report</summary>")
+    assert len(top.splitlines()) <= 40
+    assert "| Throughput tps | 1,120 | 1,403 | +25.2 % (+21.9 % to +28.7 %) |" in top
+    assert "- Why: " in top
+    first, _, all_figures = rest.partition("<details><summary>All figures</summary>")
+    heading = next(line for line in first.splitlines() if line.startswith("| value |"))
     assert all(title in heading for title in ("tps", "CV", "p95"))
-    assert "worst second" not in top
-    assert "worst second" in rest
-    assert "**Caveats**" in top
+    assert "worst second" not in first
+    assert "worst second" in all_figures
+    assert "**Caveats**" in first
+
+
+def test_the_summary_for_a_ticket_has_the_verdict_the_line_to_set_the_figures_and_the_command():
+    text = markdown.summary(example_studies.winner())
+    assert text.startswith("# innodb_buffer_pool_instances = 16: 1,120 → 1,403 tps")
+    assert "<details>" not in text
+    order = ["mysql@", "```ini", "| Throughput tps |", "- Why: ", "```console"]
+    assert [text.index(part) for part in order] == sorted(text.index(part) for part in order)
 
 
 def test_the_statements_for_a_running_server_are_folded_below_the_lines():

@@ -42,7 +42,7 @@ def test_it_answers_what_to_set_what_that_changes_why_and_where_more_is():
     assert "innodb_buffer_pool_instances = 16: 1,120 → 1,403 tps (+25.2 %, 95 % CI +21.9 % to +28.7 %)." in lines
     assert "    innodb_buffer_pool_instances = 16" in lines
     assert next(line for line in lines if line.startswith("Throughput tps")).split()[2:5] == ["1,120", "1,403", "+25.2"]
-    order = [text.index(word) for word in ("[mysqld]", "change (95 % CI)", "Throughput against the baseline", "Why", "More")]
+    order = [text.index(word) for word in ("[mysqld]", "change (95 % CI)", "Throughput against the baseline", "Why:", "More:")]
     assert order == sorted(order)
     assert "dialin report /srv/bench/dialin-pool-instances --full" in flat(text)
 
@@ -57,9 +57,9 @@ def test_where_the_baseline_stays_it_stands_beside_the_candidate_that_comes_next
 
 def test_the_first_caveats_are_printed_and_the_others_counted():
     text = flat(printed(example_studies.failed_candidate()))
-    assert "Confound innodb_buffer_pool_chunk_size differs" in text
+    assert "Confound: innodb_buffer_pool_chunk_size differs" in text
     assert "Scope" not in text
-    assert text.count("Confound ") + text.count("Warning ") <= 2
+    assert text.count("Confound: ") + text.count("Warning: ") <= 2
 
 
 def test_a_study_without_a_verdict_prints_how_to_go_on():

@@ -23,8 +23,10 @@ from dialin.evidence.why_verdict import explain
 from dialin.fleet.fleet_choice import LOCAL, FleetChoice, check_fleet
 from dialin.fleet.stop_signals import not_suspended, stopping_cleanly
 from dialin.model.progress import Watcher
+from dialin.model.record import StudyRecord
 from dialin.model.study import StudySpec
 from dialin.model.verdict import Verdict
+from dialin.model.why import Why
 from dialin.preflight.attached import Permission
 from dialin.preflight.check_study import check_question, check_resume
 from dialin.preflight.checked import CheckedStudy
@@ -33,7 +35,6 @@ from dialin.race.lifecycle import begin, resume
 from dialin.report import files, json_documents
 from dialin.report.names import naming
 from dialin.report.plain_lines import PlainLines
-from dialin.report.render.terminal import print_verdict
 from dialin.report.render.terminal_summary import print_summary
 from dialin.report.screen import LiveScreen
 from dialin.report.tune_words import best_so_far, setting_text, space_text
@@ -43,6 +44,9 @@ from dialin.store.lock import LOCK_FILE
 from dialin.store.store import Store
 from dialin.text import counted, listed, without_secrets
 from dialin.trials.tools import Tools
+
+Printed = Callable[[StudyRecord, Console, Why], None]
+"""Prints a study's verdict for people."""
 
 _MOST_DIFFERENCES = 20
 """The most variables that are listed before a study begins, of those in which the candidates differ."""
@@ -265,8 +269,8 @@ def _resume(directory: Path) -> str:
     return shlex.join(["dialin", "resume", str(directory)])
 
 
-def show(directory: Path, *, json: bool, full: bool = False, must_write: bool = True) -> ExitCode:
-    """Rewrite a study's reports and print its verdict, in full or on one screen.
+def show(directory: Path, *, json: bool, must_write: bool = True, printed: Printed = print_summary) -> ExitCode:
+    """Rewrite a study's reports and print its verdict; `printed` prints it, unless it is JSON.
 
     Without `must_write`, missing permission to write is only noted.
 
@@ -279,7 +283,7 @@ def show(directory: Path, *, json: bool, full: bool = False, must_write: bool = 
     if json and record.verdict is not None:
         typer.echo(json_documents.render_verdict(add_sentences(record.spec, record.verdict)), nl=False)
     elif not json:
-        (print_verdict if full else print_summary)(record, output(), why)
+        printed(record, output(), why)
     try:
         files.write_all(record, directory, why)
     except files.MayNotWriteError:

@@ -272,14 +272,19 @@ def report(
     directory: Directory,
     accept_weaker_durability: AcceptWeaker = False,
     full: Annotated[bool, typer.Option("--full", help="All figures, reasons and caveats, not one screen.")] = False,
+    markdown: Annotated[bool, typer.Option("--markdown", help="The summary as Markdown, for a ticket.")] = False,
     json: given.Json = False,
 ) -> None:
     """Show the verdict of a study, and rewrite its reports where you may write."""
     from dialin.cli.conduct import show
+    from dialin.report.render.markdown import print_markdown
+    from dialin.report.render.terminal import print_verdict
+    from dialin.report.render.terminal_summary import print_summary
 
     if accept_weaker_durability:
         _accept_weaker_durability(directory)
-    raise typer.Exit(show(directory, json=json, full=full, must_write=False))
+    printed = print_markdown if markdown else print_verdict if full else print_summary
+    raise typer.Exit(show(directory, json=json, must_write=False, printed=printed))
 
 
 def _accept_weaker_durability(directory: Path) -> None:

@@ -1,8 +1,13 @@
-"""`report.md`: the document for a pull request. Text from outside cannot act as markup, break a table or mention anybody."""
+"""`report.md`: a summary, with the whole report folded away.
+
+Text from outside cannot act as markup, break a table or mention anybody.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+
+from rich.console import Console
 
 from dialin.model.record import StudyRecord
 from dialin.model.why import Why
@@ -31,6 +36,7 @@ from dialin.report.document.parts import (
     flat,
 )
 from dialin.report.document.study_document import study_document
+from dialin.report.document.summary_document import summary_document
 from dialin.report.render.markdown_text import fenced, folded, prose, table
 from dialin.text import visible
 
@@ -42,7 +48,26 @@ _FIRST = "candidates-table"
 
 
 def render(record: StudyRecord, why: Why | None = None) -> str:
-    return to_markdown(study_document(record, why))
+    """Return the summary of a study, with its whole report folded away."""
+    return f"{summary(record, why)}\n{folded('The whole report', to_markdown(study_document(record, why)))}\n"
+
+
+def summary(record: StudyRecord, why: Why | None = None) -> str:
+    """Return the summary of a study: the verdict, what to set, the main figures, why, caveats, and the command."""
+    document = summary_document(record, why or Why.empty())
+    parts = [part for part in document.section(SectionKey.VERDICT).parts if not isinstance(part, Chart)]
+    texts = [
+        f"# {prose(document.headline)}",
+        prose(document.outcome),
+        _together(parts),
+        fenced(visible(record.command), "console"),
+    ]
+    return "\n\n".join(filter(None, texts)) + "\n"
+
+
+def print_markdown(record: StudyRecord, console: Console, why: Why) -> None:
+    """Print the summary as Markdown; long lines are not wrapped."""
+    console.out(summary(record, why), end="", highlight=False)
 
 
 def to_markdown(document: Document) -> str:

@@ -48,7 +48,7 @@ _IN_PLOT = 72
 _WIDEST_PLOT = 80
 _EXPLAINING = ("scaling", "scaling-table", "latency-of-transactions")
 """The keys of those parts on the candidates that `print_why` shows and `print_verdict` leaves out."""
-CAVEAT_STYLES = {"confound": "yellow", "warning": "yellow"}
+_CAVEAT_STYLES = {"confound": "yellow", "warning": "yellow"}
 
 
 def print_verdict(record: StudyRecord, console: Console, why: Why | None = None) -> None:
@@ -213,7 +213,7 @@ class Writer:
 
     def _caveats(self, part: Caveats) -> None:
         for one in part.caveats:
-            self.page.fact(f"{one.kind.capitalize()}:", one.text, CAVEAT_STYLES.get(one.kind, "dim"))
+            self.page.fact(f"{one.kind.capitalize()}:", one.text, _CAVEAT_STYLES.get(one.kind, "dim"))
             for label, value in one.data if self._is_whole else ():
                 self.page.text(f"{label}: {value}", "dim", _INDENT)
 
