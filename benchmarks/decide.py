@@ -144,21 +144,22 @@ def dialin(rng: np.random.Generator, row: Row) -> Ended:
 _MATTERS = math.log1p(RULES.worthwhile) + 1e-9
 
 
-def claims(decision: Decision, true: Mapping[str, float], baseline: str) -> tuple[bool, bool]:
+def claims(decision: Decision, true: Mapping[str, float], baseline: str, matters: float = _MATTERS) -> tuple[bool, bool]:
     """Return whether a decision claims what is not so, and whether it claims any difference.
 
     Args:
         decision: what the trials say.
         true: throughput of the candidates compared, log scale.
         baseline: the candidate that ratios are taken to.
+        matters: the smallest difference that does, on the log scale.
     """
     top = max(true.values())
     losing = [name for name, state in decision.states.items() if state is AgainstBest.LOSES]
     false = any(true[name] >= top for name in losing)
     false |= any(true[name] <= true[baseline] for name in decision.better)
     if decision.choice is not None:
-        false |= decision.shown_best and true[decision.choice] < top - _MATTERS
-    false |= any(true[name] < top - _MATTERS for name in decision.winners)
+        false |= decision.shown_best and true[decision.choice] < top - matters
+    false |= any(true[name] < top - matters for name in decision.winners)
     return false, bool(losing or decision.better)
 
 
