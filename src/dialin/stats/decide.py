@@ -189,7 +189,7 @@ def _compare(decision: Decision, fitted: TrialFit, stands_for: Mapping[str, str]
     if outcome is Outcome.WINNER and list(stands_for.values()).count(leader) > 1:  # several names of the best setting
         outcome = Outcome.TIE
     tied = {leader, *(name for name, state in standing.items() if state is AgainstBest.TIES)}
-    shown_best = all(fitted.difference(leader, name).z(rules.margin) >= needed.best for name in standing)
+    shown_best = all(fitted.difference(leader, name).shows(needed.best, rules.margin) for name in standing)
     choice: str | None = reference if reference in tied else leader
     if outcome is Outcome.INCONCLUSIVE:
         outcome, choice = _of_chances(odds, fitted, leader, reference, needed) if rules.choose else (outcome, None)
@@ -216,15 +216,15 @@ def _compare(decision: Decision, fitted: TrialFit, stands_for: Mapping[str, str]
 
 def is_better(fitted: TrialFit, name: str, baseline: str | None, needed: Thresholds) -> bool:
     """Return whether a candidate is shown to be better than the baseline; `baseline` is None where the baseline failed."""
-    return baseline is not None and name != baseline and fitted.difference(name, baseline).z() >= needed.better
+    return baseline is not None and name != baseline and fitted.difference(name, baseline).shows(needed.better)
 
 
 def _standing(fitted: TrialFit, leader: str, name: str, needed: Thresholds, margin: float) -> AgainstBest:
     difference = fitted.difference(leader, name)
-    if difference.z() >= needed.worse:
+    if difference.shows(needed.worse):
         return AgainstBest.LOSES
-    not_worse = replace(difference, mean=-difference.mean).z(margin * (1 + ROUNDING))
-    if min(not_worse, difference.z(margin)) >= needed.best:
+    opposite = replace(difference, mean=-difference.mean)
+    if difference.shows(needed.best, margin) and opposite.shows(needed.best, margin * (1 + ROUNDING)):
         return AgainstBest.TIES
     return AgainstBest.INCONCLUSIVE
 
