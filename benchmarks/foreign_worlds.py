@@ -177,7 +177,7 @@ class Laboratory:
             host="h",
             transaction_times=times,
         )
-        summed = figures(samples)
+        summed = figures(samples, times=times, percentile=world.spec.workload.percentile)
         assert summed is not None
         return trial, summed
 
@@ -193,8 +193,7 @@ class Laboratory:
             every = np.ceil(np.log(np.concatenate(each)) * 100).astype(int)
             values, counts = np.unique(every, return_counts=True)
             pairs = tuple((math.exp(value / 100), int(n)) for value, n in zip(values, counts, strict=True))
-            percentiles = [float(np.percentile(np.exp(every / 100), q)) for q in (95, 99)]
-            times = (TransactionTimes(ALL_KINDS, float(done.mean()), *percentiles, pairs),)
+            times = (TransactionTimes(ALL_KINDS, pairs, 16),)
         samples = [
             Sample(
                 second + 1,
