@@ -7,6 +7,8 @@ import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from dialin.model.course import Course
 from dialin.model.evidence import Watched
 from dialin.model.load_driver import ALL_KINDS, TransactionTimes
@@ -39,8 +41,10 @@ class Figures:
         shape: what the seconds looked like; of several numbers of threads, the first that was not steady.
         effective: how many independent seconds they are worth.
         error: relative standard error of the typical speed by these seconds alone.
+        cv_error: relative standard error of the coefficient of variation by these seconds alone.
         latency: the percentile of the trial's transactions, from the driver's histograms, milliseconds; where it reports none,
             the mean of its seconds' percentiles, weighted by transactions. None without any.
+        latency_error: relative standard error of that by the trial's own seconds; 0 where it is not known.
         transactions: how many were completed in the seconds that count, and `queries` how many queries.
         errors: errors per second that the driver ignored.
         lost: measured seconds that the host lost; a spoiled run of a timed query counts with the seconds that it took.
@@ -53,7 +57,9 @@ class Figures:
     shape: Shape
     effective: float
     error: float
+    cv_error: float
     latency: float | None
+    latency_error: float
     transactions: float
     queries: float
     errors: float
@@ -111,7 +117,9 @@ def figures(
         shape=next((level.shape for level in levels if not level.shape.steady), levels[0].shape),
         effective=effective,
         error=overall_window.typical_cv / math.sqrt(effective),
+        cv_error=math.sqrt(max(overall_window.kurtosis - 1, 0.0) / (4 * effective)),
         latency=statistics.geometric_mean(latencies) if len(latencies) == len(levels) else None,
+        latency_error=math.hypot(*(level.latency_error for level in levels)) / len(levels),
         transactions=sum(sample.tps * sample.seconds for sample in counted),
         queries=sum((sample.reads + sample.writes + sample.other) * sample.seconds for sample in counted),
         errors=sum(sample.errors for sample in counted) / len(counted),
@@ -181,6 +189,15 @@ class Level:
         return sum(sample.latency_ms * sample.tps for sample in self.counted) / total if total > 0 else None
 
 
+    @property
+    def latency_error(self) -> float:
+        """The relative standard error of `latency` by the samples' own scatter; 0 for a single one."""
+        latencies = np.array([sample.latency_ms for sample in self.counted if sample.tps > 0])
+        if latencies.size < 2 or not latencies.mean() > 0:
+            return 0.0
+        return float(latencies.std(ddof=1) / latencies.mean()) / math.sqrt(effective_seconds(latencies))
+
+
 def steadiness(sample: Sample, rate: int) -> float:
     """Return the figure of a second that shows whether seconds are steady: throughput, or latency at a rate.
 
@@ -226,6 +243,22 @@ def value(measured: Figures, decided_by: DecidedBy) -> float:
             return 1 / cost if cost else 0.0
 
 
+def error(measured: Figures, decided_by: DecidedBy) -> float:
+    """Return the relative standard error of that figure by the trial's own seconds; 0 where they do not show it.
+
+    That of a coefficient of variation is the delta method's, (kurtosis - 1) / 4 over the number of independent seconds.
+    """
+    match decided_by:
+        case DecidedBy.THROUGHPUT | DecidedBy.TYPICAL_SPEED:
+            return measured.error
+        case DecidedBy.LATENCY:
+            return measured.latency_error
+        case DecidedBy.VARIATION:
+            return measured.cv_error
+        case _:
+            return 0.0
+
+
 def goal_ratio(ratio: Estimate | None, goal: Goal) -> Estimate | None:
     """Return the level or the ratio of the goal's own measure: variation, latency and costs are compared as inverses.
 
@@ -247,9 +280,12 @@ def observations(trials: Iterable[Trial], by_trial: Mapping[int, Figures], decid
 
 
 def timed_trials(trials: Iterable[Trial], by_trial: Mapping[int, Figures], decided_by: DecidedBy) -> list[TimedTrial]:
-    """Return one figure of each completed trial, with its time."""
+    """Return one figure of each completed trial, with its time and its own error."""
     measured = _measured(trials, by_trial)
-    return [TimedTrial(trial.run, trial.candidate, trial.middle, value(one, decided_by)) for trial, one in measured]
+    return [
+        TimedTrial(trial.run, trial.candidate, trial.middle, value(one, decided_by), error(one, decided_by))
+        for trial, one in measured
+    ]
 
 
 def trial_speeds(trials: Iterable[Trial], by_trial: Mapping[int, Figures]) -> list[TrialSpeed]:

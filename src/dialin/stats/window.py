@@ -34,6 +34,7 @@ class Window:
             throughput; `stalls` and `worst` show the stalls.
         typical_cv: coefficient of variation of the seconds so lifted.
         cv: coefficient of variation: the standard deviation over the mean; 0 for a single second or a mean of zero.
+        kurtosis: the fourth moment of the seconds about their mean over the squared second one: 3 for normal ones.
         stalls: seconds below half the median, below a tenth of the high level, or in which nothing was done (see `window`).
         stall_lengths: the same, as the length of each stall in seconds.
     """
@@ -45,6 +46,7 @@ class Window:
     median: float
     cv: float
     worst: float
+    kurtosis: float
     stalls: int
     stall_lengths: tuple[int, ...]
 
@@ -95,6 +97,7 @@ def window(tps: Series, seconds: Series | None = None) -> Window:
         median=median,
         cv=float(x.std(ddof=1)) / mean if varies else 0.0,
         worst=float(x.min()),
+        kurtosis=_kurtosis(x),
         stalls=sum(lengths),
         stall_lengths=lengths,
     )
@@ -113,6 +116,12 @@ def stretches(low: NDArray[np.bool_]) -> tuple[NDArray[np.intp], NDArray[np.intp
     """Return where each unbroken stretch of true values begins, and where it ends (the first index after it)."""
     edges = np.flatnonzero(np.diff(np.concatenate([[False], low, [False]]).astype(np.int8)))
     return edges[::2], edges[1::2]
+
+
+def _kurtosis(x: NDArray[np.float64]) -> float:
+    centred = x - x.mean()
+    square = float((centred**2).mean())
+    return float((centred**4).mean()) / square**2 if square > 0 else 3.0
 
 
 def _lifted(x: NDArray[np.float64], floor: float) -> NDArray[np.float64]:
