@@ -188,7 +188,7 @@ def test_without_choosing_only_what_is_shown_counts():
 
 
 def test_one_that_is_very_probably_worse_but_was_not_shown_to_be_is_behind():
-    result = judge(study(blocks=3, wiggle=wiggle(8), a=100, b=105, c=100.5))
+    result = judge(study(blocks=3, wiggle=wiggle(7), a=100, b=105, c=100.5))
     assert result.states == {"a": State.LOSES, "b": State.INCONCLUSIVE, "c": State.BEHIND}
     assert result.chances["c"] < 0.025 < result.chances["b"]
 
