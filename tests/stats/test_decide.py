@@ -362,3 +362,15 @@ def test_outcome_choice_winners_and_states_agree(design):
     if result.choice is None:
         assert not result.shown_best
         assert not result.shown_better
+
+
+def test_nothing_is_claimed_of_a_candidate_with_fewer_than_three_trials():
+    trials = study(wiggle=wiggle(0.1), a=100, b=110, c=101)
+    kept, seen = [], 0
+    for trial in trials:
+        seen += trial.candidate == "b"
+        if trial.candidate != "b" or seen <= 2:
+            kept.append(trial)
+    result = judge(kept, rules=PROOF)
+    assert ("b" in result.better, result.shown_best, result.outcome) == (False, False, Outcome.INCONCLUSIVE)
+    assert judge(trials, rules=PROOF).outcome is Outcome.WINNER

@@ -2,14 +2,16 @@
 
 import math
 import random
+from dataclasses import replace
 from statistics import fmean
 
+import numpy as np
 import pytest
 
 from dialin.model.trial import Sample, Step
 from dialin.model.verdict import DecidedBy
 from dialin.stats import trial_figures as module
-from dialin.stats.trial_figures import figures, value
+from dialin.stats.trial_figures import error, figures, value
 from dialin.stats.window import window
 
 
@@ -18,6 +20,9 @@ def seconds(threads, tps, latency=1.0, count=10, **others):
         Sample(n, 0.0, Step.MEASURE, tps * (1 + 0.01 * (-1) ** n), 0, 0, 0, latency, 0, 0, threads=threads, **others)
         for n in range(count)
     ]
+
+
+BASE = seconds(16, 1000, count=60)
 
 
 def test_several_numbers_of_threads_count_alike_as_ratios():
@@ -91,3 +96,24 @@ def test_a_level_is_estimated_as_often_for_an_hour_as_for_ten_seconds(monkeypatc
         figures([*seconds(1, 100, count=count), *seconds(64, 10_000, count=count)])
         counts.append(len(taken))
     assert counts[0] == counts[1]
+
+
+def test_the_errors_of_latency_and_variation_are_those_that_repeated_trials_show():
+    rng = np.random.default_rng(5)
+
+    def trial():
+        tps, latency = rng.normal(1000, 60, 60), rng.lognormal(1.0, 0.3, 60)
+        made = [replace(second, tps=float(t), latency_ms=float(ms)) for second, t, ms in zip(BASE, tps, latency, strict=True)]
+        return figures(made)
+
+    trials = [trial() for _ in range(400)]
+    for decided_by in (DecidedBy.LATENCY, DecidedBy.VARIATION):
+        scatter = np.std(np.log([value(one, decided_by) for one in trials]))
+        assert fmean(error(one, decided_by) for one in trials) == pytest.approx(scatter, rel=0.15)
+
+
+def test_a_single_stall_makes_a_variation_uncertain():
+    calm = seconds(16, 1000, count=60)
+    stalled = [replace(calm[0], tps=10.0), *calm[1:]]
+    assert error(figures(calm), DecidedBy.VARIATION) < 0.1
+    assert error(figures(stalled), DecidedBy.VARIATION) > 0.4

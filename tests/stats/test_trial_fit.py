@@ -142,3 +142,12 @@ def test_intervals_cover_the_truth_as_often_as_promised(count, blocks, noisier):
             ratios += name != "a" and ratio.low <= levels[name] / 100.0 <= ratio.high
     assert ratios / (studies * (count - 1)) >= 0.94
     assert of_levels / (studies * count) >= 0.94
+
+
+def test_the_trials_of_other_candidates_lend_a_pair_no_more_degrees_of_freedom_than_it_has_trials():
+    levels = dict.fromkeys("abcdefgh", 100.0)
+    trials = noisy_study(np.random.default_rng(4), levels, 8, 0.01)
+    few = [trial for trial in trials if trial.candidate not in "ab"] + [t for t in trials if t.candidate in "ab"][:7]
+    fitted = fit_trials(few, "abcdefgh")
+    assert fitted.total_dof > 20
+    assert fitted.difference("a", "b").dof <= 7
