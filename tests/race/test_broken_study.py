@@ -12,7 +12,7 @@ from dialin.model.verdict import CandidateState
 from dialin.race.broken_study import last_tries_of
 from dialin.report.log_sentences import log_text
 from dialin.store.store import Store
-from fixtures.simulated_runs import simulated
+from fixtures.simulated_runs import proving, simulated
 
 FULL = Cause(CauseCode.MACHINE, {"words": "/undo/entry: No space left on device", "advice": "Free disk space"})
 
@@ -27,9 +27,9 @@ def disturbing(is_disturbed, fault=Fault.MACHINE, **others):
 
 
 @pytest.mark.parametrize("fault", [Fault.MACHINE, Fault.CONNECTION, Fault.OUTSIDE])
-def test_a_trial_that_is_disturbed_once_is_run_again_and_its_candidate_can_win(study, fault):
+def test_a_trial_that_is_disturbed_once_is_run_again_and_its_candidate_can_win(study, spec, fault):
     trials = disturbing(lambda trial: trial.id == 2, fault, four=1300)
-    verdict, record = study(trials)
+    verdict, record = study(trials, proving(spec))
     assert [trial.id for trial in record.trials if trial.state is TrialState.INTERRUPTED] == [2]
     assert all(trial.state is TrialState.DONE for trial in record.trials if trial.id != 2)
     assert verdict.winners == ["4"]
@@ -38,23 +38,23 @@ def test_a_trial_that_is_disturbed_once_is_run_again_and_its_candidate_can_win(s
     assert log_text(line).endswith("its candidate is not to blame: /undo/entry: No space left on device. Free disk space")
 
 
-def test_a_machine_that_fails_again_and_again_ends_the_study_with_the_reason_and_it_can_be_resumed(study, tmp_path):
+def test_a_machine_that_fails_again_and_again_ends_the_study_with_the_reason_and_it_can_be_resumed(study, spec, tmp_path):
     with pytest.raises(MachineError, match=r"4 trials in a row could not be run: .*No space left on device") as raised:
-        study(disturbing(lambda trial: trial.id > 3, four=1300))
+        study(disturbing(lambda trial: trial.id > 3, four=1300), proving(spec))
     error = raised.value
     assert (error.remedy, error.resumable, error.exit_code) == ("Free disk space", True, ExitCode.NO_VERDICT)
     with Store.open(tmp_path / "study") as store:
         assert [trial.state for trial in store.trials()] == [TrialState.DONE] * 3 + [TrialState.INTERRUPTED] * 4
-    verdict, record = study(simulated(four=1300))
+    verdict, record = study(simulated(four=1300), proving(spec))
     assert verdict.winners == ["4"]
     assert all(candidate.state is not CandidateState.UNSAFE for candidate in verdict.candidates)
     assert not [trial for trial in record.trials if trial.state is TrialState.FAILED]
 
 
-def test_failures_of_an_earlier_session_do_not_count_against_a_machine_that_was_fixed(study):
+def test_failures_of_an_earlier_session_do_not_count_against_a_machine_that_was_fixed(study, spec):
     with pytest.raises(MachineError):
-        study(disturbing(lambda _: True))
-    verdict, _ = study(disturbing(lambda trial: trial.id == 4, four=1300))
+        study(disturbing(lambda _: True), proving(spec))
+    verdict, _ = study(disturbing(lambda trial: trial.id == 4, four=1300), proving(spec))
     assert verdict.winners == ["4"]
 
 

@@ -6,7 +6,7 @@ from dialin.errors import ExitCode, InterruptedStudyError
 from dialin.model.study import Until
 from dialin.model.trial import Purpose, TrialState
 from dialin.report.log_sentences import log_text
-from fixtures.simulated_runs import raced, shorter, simulated
+from fixtures.simulated_runs import proving, raced, shorter, simulated
 
 
 def asked_in_trial(number, **others):
@@ -43,9 +43,9 @@ def test_it_goes_on_where_it_stood(study, spec):
     assert len(places) == len(set(places))
 
 
-def test_a_study_that_is_decided_by_its_last_block_has_its_verdict_all_the_same(study):
-    trials, asked = asked_in_trial(7, four=1300)
-    verdict, record = study(trials, stop_asked=asked)
+def test_a_study_that_is_decided_by_its_last_block_has_its_verdict_all_the_same(study, spec):
+    trials, asked = asked_in_trial(9, four=1300)
+    verdict, record = study(trials, proving(spec), stop_asked=asked)
     assert verdict.winners == ["4"]
     assert record.looks[-1].decided
 

@@ -1,4 +1,5 @@
 import numpy as np
+import pytest
 
 from dialin.model.study import Until
 from dialin.stats.allocation import SIZE, contenders, next_block
@@ -29,6 +30,17 @@ def test_trials_go_to_those_that_may_still_be_the_best():
             trials.append(TimedTrial("run", name, at, levels[name] * (1 + 0.01 * np.sin(at))))
     counts = {name: sum(trial.candidate == name for trial in trials) for name in levels}
     assert min(counts["b"], counts["d"]) > 3 * max(counts["a"], counts["c"])
+
+
+@pytest.mark.parametrize(("until", "fewest"), [(Until.SAFE, 1), (Until.BEST, 3), (Until.BETTER, 3)])
+def test_one_far_behind_gets_the_trials_that_a_claim_needs_where_something_is_to_be_shown(until, fewest):
+    levels = {"a": 110.0, "b": 109.5, "c": 80.0}
+    trials = study(blocks=1, **levels)
+    for _ in range(20):
+        for name in next_block(trials, "abc", "a", RULES, until):
+            at = trials[-1].at + SECONDS
+            trials.append(TimedTrial("run", name, at, levels[name] * (1 + 0.01 * np.sin(at))))
+    assert sum(trial.candidate == "c" for trial in trials) == fewest
 
 
 def test_a_block_has_two_different_candidates_whatever_the_figures():

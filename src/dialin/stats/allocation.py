@@ -11,7 +11,7 @@ from dialin.stats.decide import Rules, representatives, with_representatives
 from dialin.stats.posterior import chances
 from dialin.stats.standings import leader_of
 from dialin.stats.thresholds import thresholds
-from dialin.stats.trial_fit import TimedTrial, TrialFit, fit_trials
+from dialin.stats.trial_fit import FEWEST_TO_CLAIM, TimedTrial, TrialFit, fit_trials
 
 SIZE = 2
 """Candidates in each block once all have a trial. In simulation, blocks of three need a fifth more trials for a safe choice."""
@@ -49,11 +49,11 @@ def next_block(
         best = {name: max((trial.value for trial in trials if trial.candidate == name), default=0.0) for name in names}
         chosen = (*missing, *sorted(names, key=lambda name: -best[name]))
     else:
-        chosen = (*missing, *contenders(fitted, baseline, rules))
+        chosen = (*missing, *contenders(fitted, baseline, rules, until))
     return tuple(dict.fromkeys(chosen))[:SIZE]
 
 
-def contenders(fitted: TrialFit, baseline: str, rules: Rules) -> tuple[str, ...]:
+def contenders(fitted: TrialFit, baseline: str, rules: Rules, until: Until = Until.SAFE) -> tuple[str, ...]:
     """Return the candidates of the next block, the most urgent first.
 
     They are the leader, then the challengers that are cheapest to refute. The cost of a challenger is the evidence that it is
@@ -61,14 +61,21 @@ def contenders(fitted: TrialFit, baseline: str, rules: Rules) -> tuple[str, ...]
     forgotten (the information directed form of minimum empirical divergence: Honda and Takemura, COLT 2010). A block leaves out
     the leader when it has more than its share of the trials; that share identifies the best of several soonest (top-two
     sampling: Russo, COLT 2016; the balance is Glynn and Juneja's, Winter Simulation Conference 2004).
+
+    A study that is to show something needs a few trials of every candidate for it, so that no evidence spares one of them more
+    than a claim would need.
     """
     leader = leader_of(dict(zip(fitted.names, fitted.effects.tolist(), strict=True)), fitted.names, baseline)
     trials = dict(zip(fitted.names, fitted.trials.tolist(), strict=True))
+    enough = thresholds(rules.confidence).best ** 2 / 2
     precision = {name: trials[name] ** 2 / variance for name, variance in zip(fitted.names, fitted.variances, strict=True)}
 
     def cost(name: str) -> float:
         difference = fitted.difference(leader, name)
-        return max(difference.mean + rules.margin, 0.0) ** 2 / (2 * difference.error**2) + math.log(trials[name])
+        evidence = max(difference.mean + rules.margin, 0.0) ** 2 / (2 * difference.error**2)
+        if until is not Until.SAFE and trials[name] < FEWEST_TO_CLAIM:
+            evidence = min(evidence, enough)
+        return evidence + math.log(trials[name])
 
     challengers = sorted((name for name in fitted.names if name != leader), key=cost)
     if precision[leader] < sum(precision[name] for name in challengers):

@@ -7,6 +7,7 @@ import math
 from scipy.special import ndtr, ndtri, stdtrit
 
 from dialin.stats.thresholds import at_confidence, thresholds
+from dialin.stats.trial_fit import FEWEST_TO_CLAIM
 
 _POWER = 0.8
 _MOST_TRIALS = 100_000
@@ -56,7 +57,8 @@ def trials_for(
     def suffices(trials: int) -> bool:
         return _reach(candidates, trials, deviate, power) * sd * _spread(candidates) / math.sqrt(trials) <= room
 
-    low, high = candidates + _REPEATS - 1, candidates + _REPEATS
+    fewest = max(candidates + _REPEATS, FEWEST_TO_CLAIM * candidates if proof else 0)
+    low, high = fewest - 1, fewest
     while high < _MOST_TRIALS and not suffices(high):
         low, high = high, 2 * high
     while high - low > 1:

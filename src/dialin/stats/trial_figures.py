@@ -188,7 +188,6 @@ class Level:
         total = sum(self.tps)
         return sum(sample.latency_ms * sample.tps for sample in self.counted) / total if total > 0 else None
 
-
     @property
     def latency_error(self) -> float:
         """The relative standard error of `latency` by the samples' own scatter; 0 for a single one."""

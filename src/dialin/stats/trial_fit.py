@@ -40,7 +40,7 @@ _LEVEL_OF_THE_CHOICE = 1.8
 standard errors on average: `_MOST` alone covers 76 to 93 %."""
 _MORE_DOF = 1.25
 """Degrees of freedom are multiplied by this for intervals: they do not count that a trial's own seconds show its noise, too."""
-_FEWEST_TO_CLAIM = 3
+FEWEST_TO_CLAIM = 3
 """Trials that each side of a claim needs: one or two of a candidate may all have met the same bad start of a server."""
 _ROUNDS = 3
 """Times that drift and variances are estimated from each other; the third changes intervals by less than a hundredth."""
@@ -110,7 +110,7 @@ class FittedDifference:
 
     def shows(self, deviate: float, margin: float = 0.0) -> bool:
         """Return whether the difference is shown to exceed -margin: by so many standard errors, with three trials a side."""
-        return self.trials >= _FEWEST_TO_CLAIM and self.z(margin) >= deviate
+        return self.trials >= FEWEST_TO_CLAIM and self.z(margin) >= deviate
 
     def ratio(self, alpha: float, least: float = 0.0) -> Estimate:
         """Return the difference as a ratio, with the interval of this one ratio at 1 - alpha; `least` as in `width`."""
