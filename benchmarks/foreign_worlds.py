@@ -25,6 +25,7 @@ from scipy.signal import lfilter
 from dialin.model.load_driver import ALL_KINDS, TransactionTimes
 from dialin.model.study import WORTHWHILE, Candidate, Goal, StudySpec, Until
 from dialin.model.trial import Sample, Step, Trial, TrialState
+from dialin.question.plan import block_order
 from dialin.search.proposer import CONTENDERS, History, Room
 from dialin.stats.looks import is_due
 from dialin.stats.trial_figures import Figures, figures
@@ -239,7 +240,8 @@ def study(world: Foreign, seed: int, number: int) -> Ended:
     while True:
         block += 1
         names = [one.name for one in CONTENDERS.propose(History(spec, trials, by_trial), Room(block, 100))]
-        rng.shuffle(names)
+        before = trials[-1].candidate if world.by_set and trials else None
+        names = block_order(100_000 * seed + number, block, names, after=before)
         for name in names:
             trial, summed = lab.trial(len(trials) + 1, block, world.names.index(name))
             trials.append(trial)

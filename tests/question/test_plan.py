@@ -1,3 +1,6 @@
+import itertools
+from collections import Counter
+
 import pytest
 
 from dialin.errors import UserError
@@ -24,6 +27,21 @@ def test_every_candidate_comes_first_equally_often_over_studies_and_over_blocks(
 def test_the_order_of_a_block_says_nothing_of_the_next_ones():
     follows = [block_order(7, block, "ab") == block_order(7, block + 1, "ab") for block in range(4000)]
     assert 0.45 < sum(follows) / len(follows) < 0.55
+
+
+@pytest.mark.parametrize("names", ["ab", "abcd"])
+def test_on_a_server_that_goes_on_running_each_candidate_follows_itself_as_often_as_each_other_one(names):
+    ran = []
+    for block in range(1, 2001):
+        ran += block_order(7, block, names, after=ran[-1] if ran else None)
+    follows = Counter(itertools.pairwise(ran))
+    assert set(follows) == set(itertools.product(names, names))
+    each = len(ran) / len(names) ** 2
+    assert all(count == pytest.approx(each, rel=0.1) for count in follows.values())
+
+
+def test_one_that_ran_before_and_takes_no_part_changes_no_order():
+    assert [block_order(7, b, NAMES, after="16") for b in range(1, 9)] == [block_order(7, b, NAMES) for b in range(1, 9)]
 
 
 def test_trials_of_a_block_share_the_loads_random_numbers_and_blocks_differ():

@@ -168,12 +168,21 @@ def wait_trial_seconds(spec: StudySpec, trial_seconds: float) -> float:
     return trial_seconds + OVERHEAD[Switch.RESTART] - OVERHEAD[spec.switch]
 
 
-def block_order(seed: int, block: int, names: Sequence[str], *, mirrored: bool = False) -> list[str]:
-    """Return the order of a block's trials, random for each block; with `mirrored`, each even block reverses the one before."""
+def block_order(
+    seed: int, block: int, names: Sequence[str], *, mirrored: bool = False, after: str | None = None
+) -> list[str]:
+    """Return the order of a block's trials, random for each block; with `mirrored`, each even block reverses the one before.
+
+    `after` is the candidate of the trial right before the block, on a server that goes on running. It runs first where it takes
+    part: what a candidate leaves behind then meets itself as often as each of the others. In random order it would seldom meet
+    itself, and count for the others.
+    """
     order = list(names)
     number = (block + 1) // 2 if mirrored else block
     random.Random(f"{seed}/{number}").shuffle(order)  # noqa: S311 - an order, not a secret
-    return order[::-1] if mirrored and block % 2 == 0 else order
+    if mirrored:
+        return order[::-1] if block % 2 == 0 else order
+    return sorted(order, key=lambda name: name != after)
 
 
 def level_order(seed: int, block: int, levels: Sequence[int]) -> list[int]:

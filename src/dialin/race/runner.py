@@ -13,7 +13,7 @@ from dialin.fleet.worker import BlockRequest
 from dialin.model.cause import PASSING
 from dialin.model.progress import Standing, Watcher
 from dialin.model.record import LogCode, LogLine, Look
-from dialin.model.study import Candidate, StudySpec, Until
+from dialin.model.study import Candidate, StudySpec, Switch, Until
 from dialin.model.trial import Block, Purpose, Trial, TrialState, first_driver_choices
 from dialin.model.verdict import Verdict
 from dialin.preflight.admission import Admit, refuse
@@ -278,7 +278,7 @@ class Runner:
             entering = [admitted for candidate in unknown if (admitted := self._admitted(candidate, number)) is not None]
             if len(entering) == len(unknown):
                 names = [name for name in named if name in known] + [candidate.name for candidate in entering]
-                return self._begin_block(number, names, Purpose.RACE, entering)
+                return self._begin_block(host, number, names, Purpose.RACE, entering)
         self.log(LogCode.PROPOSALS_REFUSED, block=number, times=_PROPOSALS)
         return None
 
@@ -297,14 +297,15 @@ class Runner:
         return named.model_copy(update={"born": number})
 
     def _begin_block(
-        self, number: int, names: Collection[str], purpose: Purpose, entering: Sequence[Candidate] = ()
+        self, host: str, number: int, names: Collection[str], purpose: Purpose, entering: Sequence[Candidate] = ()
     ) -> Block | None:
         """Store a block with its order, once the budget is known to hold it; return None where a stop was requested."""
         if self._is_stopping():
             return None
         candidates = (*self._spec.candidates, *entering)
         members = [candidate.name for candidate in candidates if candidate.name in names]
-        order = block_order(self._spec.seed, number, members, mirrored=self._spec.live is not None)
+        ran = [trial.candidate for trial in self._state.trials if trial.host == host] if self._spec.switch is Switch.SET else []
+        order = block_order(self._spec.seed, number, members, mirrored=self._spec.live is not None, after=ran[-1] if ran else None)
         block = Block(number, purpose, tuple(order))
         self._state.begin_block(block, entering)
         if entering:
@@ -433,11 +434,11 @@ class Runner:
         self.log(LogCode.CONFIRMING, candidate=chosen)
         numbers = range(first, first + CONFIRMING_BLOCKS)
 
-        def propose(_host: str) -> Block | None:
+        def propose(host: str) -> Block | None:
             number = next((n for n in numbers if self._state.block(n, Purpose.CONFIRM) is None), None)
             if number is None or not self._budget.fits(_FEWEST_TRIALS):
                 return None
-            return self._begin_block(number, (chosen, baseline), Purpose.CONFIRM)
+            return self._begin_block(host, number, (chosen, baseline), Purpose.CONFIRM)
 
         self._run_blocks(Purpose.CONFIRM, first, propose)
         if not all(self._state.is_complete(number, Purpose.CONFIRM) for number in numbers):
