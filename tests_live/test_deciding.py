@@ -87,10 +87,10 @@ def test_what_is_far_behind_gets_the_fewest_trials(dialin):
     words = ["sweep", values, "--server", FAST, "--set", "sync_binlog=0", "--baseline", "2", *SHORT, *WRITES]
     verdict = dialin.verdict(*words, *PLENTY, "--worthwhile", "0.5%", "--until", "best", code=dialin.any_code)
     slow = found_of(verdict, "1")
-    assert slow["state"] in ("loses", "behind")
+    assert slow["state"] in ("worse", "likely_worse")
     assert slow["probability"] < 0.025
     assert slow["trials"] == min(found["trials"] for found in verdict["candidates"])
-    assert slow["trials"] < verdict["trials"] / 3 or verdict["trials"] < 7
+    assert slow["trials"] == 3 or slow["trials"] < verdict["trials"] / 3, "no more than a claim needs"
 
 
 @only_with_all
@@ -99,7 +99,7 @@ def test_eight_names_of_one_setting_in_ten_minutes_claim_nothing(dialin):
     dialin("doctor", "--noise", "--server", FAST, "--names", "8", "--minutes", "10", "--out", out, timeout=1500)
     verdict = json.loads((out / "verdict.json").read_text())
     assert verdict["verdict"] in ("inconclusive", "no_worthwhile_difference")
-    assert {found["state"] for found in verdict["candidates"]} <= {"inconclusive", "ties"}
+    assert not {"better", "worse"} & {found["state"] for found in verdict["candidates"]}
     assert verdict["winners"] == []
     assert not verdict["shown_better"]
     assert len({found["trials"] for found in verdict["candidates"]}) == 1, "each block has all of them"
