@@ -44,7 +44,7 @@ def test_it_goes_on_where_it_stood(study, spec):
 
 
 def test_a_study_that_is_decided_by_its_last_block_has_its_verdict_all_the_same(study, spec):
-    trials, asked = asked_in_trial(9, four=1300)
+    trials, asked = asked_in_trial(11, four=1300)
     verdict, record = study(trials, proving(spec), stop_asked=asked)
     assert verdict.winners == ["4"]
     assert record.looks[-1].decided
