@@ -105,7 +105,7 @@ def test_the_verdict_stands_first_then_what_to_set_then_the_figures():
             "Throughput 1,120 → 1,403 tps +25.2 %, 95 % CI +21.9 % to +28.7 %.",
             "Caveats warning 2 of 35 trials",
             "Throughput against the baseline Highest is 16",
-            "1,097 to 1,144",
+            "1,094 to 1,147",
             "How it was made Order of trials",
         )
     ]
