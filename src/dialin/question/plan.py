@@ -168,9 +168,7 @@ def wait_trial_seconds(spec: StudySpec, trial_seconds: float) -> float:
     return trial_seconds + OVERHEAD[Switch.RESTART] - OVERHEAD[spec.switch]
 
 
-def block_order(
-    seed: int, block: int, names: Sequence[str], *, mirrored: bool = False, after: str | None = None
-) -> list[str]:
+def block_order(seed: int, block: int, names: Sequence[str], *, mirrored: bool = False, after: str | None = None) -> list[str]:
     """Return the order of a block's trials, random for each block; with `mirrored`, each even block reverses the one before.
 
     `after` is the candidate of the trial right before the block, on a server that goes on running. It runs first where it takes

@@ -304,13 +304,19 @@ class Runner:
             return None
         candidates = (*self._spec.candidates, *entering)
         members = [candidate.name for candidate in candidates if candidate.name in names]
-        ran = [trial.candidate for trial in self._state.trials if trial.host == host] if self._spec.switch is Switch.SET else []
-        order = block_order(self._spec.seed, number, members, mirrored=self._spec.live is not None, after=ran[-1] if ran else None)
+        order = block_order(
+            self._spec.seed, number, members, mirrored=self._spec.live is not None, after=self._ran_last_on(host)
+        )
         block = Block(number, purpose, tuple(order))
         self._state.begin_block(block, entering)
         if entering:
             self._watcher.candidates_entered(self._spec)
         return block
+
+    def _ran_last_on(self, host: str) -> str | None:
+        """Return the candidate whose trial a host's server ran last; None where each trial starts a server."""
+        ran = [trial.candidate for trial in self._state.trials if trial.host == host]
+        return ran[-1] if ran and self._spec.switch is Switch.SET else None
 
     def _is_stopping(self) -> bool:
         """Return whether a stop was requested while hosts are still at work; the blocks under way are finished first.
