@@ -38,7 +38,7 @@ from dialin.report.document.parts import (
 from dialin.report.document.study_document import study_document
 from dialin.report.document.summary_document import summary_document
 from dialin.report.render.markdown_text import fenced, folded, prose, table
-from dialin.text import visible
+from dialin.text import visible, without_secrets
 
 _OPEN_RANKS = 4
 """Columns of the candidates' table up to this rank are shown at once; the table that is folded away has all of them."""
@@ -49,7 +49,7 @@ _FIRST = "candidates-table"
 
 def render(record: StudyRecord, why: Why | None = None) -> str:
     """Return the summary of a study, with its whole report folded away."""
-    return f"{summary(record, why)}\n{folded('The whole report', to_markdown(study_document(record, why)))}\n"
+    return f"{summary(record, why)}\n{folded('The whole report', _body(study_document(record, why)))}\n"
 
 
 def summary(record: StudyRecord, why: Why | None = None) -> str:
@@ -60,7 +60,7 @@ def summary(record: StudyRecord, why: Why | None = None) -> str:
         f"# {prose(document.headline)}",
         prose(document.outcome),
         _together(parts),
-        fenced(visible(record.command), "console"),
+        fenced(visible(without_secrets(record.command)), "console"),
     ]
     return "\n\n".join(filter(None, texts)) + "\n"
 
@@ -72,11 +72,12 @@ def print_markdown(record: StudyRecord, console: Console, why: Why) -> None:
 
 def to_markdown(document: Document) -> str:
     """Return a document as GitHub-flavoured Markdown; what a page shows only on demand is folded away."""
-    parts = [f"# {prose(document.headline)}", prose(f"{document.outcome}.")]
-    for section in document.sections:
-        parts += _section(section)
-    parts.append(prose(document.colophon))
-    return "\n\n".join(part for part in parts if part) + "\n"
+    return f"# {prose(document.headline)}\n\n{_body(document)}\n"
+
+
+def _body(document: Document) -> str:
+    sections = [text for section in document.sections for text in _section(section)]
+    return "\n\n".join(filter(None, [prose(f"{document.outcome}."), *sections, prose(document.colophon)]))
 
 
 def _section(section: Section) -> list[str]:
