@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Install what is missing, then ask a question whose answer is large: how much faster are writes that a crash may lose?
+# Install what is missing, then ask a question whose answer is a line to set: is the default buffer pool large enough for these tables?
 # shellcheck source=scripts/common.sh
 . "$(dirname "$0")/common.sh"
 
@@ -12,8 +12,8 @@ out=dialin-try-$number
 
 say "running a study of about 4 minutes on $SERVER"
 code=0
-.venv/bin/dialin sweep innodb_flush_log_at_trx_commit=1,2 \
-    --server "$SERVER" --set sync_binlog=0 --workload oltp_update_non_index --threads 4 --tables 2 --table-size 20000 \
+.venv/bin/dialin sweep innodb_buffer_pool_size=128M,512M \
+    --server "$SERVER" --workload oltp_point_select --threads 4 --tables 4 --table-size 300000 --rand-type uniform \
     --minutes 4 --yes --out "$out" || code=$?
 [ -e "$out/report.html" ] || exit "$code"
 say "the report is $PWD/$out/report.html"

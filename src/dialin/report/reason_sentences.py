@@ -17,8 +17,7 @@ _ALONE = {
     ReasonCode.BASELINE_AMONG_BEST: "The baseline is among the best: keep {baseline}.",
     ReasonCode.BASELINE_IS_BEST: "No other candidate was shown to be better: keep {baseline}.",
     ReasonCode.OTHERS_WORSE: "Every other candidate was shown to be worse.",
-    ReasonCode.NEAR_THE_BEST: "Several candidates are near the best, and which one is the best is inconclusive: more minutes "
-    "can show it.",
+    ReasonCode.NEAR_THE_BEST: "That it is the best is not proven: more minutes can show it.",
     ReasonCode.BASELINE_FAILED: "The baseline could not be measured, so nothing is recommended: fix that, then start a new "
     "study.",
     ReasonCode.OTHERS_UNSAFE: "Every other candidate is unsafe: keep {baseline}.",
