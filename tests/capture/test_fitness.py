@@ -9,7 +9,7 @@ from rich.console import Console
 
 from dialin.capture.fitness import check_capture
 from dialin.model.capture import Autocommit, CaptureSummary, CheckCode, Fitness, Obstacle, OpenSessions
-from dialin.report.capture_check_page import add_check, finding_text
+from dialin.report.capture_check_page import add_check, finding_text, print_check
 from dialin.report.capture_page import print_capture
 from dialin.report.render.terminal_page import Page
 
@@ -133,6 +133,8 @@ def test_sessions_that_are_not_in_the_log_are_named_beside_the_coverage():
     print_capture(captured, check_capture(captured, sessions=limited), Console(file=out, width=200), None, limited)
     shown = out.getvalue()
     assert "2 of 40 sessions, which began before the log had all statements: 7, 12." in shown
+    print_check(check_capture(captured, sessions=limited), Console(file=out, width=200))
+    assert "2 sessions (5.00 %; 7, 12) began before the slow log had all statements" in out.getvalue()
     assert "none of their statements" not in shown
 
 

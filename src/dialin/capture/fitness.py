@@ -27,6 +27,10 @@ _MOST_CUT = (0.01, 0.2)
 _CLOCKS = {"microsecond": Fitness.GOOD, "second": Fitness.LIMITED, None: Fitness.POOR}
 
 
+_MOST_NAMED = 10
+"""Sessions that a finding names by their numbers."""
+
+
 def check_capture(summary: CaptureSummary, why_not: str = "", sessions: OpenSessions | None = None) -> CaptureCheck:
     """Return how well a capture can be replayed.
 
@@ -83,8 +87,12 @@ def _missing(code: CheckCode, name: str, count: int, total: int, limits: Sequenc
 
 def _unarmed(sessions: OpenSessions | None) -> CheckFinding:
     if sessions is None:
-        return CheckFinding(code=CheckCode.SESSIONS, fitness=Fitness.GOOD, figures={"unarmed": None, "share": None})
-    return _missing(CheckCode.SESSIONS, "unarmed", len(sessions.unarmed), sessions.clients, _MOST_MISSING)
+        return CheckFinding(
+            code=CheckCode.SESSIONS, fitness=Fitness.GOOD, figures={"unarmed": None, "share": None, "named": ""}
+        )
+    found = _missing(CheckCode.SESSIONS, "unarmed", len(sessions.unarmed), sessions.clients, _MOST_MISSING)
+    named = ", ".join(map(str, sessions.unarmed[:_MOST_NAMED]))
+    return found.model_copy(update={"figures": {**found.figures, "named": named}})
 
 
 def _autocommit(summary: CaptureSummary, statements: int) -> CheckFinding:

@@ -206,8 +206,8 @@ class CheckCode(StrEnum):
     COVERAGE = "coverage"
     """`share` of the server's Questions that is in the logs; null where it is not known."""
     SESSIONS = "sessions"
-    """`unarmed` sessions that began before the slow log had all statements, and their `share` of the sessions then; null where
-    that is not known."""
+    """`unarmed` sessions that began before the slow log had all statements, their `share` of the sessions then, null where that
+    is not known, and the numbers of the first ones (`named`)."""
     AUTOCOMMIT = "autocommit"
     """`sessions` of which nothing shows whether autocommit was on when the log began, the `statements` that it makes
     transactions by themselves, those of them that are `changes`, and the `share` of the changes in all statements."""

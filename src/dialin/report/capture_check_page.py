@@ -67,10 +67,12 @@ def finding_text(finding: CheckFinding) -> str:
             return f"{100 * share:.2f} % of what the server counted is in the logs"
         case CheckCode.SESSIONS if figures["unarmed"] is None:
             return "the log is taken to have all sessions"
+        case CheckCode.SESSIONS if not figures["unarmed"]:
+            return "the slow log has all sessions"
         case CheckCode.SESSIONS:
             return (
-                f"{figures['unarmed']:,} sessions ({in_percent}) began before the slow log had all statements: "
-                "what they sent is not in it, and the coverage shows how much that is"
+                f"{figures['unarmed']:,} sessions ({in_percent}; {figures['named']}) began before the slow log had all "
+                "statements: what they sent is not in it, and the coverage shows how much that is"
             )
         case CheckCode.AUTOCOMMIT:
             return (
