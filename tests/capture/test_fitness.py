@@ -134,7 +134,7 @@ def test_sessions_that_are_not_in_the_log_are_named_beside_the_coverage():
     shown = out.getvalue()
     assert "2 of 40 sessions, which began before the log had all statements: 7, 12." in shown
     print_check(check_capture(captured, sessions=limited), Console(file=out, width=200))
-    assert "2 sessions (5.00 %; 7, 12) began before the slow log had all statements" in out.getvalue()
+    assert "2 sessions (5.0 %; 7, 12) began before the slow log" in " ".join(out.getvalue().split())
     assert "none of their statements" not in shown
 
 
