@@ -35,6 +35,12 @@ _SEARCH_ADDRESS = re.compile(r"https://[^\s\"'>]*/iframe-worker/shim")
 _LOADED = re.compile(
     r"<(?:script|img|iframe|link rel=\"?(?:stylesheet|preload|preconnect)\"?)[^>]*?(?:src|href)=\"?(https?://[^\" >]+)"
 )
+_LINE_LINK = re.compile(r"<a [^>]*__codelineno[^>]*></a>")
+"""A link to a line of code, without a text that a screen reader could read."""
+
+_OWN = ("site.css", "site.js")
+"""What the configuration of the site names beside pages."""
+
 _FENCE = re.compile(r"^(```|~~~)")
 
 
@@ -42,6 +48,8 @@ def main(target: Path) -> None:
     """Write the sources into an empty or new directory."""
     shutil.rmtree(target, ignore_errors=True)
     shutil.copytree(_ROOT / "docs", target, ignore=shutil.ignore_patterns("*.tar.xz"))
+    for name in _OWN:
+        shutil.copy(Path(__file__).parent / name, target)
     for name in _PAGES:
         place = target / _name_of(Path(name))
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -104,7 +112,7 @@ def make_offline(site: Path) -> None:
     shutil.copy(script, site / "assets" / _SEARCH_SCRIPT)
     for page in sorted(site.rglob("*.html")):
         up = os.path.relpath(site, page.parent)
-        text = _SEARCH_ADDRESS.sub(f"{up}/assets/{_SEARCH_SCRIPT}", page.read_text(encoding="utf-8"))
+        text = _SEARCH_ADDRESS.sub(f"{up}/assets/{_SEARCH_SCRIPT}", _LINE_LINK.sub("", page.read_text(encoding="utf-8")))
         if loaded := _LOADED.search(text):
             raise SystemExit(f"{page} loads {loaded[1]}: the site must work offline")
         page.write_text(text, encoding="utf-8")
