@@ -67,6 +67,9 @@ tests tests --numprocesses "$(nproc)" --dist loadfile
 wait $driving || { cat "$driver"; exit 1; }
 grep -E '^(==>|test result)' "$driver" || true
 
+say "the documentation site: every link in it leads somewhere"
+scripts/site.sh
+
 have chromium-headless-shell || have chromium || need_for_pages chromium-headless-shell chromium
 # Playwright runs a Node.js of its own, which needs a library that a small Debian 12 lacks.
 .venv/bin/playwright --version >/dev/null 2>&1 || need_for_pages libatomic1
