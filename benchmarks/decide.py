@@ -52,6 +52,7 @@ class Ended:
         equal: whether it claimed that nothing differs where something does by more than 1 %.
         noise: standard deviation of a trial within its block, as the verdict prints it.
         unsafe: whether it chose a candidate whose server failed more often than the baseline's.
+        left: whether it chose another candidate than the baseline.
     """
 
     minutes: float
@@ -63,6 +64,7 @@ class Ended:
     equal: bool = False
     noise: float | None = None
     unsafe: bool = False
+    left: bool = False
 
     @property
     def some_missed(self) -> bool:
@@ -138,7 +140,8 @@ def dialin(rng: np.random.Generator, row: Row) -> Ended:
         missed["confirmed gain"] = confirm(rng, machine, levels, true, names.index(chosen))
     equal = decision.outcome is Outcome.NO_WORTHWHILE_DIFFERENCE and max(shown.values()) > min(shown.values()) + _MATTERS
     right = shown[chosen] >= max(shown.values()) - _MATTERS
-    return Ended(minutes, right, false, claimed, resolved, missed, equal, decision.sd, chosen in out)
+    left = decision.choice not in (None, names[0])
+    return Ended(minutes, right, false, claimed, resolved, missed, equal, decision.sd, chosen in out, left)
 
 
 _MATTERS = math.log1p(RULES.worthwhile) + 1e-9
@@ -229,7 +232,10 @@ def bound_minutes(row: Row) -> float | None:
 
 
 DESIGNS = {"grid": grid, "dialin": dialin}
-TRUTHS = (("one", 0.0), ("one", 0.01), ("one", 0.03), ("one", 0.10), ("graded", 0.01), ("graded", 0.03), ("graded", 0.10))
+TRUTHS = (
+    *(("one", difference) for difference in (0.0, 0.01, 0.015, 0.02, 0.03, 0.10)),
+    *(("graded", difference) for difference in (0.01, 0.03, 0.10)),
+)
 BACK_AND_FORTH = World(
     "SET back and forth under one load (2 s to switch, 10 s measured)", switch=2.0, measured=10, restart=0.001
 )
@@ -251,7 +257,7 @@ ROWS = (
     *(Row("dialin", RESTART, "one", d, until=until) for until in (Until.BETTER, Until.BEST) for d in (0.0, 0.03, 0.10)),
     *(Row("dialin", DYNAMIC, "one", d, until=Until.BEST) for d in (0.03, 0.10)),
     *(Row("dialin", RESTART, "two", 0.03, until=until) for until in (Until.BETTER, Until.BEST)),
-    *(Row("dialin", world, shape, d) for world in (REBOOT, SANDBOX) for shape, d in TRUTHS[:4]),
+    *(Row("dialin", world, shape, d) for world in (REBOOT, SANDBOX) for shape, d in TRUTHS[:6]),
     *(Row("dialin", world, "one", d) for world in (UNEVEN, QUIET, LOUD, DRIFTING, HEAVY, JUMPING) for d in (0.0, 0.03, 0.10)),
     *(Row("dialin", ERRATIC, "one", d) for d in (0.0, 0.03)),
     *(
@@ -278,6 +284,7 @@ COLUMNS = (
     "false equality",
     "some ratio misses",
     "unsafe choice",
+    "leaves the baseline",
     "noise of a trial",
 )
 
@@ -295,21 +302,21 @@ def rate(count: int, of: int) -> str:
 
 def line(row: Row, ended: Sequence[Ended]) -> str:
     minutes = [one.minutes for one in ended]
-    true = f"{row.shape} better by {row.difference:.0%}" if row.difference else "all equal"
+    true = f"{row.shape} better by {100 * row.difference:g}%" if row.difference else "all equal"
     noise = [one.noise for one in ended if one.noise is not None]
     cells = [
         row.design if row.until is Until.SAFE else f"{row.design} --until {row.until}",
         row.world.name
         + (f", {row.failing:.0%} of trials fail" if row.failing else "")
         + (f", {row.crashing:.0%} of the best one's trials crash" if row.crashing else ""),
-        true if row.shape == "one" or not row.difference else f"{SHAPES[row.shape]} {row.difference:.0%}",
+        true if row.shape == "one" or not row.difference else f"{SHAPES[row.shape]} {100 * row.difference:g}%",
         f"{np.median(minutes):.0f}",
         f"{np.quantile(minutes, 0.9):.0f}",
         f"{np.median(minutes) / bound:.1f}" if (bound := bound_minutes(row)) else "-",
         *(rate(sum(getattr(one, what) for one in ended), len(ended)) for what in ("resolved", "right", "false", "claimed")),
         *(
             rate(sum(getattr(one, what) for one in ended), len(ended)) if noise else "-"
-            for what in ("equal", "some_missed", "unsafe")
+            for what in ("equal", "some_missed", "unsafe", "left")
         ),
         f"{np.median(noise):.1%}" if noise else "-",
     ]

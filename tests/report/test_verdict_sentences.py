@@ -126,8 +126,25 @@ def test_the_goal_is_reported_with_or_without_a_verdict():
 
 def test_a_safe_choice_says_how_probable_it_is():
     text = verdict_sentences.headline(example_studies.safe_choice())
-    assert text.endswith("; within 1 % of the best with 97 % probability.")
+    assert "; within 1 % of the best with 97 % probability, " in text
+    assert text.endswith(" % behind it on average.")
     assert "probability" not in verdict_sentences.headline(example_studies.winner())
+
+
+def safe(**changes):
+    record = example_studies.safe_choice()
+    chosen = record.verdict.chosen.model_copy(update={"typical_ratio": None, "shortfall": 0.0021, **changes})
+    others = [chosen if one.name == chosen.name else one for one in record.verdict.candidates]
+    return headline.headline(record.spec, record.verdict.model_copy(update={"candidates": others}))
+
+
+def test_a_safe_choice_that_may_be_ahead_by_luck_has_an_interval_and_no_gain():
+    assert safe(ratio=Estimate(mean=1.02, low=0.99, high=1.05)) == (
+        "innodb_buffer_pool_instances = 16 is a safe choice: no gain is shown (95 % CI −1.0 % to +5.0 %); within 1 % of the "
+        "best with 97 % probability, 0.2 % behind it on average."
+    )
+    assert "(+4.0 %, 95 % CI +1.0 % to +7.0 %)" in safe(ratio=Estimate(mean=1.04, low=1.01, high=1.07))
+    assert "less than 0.1 % behind it on average" in safe(shortfall=0.0004)
 
 
 @pytest.mark.parametrize(

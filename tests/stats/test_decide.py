@@ -177,6 +177,17 @@ def test_where_all_are_very_probably_near_nothing_differs_and_the_baseline_is_ch
     assert judge(study(blocks=4, wiggle=wiggle(3), b=104.2, c=104.1)).choice != "a"
 
 
+def test_one_that_leads_among_equals_is_no_reason_to_leave_the_baseline():
+    rng = np.random.default_rng(8)
+    results = [judge(noisy_study(rng, {"a": 100.0, "b": 100.5}, 6, 0.01)) for _ in range(80)]
+    left = [result for result in results if result.choice == "b"]
+    assert left
+    assert all(result.fit.difference("b", "a").z() >= 1.28 for result in left)
+    held = [result for result in results if result.choice is None and result.chances["b"] >= 0.935]
+    assert held
+    assert {result.outcome for result in held} == {Outcome.INCONCLUSIVE}
+
+
 def test_without_choosing_only_what_is_shown_counts():
     for factor, levels in ((10, {"a": 100, "b": 103.5, "c": 100}), (5, {"a": 104, "b": 104.2, "c": 104.1})):
         trials = study(blocks=3, wiggle=wiggle(factor), **levels)

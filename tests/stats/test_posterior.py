@@ -1,5 +1,6 @@
 import math
 from dataclasses import replace
+from unittest.mock import ANY
 
 import numpy as np
 import pytest
@@ -56,24 +57,30 @@ def test_of_two_candidates_the_draws_agree_with_the_exact_probabilities(blocks, 
 @pytest.mark.parametrize(("count", "blocks", "sd"), [(2, 4, 0.02), (4, 3, 0.01)])
 def test_what_is_said_to_be_probable_comes_true_about_as_often(count, blocks, sd):
     rng, names = np.random.default_rng(3), "abcd"[:count]
-    stated, true, leaders = [], [], []
+    stated, true, leaders, shortfalls = [], [], [], []
     for _ in range(90):
         spread = min(abs(0.03 * rng.standard_cauchy()), 0.5)
         effects = dict(zip(names, rng.normal(scale=spread, size=count), strict=True))
-        near = chances(fitted(rng, effects, blocks, sd), W).near
+        odds = chances(fitted(rng, effects, blocks, sd), W)
+        near = odds.near
         right = {name: max(effects.values()) - effect <= math.log1p(W) for name, effect in effects.items()}
         stated += near.values()
         true += [right[name] for name in near]
         leader = max(near, key=near.get)
         leaders.append(right[leader] - near[leader])
+        shortfalls.append((odds.shortfall[leader], -math.expm1(effects[leader] - max(effects.values()))))
     assert np.mean(stated) == pytest.approx(np.mean(true), abs=0.06)
     assert np.mean(leaders) > -0.04  # above all where it counts: the one that is chosen
+    said, came = np.mean(shortfalls, axis=0)
+    assert said == pytest.approx(came, abs=0.0015)
 
 
 def test_what_is_far_behind_is_out_and_the_far_better_one_is_sure():
     result = chances(fitted(np.random.default_rng(5), {"a": 0, "b": 0.2, "c": 0.199}, 4, 0.001), W)
     assert result.near == {"a": 0, "b": pytest.approx(1, abs=0.02), "c": pytest.approx(1, abs=0.02)}
     assert result.all_near == 0
+    assert result.shortfall == {"a": pytest.approx(-math.expm1(-0.2), abs=0.01), "b": pytest.approx(0, abs=1e-3), "c": ANY}
+    assert 0 < result.shortfall["c"] < 0.005
 
 
 def test_equal_candidates_of_quiet_trials_are_all_near():

@@ -189,6 +189,9 @@ class CandidateVerdict(FrozenModel):
     probability: float | None = Field(
         default=None, description="probability of being within `worthwhile` of the best candidate, by the goal; null if unknown"
     )
+    shortfall: float | None = Field(
+        default=None, description="how far it is behind the best candidate on average, by the goal, as a share; null if unknown"
+    )
     pareto: bool = Field(
         default=False, description="of two trials or more, and no other candidate like that is both faster and steadier"
     )

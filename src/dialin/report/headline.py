@@ -79,10 +79,18 @@ def change_with_confidence(ratio: Estimate, confidence: float, trials: int | Non
 
 
 def gain(spec: StudySpec, verdict: Verdict, candidate: CandidateVerdict) -> str:
-    """Return what a candidate gains over the baseline, absolute and relative; empty where they cannot be compared."""
+    """Return what a candidate gains over the baseline, absolute and relative; empty where they cannot be compared.
+
+    Where no interval of a safe choice excludes zero, only its interval is given: the figure of the one that leads among equals
+    is lucky.
+    """
     ratio = deciding(candidate, verdict)
     if ratio is None:
         return ""
+    typical = candidate.typical_ratio if verdict.decided_by is DecidedBy.TYPICAL_SPEED else None
+    may_be_luck = not ratio.excludes_one and not (typical and typical.excludes_one)
+    if verdict.verdict is Outcome.SAFE_CHOICE and may_be_luck and ratio.low is not None and not is_too_noisy(ratio):
+        return f"no gain is shown ({exact_percent(verdict.confidence)} CI {change(ratio.low)} to {change(ratio.high)})"
     figures = before_and_after(verdict, candidate, spec)
     relative = change_with_confidence(ratio, verdict.confidence, candidate.trials)
     return f"{figures} ({relative}{_typical(candidate, verdict)})" if figures else relative
@@ -125,7 +133,7 @@ def _headline(spec: StudySpec, verdict: Verdict) -> str:
     price = "; but it weakens durability" if chosen.weaker_durability else ""
     if verdict.verdict is Outcome.WINNER:
         return f"{name}: {figures}{_derived_clause(verdict)}{price}."
-    return f"{name} is a safe choice: {figures}; {near} with {probability(chosen.probability)} probability{price}."
+    return f"{name} is a safe choice: {figures}; {_how_near(chosen, near)}{price}."
 
 
 def _why_no_difference(verdict: Verdict, near: str) -> str:
@@ -151,11 +159,20 @@ def probability(share: float | None) -> str:
     return ">99 %" if share > 0.99 else f"{100 * share:.0f} %"
 
 
+def _how_near(one: CandidateVerdict, near: str) -> str:
+    """Return how probably a candidate is near the best, and what choosing it costs on average."""
+    text = f"{near} with {probability(one.probability)} probability"
+    if one.shortfall is None:
+        return text
+    behind = "less than 0.1 %" if one.shortfall < 0.001 else percent(one.shortfall)
+    return f"{text}, {behind} behind it on average"
+
+
 def _why_baseline(spec: StudySpec, verdict: Verdict, baseline: CandidateVerdict, near: str) -> str:
     leader = _leader(verdict)
     is_safest = leader is None or leader.name == baseline.name
     if baseline.probability is not None and (is_safest or baseline.probability >= verdict.confidence):
-        return f"it is {near} with {probability(baseline.probability)} probability"
+        return f"it is {_how_near(baseline, near)}"
     other = name_in_sentence(spec, leader.name) if leader and leader.name != baseline.name else "another candidate"
     return f"{other} is as safe a choice, but was not shown to be better"
 

@@ -28,8 +28,8 @@ def next_block(
 ) -> tuple[str, ...]:
     """Return the candidates of the next block: those that have no trial yet, else the contenders.
 
-    With `Until.BETTER`, once a candidate other than the baseline is very probably near the best, they are that one and the
-    baseline.
+    Once a candidate other than the baseline is very probably near the best, they are that one and the baseline, as long as the
+    two do not differ by what the choice needs, and always with `Until.BETTER`; never with `Until.BEST`, which is about all.
 
     `identical` are groups of candidates with the same effective setting: once all have a trial, one of each group runs for all.
     """
@@ -40,11 +40,14 @@ def next_block(
     stands_for = representatives(names, identical, baseline)
     trials, names = with_representatives(trials, stands_for), tuple(dict.fromkeys(stands_for.values()))
     fitted = fit_trials(trials, names)
-    if until is Until.BETTER and fitted is not None and baseline in fitted.names:
+    if until is not Until.BEST and fitted is not None and baseline in fitted.names:
         odds = chances(fitted, rules.worthwhile).near
         likeliest = max(odds, key=lambda name: odds[name])
-        if likeliest != baseline and odds[likeliest] >= thresholds(rules.confidence).probable:
-            return likeliest, baseline
+        needed = thresholds(rules.confidence)
+        if likeliest != baseline and odds[likeliest] >= needed.probable:
+            difference = fitted.difference(likeliest, baseline)
+            if until is Until.BETTER or difference.z() < needed.leave:
+                return likeliest, baseline
     if fitted is None:
         best = {name: max((trial.value for trial in trials if trial.candidate == name), default=0.0) for name in names}
         chosen = (*missing, *sorted(names, key=lambda name: -best[name]))

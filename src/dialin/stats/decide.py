@@ -41,6 +41,7 @@ class Decision:
         leader: the candidate that is most probably within what is worthwhile of the best; None while nothing is known.
         winners: the candidate of the highest estimate, and those that tie with it; empty unless the outcome is a winner or tie.
         chances: per candidate, how probable it is to be within what is worthwhile of the best; empty while nothing is known.
+        shortfalls: per candidate, how far it is behind the best on average, as a share of it; empty while nothing is known.
         ratios: value of each candidate as a ratio to the baseline's; None where the two cannot be compared.
         levels: level of each candidate, in the unit of the trials; None where it has no trial.
         fit: what ratios and levels come from; None while no fit is possible.
@@ -74,6 +75,7 @@ class Decision:
     typical_ratios: Mapping[str, Estimate | None] = field(default_factory=dict)
     stalls_differ: bool = False
     all_near: float | None = None
+    shortfalls: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def shown_better(self) -> bool:
@@ -209,6 +211,7 @@ def _compare(decision: Decision, fitted: TrialFit, stands_for: Mapping[str, str]
         states=decision.states | {name: standing[representative] for name, representative in stands_for.items()},
         chances={name: odds.near[representative] for name, representative in stands_for.items()},
         all_near=odds.all_near,
+        shortfalls={name: odds.shortfall[representative] for name, representative in stands_for.items()},
         shown_best=shown_best and choice in tied,
         better=tuple(name for name, representative in stands_for.items() if representative in better),
     )
@@ -232,17 +235,24 @@ def _standing(fitted: TrialFit, leader: str, name: str, needed: Thresholds, marg
 def _of_chances(
     odds: Chances, fitted: TrialFit, leader: str, baseline: str | None, needed: Thresholds
 ) -> tuple[Outcome, str | None]:
-    """Return the outcome that chances allow, and the choice: the baseline, if near enough, over one not shown to be better."""
+    """Return the outcome that chances allow, and the choice.
+
+    The baseline, if near enough, is chosen over a candidate that is not shown to be better. If it is not, its equals are not
+    chosen either: to be ahead of it by luck is no reason to change a server.
+    """
     if odds.all_near >= needed.all_near and baseline is not None:
         return Outcome.NO_WORTHWHILE_DIFFERENCE, baseline
     baseline_chance = odds.near.get(baseline or "", 0.0)
     if baseline_chance >= needed.probable:
         return Outcome.SAFE_CHOICE, baseline
     best = max(fitted.names, key=lambda name: (odds.near[name], name == leader))
-    if odds.near[best] >= needed.probable:
-        is_shown = is_better(fitted, best, baseline, needed)
-        return Outcome.SAFE_CHOICE, baseline if baseline_chance >= _GOOD_ENOUGH and not is_shown else best
-    return Outcome.INCONCLUSIVE, None
+    if odds.near[best] < needed.probable:
+        return Outcome.INCONCLUSIVE, None
+    if baseline_chance >= _GOOD_ENOUGH and not is_better(fitted, best, baseline, needed):
+        return Outcome.SAFE_CHOICE, baseline
+    if baseline is not None and fitted.difference(best, baseline).z() < needed.leave:
+        return Outcome.INCONCLUSIVE, None
+    return Outcome.SAFE_CHOICE, best
 
 
 def trials_to_choose(

@@ -33,10 +33,12 @@ class Chances:
     Attributes:
         near: per candidate, the probability of being within what is worthwhile of the best.
         all_near: the probability that all of them are.
+        shortfall: per candidate, how far it is behind the best on average, as a share of the best.
     """
 
     near: Mapping[str, float]
     all_near: float
+    shortfall: Mapping[str, float]
 
 
 def chances(fit: TrialFit, worthwhile: float, *, more: float = 1.0) -> Chances:
@@ -51,9 +53,13 @@ def chances(fit: TrialFit, worthwhile: float, *, more: float = 1.0) -> Chances:
     order = np.argsort(fit.effects, kind="stable")
     covariance = fit.covariance[np.ix_(order, order)] / more
     drawn = _draw(fit.effects[order], covariance, fit.total_dof * more)
-    near = drawn.max(axis=1, keepdims=True) - drawn <= math.log1p(worthwhile)
-    shares = dict(zip(order.tolist(), near.mean(axis=0).tolist(), strict=True))
-    return Chances({name: shares[index] for index, name in enumerate(fit.names)}, float(near.all(axis=1).mean()))
+    behind = drawn.max(axis=1, keepdims=True) - drawn
+    near = behind <= math.log1p(worthwhile)
+
+    def by_name(values: _Array) -> dict[str, float]:
+        return {fit.names[index]: float(value) for index, value in zip(order, values, strict=True)}
+
+    return Chances(by_name(near.mean(axis=0)), float(near.all(axis=1).mean()), by_name(-np.expm1(-behind).mean(axis=0)))
 
 
 def _draw(effects: _Array, covariance: _Array, dof: float) -> _Array:

@@ -342,6 +342,7 @@ def _candidate(case: _Case, name: str, state: CandidateState, *, pareto: bool) -
         stall_cost=caveats.stall_cost(trials),
         goal_ratio=goal_ratio(case.decision.ratios.get(name), spec.goal),
         probability=case.decision.chances.get(name),
+        shortfall=case.decision.shortfalls.get(name),
         pareto=pareto,
         cv=goal_ratio(case.variation.levels.get(name), Goal.STABILITY),
         worst_second_tps=min((trial.window.worst for trial in trials), default=None),
