@@ -1,6 +1,7 @@
 """How tests run dialin-load and sysbench by hand, and what a server counts meanwhile."""
 
 import json
+import signal
 import subprocess
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -79,11 +80,13 @@ def load(verb, workload, sandbox, *words, database="sbtest", code=0, **given):
 
 @contextmanager
 def running(workload, sandbox, *words, **given):
-    """A run that goes on beside the test; `finish` waits for its end and returns it."""
+    """A run that goes on beside the test; `finish` waits for its end, or ends it as Ctrl-C does, and returns it."""
     whole = command("run", workload, sandbox, *words, "--json", **given)
     process = subprocess.Popen(whole, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True)
 
-    def finish():
+    def finish(*, now=False):
+        if now:
+            process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=LIMIT)
         return finished(process.returncode, out, err)
 

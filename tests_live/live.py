@@ -158,4 +158,4 @@ def finish(process):
 def kill(pid):
     os.kill(pid, signal.SIGKILL)
     with suppress(psutil.NoSuchProcess):
-        psutil.Process(pid).wait(10)
+        psutil.Process(pid).wait(LIMIT)

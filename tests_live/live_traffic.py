@@ -10,6 +10,7 @@ from pathlib import Path
 import pymysql
 
 from driving import BINARY
+from live import until
 
 DOCUMENT = Path(__file__).parent.parent / "docs" / "live.md"
 SIZES = ["--option", "tables=2", "--option", "table-size=5000"]
@@ -118,9 +119,13 @@ def stalling(server):
             yield f"{CONCURRENCY}=1"
 
 
+def sessions_of_clients(server):
+    return server.query("SELECT COUNT(*) FROM information_schema.processlist WHERE user = 'client'")[0][0]
+
+
 @contextmanager
 def traffic(server, path, *words, workload="oltp_read_write", connections=4, rate="60", seconds=600):
-    """Clients of a server, who write what they see to a file.
+    """Clients of a server, all connected, who write what they see to a file.
 
     Several rates, one after another, are a wave; without one each client sends as fast as it gets answers.
     """
@@ -131,6 +136,7 @@ def traffic(server, path, *words, workload="oltp_read_write", connections=4, rat
             [BINARY, "run", workload, *_account(server), *SIZES, *load], stdout=out, stderr=subprocess.DEVNULL
         )
         try:
+            until(lambda: sessions_of_clients(server) >= connections or process.poll() is not None)
             yield Clients(process, path)
         finally:
             process.terminate()

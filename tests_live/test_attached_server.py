@@ -167,7 +167,7 @@ entry = log.begin(attached, attachment, ["max_connections", "innodb_io_capacity"
 log.make_schema(entry, attached)
 attached.set_global({"max_connections": 66, "innodb_io_capacity": 1600})
 print("changed", flush=True)
-time.sleep(60)
+time.sleep(600)
 """
 
 

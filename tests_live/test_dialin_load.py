@@ -59,8 +59,10 @@ def test_a_stall_shows_in_full_where_transactions_come_at_a_rate(server):
     # The first of them may have ended in the second before, with too few others for a percentile.
     assert max(second["latency"]["max"] or 0 for second in done.seconds) > 1800
     assert worst["service"]["p50"] < 500, "the server itself took no time for most of them"
-    assert sum(second["transactions"] for second in done.seconds) == pytest.approx(6 * 400, rel=0.02), "none was left out"
-    assert done.summary["rate_reached"] is True
+    ended, last = sum(second["transactions"] for second in done.seconds), done.seconds[-1]
+    assert ended + last["busy"] + last["backlog"] == pytest.approx(6 * 400, rel=0.02), "none was left out"
+    # A driver that gets no CPU at the end has some left.
+    assert done.summary["rate_reached"] is (ended >= 0.99 * 6 * 400)
 
 
 def test_a_stall_is_a_gap_in_throughput_where_each_transaction_waits_for_the_one_before(server):
@@ -139,7 +141,9 @@ def test_the_mix_like_tpcc_is_consistent_after_connections_were_killed(server, b
         assert done.code in RAN, done.said
         assert killed >= 5
         assert done.total["reconnects"] >= killed // 2
-        assert len([name for name, count in done.total["by_transaction"].items() if count]) == 5, done.total["by_transaction"]
+        kinds = done.total["by_transaction"]
+        assert len(kinds) == 5
+        assert all(kinds.values()) or sum(kinds.values()) < 200, kinds  # of which chance may leave out the rarest
         load("check", "tpcc-like", server, database="tpcc", **TPCC)
 
 
@@ -166,7 +170,7 @@ def test_the_other_shipped_workloads_run_and_are_consistent_afterwards(server, w
 @pytest.mark.parametrize("build", ONE_OR_ALL, ids=lambda build: build.id)
 def test_a_server_that_goes_away_and_comes_back_is_met_again_in_the_clear_and_encrypted_and_that_is_counted(build):
     # While the server is away enough transactions become due that all connections are used once it is back.
-    words = ["--connections", 4, "--time", 12, "--rate", 1000]
+    words = ["--connections", 4, "--time", 0, "--rate", 1000]
     with serving(build) as server:
         load("prepare", "oltp_point_select", server, **TINY)
         encrypted = ["--ssl-mode", "required"] if build == find(MYSQL) else []
@@ -179,12 +183,14 @@ def test_a_server_that_goes_away_and_comes_back_is_met_again_in_the_clear_and_en
             time.sleep(1)
             server.boot({})
             with server.connect() as query:
-                until(lambda: not encrypted or int(query("SHOW GLOBAL STATUS LIKE 'Ssl_accepts'")[0][1]) >= 4)
-            runs = [finish(), finish_encrypted()]
+                until(lambda: query("SELECT COUNT(*) FROM information_schema.processlist WHERE db = 'sbtest'")[0][0] == 8)
+                assert not encrypted or int(query("SHOW GLOBAL STATUS LIKE 'Ssl_accepts'")[0][1]) >= 4
+            time.sleep(2)
+            runs = [finish(now=True), finish_encrypted(now=True)]
     for done in runs:
         assert done.code in RAN, done.said
         assert done.total["reconnects"] >= 4
-        assert done.seconds[-1]["transactions"] > 0
+        assert sum(second["transactions"] for second in done.seconds[-3:]) > 0
     assert not encrypted or runs[1].total["reconnects"] == 4
 
 

@@ -25,16 +25,16 @@ def measured(directory):
 
 
 def freeze(directory, *pids):
-    """Stop processes for a while; what was measured from then until a second after they went on."""
-    before = len(measured(directory))
+    """Stop processes for a while; for how long, and what was measured from then until a second after they went on."""
+    before, began = len(measured(directory)), time.monotonic()
     for pid in pids:
         os.kill(pid, signal.SIGSTOP)
     time.sleep(FROZEN)
     for pid in pids:
         os.kill(pid, signal.SIGCONT)
-    went_on = time.time()
+    stood, went_on = time.monotonic() - began, time.time()
     until(lambda: measured(directory)[-1].at > went_on + 1, every=0.3)
-    return measured(directory)[before:]
+    return stood, measured(directory)[before:]
 
 
 def test_seconds_in_which_the_host_stood_still_are_lost_and_those_in_which_the_server_stalled_are_not(dialin):
@@ -43,13 +43,14 @@ def test_seconds_in_which_the_host_stood_still_are_lost_and_those_in_which_the_s
     measuring(out)
     running = children(process)
     with Heartbeat(SystemClock()) as witness:
-        frozen = freeze(out, process.pid, running["load"], running["server"])
-        stalled = freeze(out, running["server"])
+        stood, frozen = freeze(out, process.pid, running["load"], running["server"])
+        _, stalled = freeze(out, running["server"])
         stood_still = witness.taken()
     interrupt(process)
     if stood_still >= LOST_GAP / 2:
         pytest.skip(f"the machine itself stood still for {stood_still:.1f} s meanwhile")
     (lost,) = [sample for sample in frozen if sample.lost]
-    assert lost.gap == pytest.approx(FROZEN, abs=0.5)
+    # It may take a busy machine a while to let them go on.
+    assert FROZEN - 0.5 < lost.gap < stood + 1
     assert min(sample.tps for sample in stalled) < statistics.median(sample.tps for sample in measured(out)) / 100
     assert not any(sample.lost for sample in stalled), "a stall of the server is what a study is about"

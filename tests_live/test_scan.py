@@ -120,7 +120,7 @@ def test_a_query_that_runs_is_killed_when_its_load_is_stopped(prepared):
     with load_on(workload, target) as load:
         assert load.read(0.3) is None
         began = clock.monotonic()
-    assert clock.monotonic() - began < 10
+    assert clock.monotonic() - began < 60
     with sandbox.connect() as query:
         assert not any("SLEEP" in str(row) for row in query("SHOW PROCESSLIST") if row[4] == "Query" and "scan1" in str(row[7]))
 

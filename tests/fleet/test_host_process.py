@@ -54,13 +54,13 @@ def test_it_ends_cleanly_when_the_agent_is_gone(waiting):
 
 
 def test_it_ends_cleanly_when_nobody_asks_any_more_and_not_before(waiting):
-    process = waiting(4)
+    process = waiting(2)
     began = time.monotonic()
-    while time.monotonic() - began < 6:
+    while time.monotonic() - began < 3:
         process.stdin.write(pickle.dumps(StillThere()))
         process.stdin.flush()
         assert process.poll() is None
-        time.sleep(0.2)
+        time.sleep(0.1)
     assert process.stdout.readline() == b"ended cleanly\n"
 
 

@@ -10,7 +10,7 @@ use std::io;
 const HOUR: u64 = 3_600;
 const THREADS: u64 = 2;
 /// Transactions per load thread and second.
-const TRANSACTIONS: u64 = 1_000;
+const TRANSACTIONS: u64 = 250;
 
 fn start() -> StartLine {
     let transactions = ["pay", "look"].map(|name| TransactionFact { name: name.into(), weight: 1.0 });

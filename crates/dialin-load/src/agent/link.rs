@@ -253,21 +253,22 @@ mod tests {
 
     #[test]
     fn a_stranger_that_sends_nothing_nonsense_too_much_or_too_slowly_is_refused() {
-        let refusal = |said: &[u8], close: bool| {
+        let refusal = |said: &[u8], close: bool, patience: Duration| {
             let (mut here, there) = streams();
             here.write_all(said).unwrap();
             if close {
                 here.shutdown(Shutdown::Write).unwrap();
             }
-            error(Link::answer(there, &token(TOKEN), "1", Duration::from_millis(50)))
+            error(Link::answer(there, &token(TOKEN), "1", patience))
         };
-        assert_eq!(refusal(b"", false), LinkError::Silent);
-        assert_eq!(refusal(b"\0\x30begun", false), LinkError::Silent);
-        assert_eq!(refusal(b"\0\x30begun", true), LinkError::Closed);
-        assert_eq!(refusal(b"GET / HTTP/1.1\r\n\r\n", false), LinkError::Malformed);
-        assert_eq!(refusal(&(FRAME as u16 + 1).to_be_bytes(), false), LinkError::Malformed);
-        assert_eq!(refusal(b"\0\x04less", false), LinkError::Malformed);
-        assert_eq!(refusal(&[&b"\0\x40"[..], &[7; 64]].concat(), false), LinkError::Token);
+        for unfinished in [&b""[..], b"\0\x30begun"] {
+            assert_eq!(refusal(unfinished, false, Duration::from_millis(50)), LinkError::Silent);
+        }
+        assert_eq!(refusal(b"\0\x30begun", true, PATIENCE), LinkError::Closed);
+        assert_eq!(refusal(b"GET / HTTP/1.1\r\n\r\n", false, PATIENCE), LinkError::Malformed);
+        assert_eq!(refusal(&(FRAME as u16 + 1).to_be_bytes(), false, PATIENCE), LinkError::Malformed);
+        assert_eq!(refusal(b"\0\x04less", false, PATIENCE), LinkError::Malformed);
+        assert_eq!(refusal(&[&b"\0\x40"[..], &[7; 64]].concat(), false, PATIENCE), LinkError::Token);
         let (mut here, there) = streams();
         let drip = thread::spawn(move || {
             while here.write_all(b"\x01").is_ok() {

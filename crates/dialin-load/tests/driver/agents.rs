@@ -177,7 +177,8 @@ fn a_killed_agent_fails_the_run_by_its_name_and_stops_the_others() {
     agents[0].wait_for_line_with("the load was stopped");
     let played = agents[0].played.load(Relaxed);
     thread::sleep(Duration::from_millis(200));
-    assert_eq!(agents[0].played.load(Relaxed), played, "the load goes on");
+    // Its server may have received the last statement of each of the two connections, and not counted it yet.
+    assert!(agents[0].played.load(Relaxed) <= played + 2, "the load goes on");
 }
 
 #[test]
@@ -288,15 +289,20 @@ fn nothing_crosses_in_clear() {
 fn strangers_neither_end_an_agent_nor_hold_it_up() {
     let files = Files::of("strangers");
     let agent = Agent::start(&files, "a");
+    let run = || {
+        let began = Instant::now();
+        let output = files.run(&[&agent.address], "--transactions 10").output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+        began.elapsed()
+    };
+    let alone = run();
     let mut strangers: Vec<TcpStream> = (0..30).map(|_| TcpStream::connect(&agent.address).unwrap()).collect();
     for (number, stranger) in strangers.iter_mut().enumerate() {
         let said: Vec<u8> = (0..number * 97).map(|place| (place * number * 31 % 256) as u8).collect();
         let _ = stranger.write_all(&said);
     }
-    let began = Instant::now();
-    let output = files.run(&[&agent.address], "--transactions 10").output().unwrap();
-    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
-    assert!(began.elapsed() < Duration::from_secs(4), "{:?}", began.elapsed());
+    // As soon as without strangers, to each of whom an agent would listen for five seconds.
+    assert!(run() < alone + Duration::from_secs(4), "{alone:?} without strangers");
 }
 
 /// Peak resident memory of a process so far, in bytes.

@@ -25,8 +25,8 @@ fn a_stall_shows_in_full_where_transactions_are_due() {
     assert!(!played.unwrap().reached_backlog_cap);
     let slowest = seconds.iter().filter_map(|second| second.merged.tally.latency.percentiles().p99).fold(0.0, f64::max);
     assert!(slowest > 900.0, "p99 of the worst second: {slowest} ms");
-    // The transactions that were due during the stall were executed afterwards.
-    assert!(transactions(&seconds) >= 780, "{}", transactions(&seconds));
+    // The transactions that were due during the stall were executed afterwards: without those, there would be about 600.
+    assert!(transactions(&seconds) >= 700, "{}", transactions(&seconds));
     let served = seconds.iter().filter_map(|second| second.merged.tally.service.percentiles().p50).fold(0.0, f64::max);
     assert!(served < 500.0, "the median service time of the worst second: {served} ms");
 }
@@ -69,8 +69,8 @@ fn a_transaction_that_is_due_and_never_ends_is_reported_with_its_age() {
     let (played, seconds) = played(&plan(), &at_rate(run(&server, 4, Some(3)), 200.0));
     played.unwrap();
     let last = &seconds[2].merged.tally;
-    assert!(last.busy == 4 && last.backlog > 200, "{} and {}", last.busy, last.backlog);
-    assert!(last.oldest_ns > 1_000_000_000, "{}", last.oldest_ns);
+    assert!(last.busy == 4 && last.backlog > 100, "{} and {}", last.busy, last.backlog);
+    assert!(last.oldest_ns > 500_000_000, "{}", last.oldest_ns);
 }
 
 #[test]
@@ -88,7 +88,8 @@ fn waiting_for_a_connection_does_not_count_as_lateness_of_the_driver() {
 #[test]
 fn a_transaction_that_finds_a_connection_free_shows_how_late_the_driver_was() {
     let server = MockServer::listen(&socket("punctual"), |_| Answer::Ok).unwrap();
-    let (played, seconds) = played(&plan(), &at_rate(run(&server, 4, Some(2)), 100.0));
+    // So many connections that some are free even if the driver gets no CPU for a while.
+    let (played, seconds) = played(&plan(), &at_rate(run(&server, 32, Some(2)), 100.0));
     played.unwrap();
     let (timers, all) = (sum(&seconds, |second| second.merged.tally.late.count()), transactions(&seconds));
     assert!(timers > all / 2, "{timers} of {all}");
@@ -107,9 +108,9 @@ fn what_is_due_waits_for_any_connection_whatever_thread_it_belongs_to() {
     let run = with_load_threads(2, at_rate(run(&server, 2, Some(2)), 50.0));
     let (played, seconds) = played(&plan(), &run);
     played.unwrap();
-    // If each thread had its own queue, half of the transactions would wait forever.
-    assert!(transactions(&seconds) >= 95, "{}", transactions(&seconds));
-    assert!(seconds.iter().all(|second| second.merged.tally.backlog <= 2));
+    // If each thread had its own queue, half of the 100 transactions would wait for ever.
+    assert!(transactions(&seconds) >= 75, "{}", transactions(&seconds));
+    assert!(seconds[1].merged.tally.backlog < 25, "{}", seconds[1].merged.tally.backlog);
 }
 
 #[test]
