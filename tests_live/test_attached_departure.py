@@ -69,7 +69,7 @@ def test_a_server_that_is_restarted_is_waited_for_and_the_trial_is_run_again(dia
 def test_a_server_that_stays_away_ends_the_study_which_resumes_once_it_is_back(dialin, server, sweep, tmp_path):
     out, restart = dialin.directory / "study", restarting(server, tmp_path)
     before = server.variables()
-    process = dialin.start(*sweep, "--wait-for-server", "3", "--out", out)
+    process = dialin.start(*sweep, "--minutes", "5", "--wait-for-server", "3", "--out", out)
     measuring(out, position=2)
     os.kill(process_of(server), signal.SIGKILL)
     _, err = process.communicate()

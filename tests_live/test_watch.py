@@ -169,7 +169,7 @@ def test_a_study_that_is_killed_is_shown_dead_goes_on_and_stops_after_its_block_
 
 def test_a_stop_after_the_block_is_taken_back_and_the_study_is_stopped_at_once_after_a_question(dialin, opened, watched):
     out = dialin.directory / "study"
-    process = dialin.start(*SWEEP, "--measure", "600", "--out", out)  # no block ends between two clicks
+    process = dialin.start(*SWEEP, "--measure", "300", "--out", out)  # no block ends between two clicks
     measuring(out)
     one = opened(watched(out)[1], "phone")
     one.until(is_state("running"))
