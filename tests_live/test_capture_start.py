@@ -92,7 +92,7 @@ COM_RESET_CONNECTION = 0x1F
 ARMED, LOGGING = "Waiting at most", "Logging: "
 
 
-def clients(server, path, rate="3000"):
+def clients(server, path, rate="1000"):
     return traffic(server, path, workload=ONE_LOAD, rate=rate)
 
 

@@ -74,7 +74,7 @@ def running(tmp_path_factory):
     """The directory of a study that runs as long as there are tests which only look at it."""
     dialin = Dialin(tmp_path_factory.mktemp("running"))
     out = dialin.directory / "study"
-    dialin.start(*SWEEP, "--out", out)
+    dialin.start(*SWEEP, "--measure", "6", "--out", out)
     measuring(out, position=2)
     yield out
     dialin.end()
