@@ -190,12 +190,16 @@ def page(tmp_path_factory, spec):
 
 @contextmanager
 def flooded(page, count, says=b""):
-    """A page with so many more connections, or attempts, each of which says something and no more."""
+    """A page to which so many more connections were made, each of which says something and no more."""
     with ExitStack() as opened:
-        for _ in range(count):
-            with suppress(OSError):
-                opened.enter_context(socket.create_connection(page.place, 5)).sendall(says)
-            time.sleep(0.002)  # while the page's short queue is full, the kernel has callers wait for seconds
+        for _ in range(100 * count):
+            with suppress(OSError):  # the page's short queue is full: the kernel would try again after a second
+                connection = opened.enter_context(socket.create_connection(page.place, 0.02))
+                count -= 1
+                connection.sendall(says)
+            if not count:
+                break
+        assert not count
         yield
 
 
