@@ -23,8 +23,8 @@ use std::time::{Duration, Instant};
 
 const SECRET: &[u8] = b"c29tZSBieXRlcyB0aGF0IHNlcnZlIGFzIGEgdG9rZW4h";
 const OTHER_SECRET: &[u8] = b"b3RoZXIgYnl0ZXMgdGhhdCBzZXJ2ZSBhcyBhIHRva2Vu";
-const SILENCE: Duration = Duration::from_secs(2);
-const SOON: Duration = Duration::from_secs(10);
+const SILENCE: Duration = Duration::from_secs(3);
+const SOON: Duration = Duration::from_secs(20);
 
 fn token(secret: &[u8]) -> Token {
     Token::of(secret).unwrap()
