@@ -452,3 +452,14 @@ def test_the_time_left_is_never_more_than_what_the_budget_holds(study, spec):
     listening = Listening()
     study(simulated(four=1002, noise=0.03), inconclusive(spec), watcher=listening)
     assert all(left <= 240 - 18.1 * trial + 1e-6 for trial, left in enumerate(listening.left))
+
+
+def test_a_start_that_went_wrong_is_named_with_its_candidate_and_trial(study, spec):
+    def before(trial):
+        trials.levels = dict.fromkeys(FORCED, 1000) | ({trial.candidate: 850} if trial.id == 21 else {})
+
+    trials = simulated(before=before, noise=0.006, jitter=0.01)
+    verdict, record = study(trials, close(spec, minutes=12, until=Until.BEST, worthwhile=0.0005))
+    (note,) = [note for note in verdict.warnings if note.code == "odd_trials"]
+    assert (note.data["candidate"], note.data["trials"]) == (record.trials[20].candidate, [21])
+    assert note.data["ratios"] == [pytest.approx(0.85, abs=0.03)]

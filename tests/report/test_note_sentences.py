@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from dialin.model.study import Goal
 from dialin.model.verdict import Note, ReasonCode
 from dialin.report import json_documents, note_sentences
 from dialin.report.note_sentences import note_text
@@ -42,6 +43,19 @@ def test_a_sentence_is_made_of_code_and_figures_whatever_was_stored():
         "innodb_buffer_pool_instances = 16 is never recommended: its server failed in 2 of 5 trials; the baseline's failed in "
         "0 of 6"
     )
+
+
+def test_an_odd_trial_is_named_with_its_difference():
+    spec = example_studies.winner().spec
+    one = Note(code="odd_trials", data={"candidate": "16", "of": 6, "ratios": [0.9], "trials": [11]})
+    assert note_text(spec, one) == (
+        "innodb_buffer_pool_instances = 16: 1 of 6 trials was 10.0 % slower than its others, which its seconds do not explain. "
+        "Trials: 11"
+    )
+    two = one.model_copy(update={"data": {**one.data, "ratios": [0.9, 0.8], "trials": [3, 11]}})
+    assert "2 of 6 trials were up to 20.0 % slower than its others" in note_text(spec, two)
+    steadiness = spec.model_copy(update={"goal": Goal.STABILITY})
+    assert "1 of 6 trials was 10.0 % worse" in note_text(steadiness, one)
 
 
 @pytest.mark.parametrize(

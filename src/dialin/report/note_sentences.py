@@ -11,7 +11,7 @@ from typing import Any
 from dialin.cause_sentences import with_advice
 from dialin.model.cause import Cause
 from dialin.model.course import Course
-from dialin.model.study import StudySpec
+from dialin.model.study import Goal, StudySpec
 from dialin.model.verdict import Estimate, Note
 from dialin.report import host_sentences, live_sentences, load_sentences, setting_sentences
 from dialin.report.headline import change_with_confidence, detectable_difference
@@ -101,6 +101,18 @@ def _host_lost_seconds(spec: StudySpec, data: Figures) -> str:
     return f"The host itself stalled {what}. Run dialin doctor to see what can be done about it"
 
 
+def _odd_trials(spec: StudySpec, data: Figures) -> str:
+    ratios = data["ratios"]
+    worst = max(ratios, key=lambda ratio: abs(ratio - 1))
+    how = ("slower", "faster") if spec.goal is Goal.THROUGHPUT else ("worse", "better")
+    by = f"{'' if len(ratios) == 1 else 'up to '}{percent(abs(worst - 1))} {how[worst > 1]}"
+    return (
+        f"{name_in_sentence(spec, data['candidate'])}: {len(ratios)} of {counted(data['of'], 'trial')} "
+        f"{'was' if len(ratios) == 1 else 'were'} {by} than its others, which its seconds do not explain. Trials: "
+        f"{listed([str(number) for number in data['trials']])}"
+    )
+
+
 def _unsafe(spec: StudySpec, data: Figures) -> str:
     return (
         f"{name_in_sentence(spec, data['candidate'])} is never recommended: its server failed in {data['failed']} of "
@@ -130,6 +142,7 @@ _SENTENCES: Mapping[str, Callable[[StudySpec, Figures], str]] = {
     "not_steady": _not_steady,
     "noisier_than_expected": _noisier,
     "host_lost_seconds": _host_lost_seconds,
+    "odd_trials": _odd_trials,
     "unsafe": _unsafe,
     "failed_trials": _failed_trials,
     "inconclusive": _inconclusive,

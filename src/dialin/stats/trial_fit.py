@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -132,6 +132,7 @@ class TrialFit:
         residual_sd: standard deviation of one trial about the drift, of all candidates together and by these trials alone.
         residual_dof: degrees of freedom of `residual_sd`.
         width: that of the intervals of all but the choice of a study.
+        residuals: what levels and drift leave of each trial, on the log scale, in the order of the trials; empty where unknown.
     """
 
     names: tuple[str, ...]
@@ -144,6 +145,7 @@ class TrialFit:
     residual_sd: float
     residual_dof: float
     width: IntervalWidth = IntervalWidth()
+    residuals: _Array = field(default_factory=lambda: np.zeros(0))
 
     @property
     def sd(self) -> float:
@@ -254,7 +256,8 @@ def _fit(names: tuple[str, ...], sums: Sums, drift: Drift, centre: float) -> Tri
         weights = _shares(evidence)
         explained = (weights @ solution.levels)[sums.candidates]
         explained += (drift.columns * np.tensordot(weights, solution.coefficients, 1)[drift.runs]).sum(axis=1)
-        residuals = np.bincount(sums.candidates, weights=(sums.logs - explained) ** 2)
+        left = sums.logs - explained
+        residuals = np.bincount(sums.candidates, weights=left**2)
         residual_dof = np.maximum(sums.counts - weights @ solution.leverages, 1e-3)
         common = _common_variance(residuals / noisier, residual_dof, _OVER_SECONDS * sums.usual + _OF_STARTS**2)
         variances = np.maximum(common.variances * noisier, np.maximum(sums.within, 1e-14))
@@ -272,6 +275,7 @@ def _fit(names: tuple[str, ...], sums: Sums, drift: Drift, centre: float) -> Tri
         residual_sd=math.sqrt(max(float(residuals.sum() / residual_dof.sum()), 1e-14)),
         residual_dof=max(float(residual_dof.sum()), 1.0),
         width=IntervalWidth(min(_LEAST + _BY_NOISE * _typical_sd(variances), _MOST), _MORE_DOF),
+        residuals=left,
     )
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import statistics
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 
 from dialin.evidence.load_figures import load_figures
@@ -13,7 +15,9 @@ from dialin.model.trial import Trial
 from dialin.model.verdict import Note
 from dialin.model.workload import LoadLimit
 from dialin.stats.decide import Decision
+from dialin.stats.odd_trials import odd_trials
 from dialin.stats.trial_figures import Figures
+from dialin.stats.trial_fit import TimedTrial, TrialFit
 from dialin.text import counted, percent
 
 _MORE_STALLS = 2.0
@@ -138,6 +142,28 @@ def noise_notes(spec: StudySpec, sd: float | None) -> list[Note]:
     if sd is None or expected is None or sd < _NOISIER * expected:
         return []
     return [Note(code="noisier_than_expected", data={"noise": sd, "expected": expected})]
+
+
+def odd_trial_notes(done: Sequence[Trial], measured: Sequence[TimedTrial], fitted: TrialFit | None) -> list[Note]:
+    """Return a note for each candidate of which a trial differs from its others by more than noise.
+
+    Args:
+        done: the completed trials of the race.
+        measured: those of them that were compared, in the same order.
+        fitted: the fit of these.
+    """
+    if fitted is None:
+        return []
+    compared = [trial for trial in done if trial.candidate in fitted.names]
+    by_candidate: dict[str, dict[int, float]] = {}
+    for odd in odd_trials(measured, fitted):
+        trial = compared[odd.place]
+        by_candidate.setdefault(trial.candidate, {})[trial.id] = math.exp(odd.difference)
+    counts = Counter(trial.candidate for trial in compared)
+    return [
+        Note(code="odd_trials", data={"candidate": name, "of": counts[name], "ratios": [*found.values()], "trials": [*found]})
+        for name, found in by_candidate.items()
+    ]
 
 
 def lost_notes(done: Sequence[Trial], figures: Mapping[int, Figures]) -> list[Note]:

@@ -44,7 +44,7 @@ from dialin.stats.trial_figures import (
     queries_per_transaction,
     with_traffic,
 )
-from dialin.stats.trial_fit import TrialFit
+from dialin.stats.trial_fit import TimedTrial, TrialFit
 from dialin.variables.durability import weaker_durability
 from dialin.verdict import caveats, changed_during_trial, comparison, driver_delay, effective_settings, outcome_notes, rates
 from dialin.verdict.candidate_states import Claim, Compared, candidate_states
@@ -409,6 +409,7 @@ def _warnings(case: _Case, chosen: str) -> list[Note]:
     notes += other_load(case.done)
     short = [one.trial.id for one in rates.trials_below_rate(spec.workload.rate, case.done, case.record.samples)]
     notes += caveats.steadiness_notes(spec, case.done, case.figures, short)
+    notes += caveats.odd_trial_notes(case.done, _measured(case), decision.fit)
     notes += caveats.lost_notes(case.done, case.figures)
     notes += rates.notes(spec, case.done, case.record.samples, case.record.watched)
     notes += load_identity.notes(case.record.host)
@@ -418,6 +419,12 @@ def _warnings(case: _Case, chosen: str) -> list[Note]:
         needed = comparison.trials_needed(spec, case.record.trials, case.figures, decision.decided_by)
         notes += outcome_notes.inconclusive_notes(case.record, decision, needed)
     return notes
+
+
+def _measured(case: _Case) -> list[TimedTrial]:
+    """Return the trials that the fit of the decision was made of."""
+    compared = case.decision.fit.names if case.decision.fit else ()
+    return comparison.goal_trials(case.spec.goal, [t for t in case.done if t.candidate in compared], case.figures)
 
 
 def _warnings_of_live_traffic(case: _Case, live: LiveFindings) -> list[Note]:
