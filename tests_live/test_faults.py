@@ -73,11 +73,14 @@ SHORT_MATRIX = [
     Cell(ATTACHED, "socket", TRIALS, FOR_EVER),
 ]
 
+STARTS_NO_PYTHON = {("mmap", BEGIN, FOR_EVER, ""), ("open", BEGIN, FOR_EVER, "/dialin")}
+"""Calls without which the interpreter starts no program, or cannot read dialin's own files."""
+
 LONG_MATRIX = [
     Cell(place, call, phase, times, part)
     for place, call, phase, times in product((SANDBOX, ATTACHED), ERRORS, (BEGIN, TRIALS, END), (1, FOR_EVER))
     for part in ((("study/",) if phase is END else ("study/", "/dialin")) if call in ON_FILES else ("",))
-    if Cell(place, call, phase, times, part) not in SHORT_MATRIX
+    if Cell(place, call, phase, times, part) not in SHORT_MATRIX and (call, phase, times, part) not in STARTS_NO_PYTHON
 ]
 """Every call, phase and place, once and for ever; on files, those of the study and those of dialin's home."""
 
