@@ -4,6 +4,7 @@ import pytest
 from rich.console import Console
 
 from dialin.evidence.why_verdict import explain
+from dialin.report.document import summary_document
 from dialin.report.render.terminal_summary import print_summary
 from fixtures import example_studies
 
@@ -45,6 +46,13 @@ def test_it_answers_what_to_set_what_that_changes_why_and_where_more_is():
     order = [text.index(word) for word in ("[mysqld]", "change (95 % CI)", "Throughput against the baseline", "Why:", "More:")]
     assert order == sorted(order)
     assert "dialin report /srv/bench/dialin-pool-instances --full" in flat(text)
+
+
+def test_what_a_restart_and_a_crash_cost_is_written_as_it_is(monkeypatch):
+    monkeypatch.setattr(
+        summary_document, "consequences", lambda _: [("restart", "needed, for InnoDB's log"), ("durability", "T")]
+    )
+    assert "Restart needed, for InnoDB's log; durability T." in printed(example_studies.winner())
 
 
 def test_where_the_baseline_stays_it_stands_beside_the_candidate_that_comes_next():

@@ -27,10 +27,6 @@ _MOST_CUT = (0.01, 0.2)
 _CLOCKS = {"microsecond": Fitness.GOOD, "second": Fitness.LIMITED, None: Fitness.POOR}
 
 
-_MOST_NAMED = 10
-"""Sessions that a finding names by their numbers."""
-
-
 def check_capture(summary: CaptureSummary, why_not: str = "", sessions: OpenSessions | None = None) -> CaptureCheck:
     """Return how well a capture can be replayed.
 
@@ -80,9 +76,9 @@ def check_capture(summary: CaptureSummary, why_not: str = "", sessions: OpenSess
     return CaptureCheck(fitness=findings[0].fitness if summary.capture.statements else Fitness.POOR, findings=findings)
 
 
-def _missing(code: CheckCode, name: str, count: int, total: int, limits: Sequence[float]) -> CheckFinding:
+def _missing(code: CheckCode, name: str, count: int, total: int, limits: Sequence[float], **more: str) -> CheckFinding:
     share = count / total if total else 0.0
-    return CheckFinding(code=code, fitness=_by_share(share, limits), figures={name: count, "share": share})
+    return CheckFinding(code=code, fitness=_by_share(share, limits), figures={name: count, "share": share, **more})
 
 
 def _unarmed(sessions: OpenSessions | None) -> CheckFinding:
@@ -90,9 +86,8 @@ def _unarmed(sessions: OpenSessions | None) -> CheckFinding:
         return CheckFinding(
             code=CheckCode.SESSIONS, fitness=Fitness.GOOD, figures={"unarmed": None, "share": None, "named": ""}
         )
-    found = _missing(CheckCode.SESSIONS, "unarmed", len(sessions.unarmed), sessions.clients, _MOST_MISSING)
-    named = ", ".join(map(str, sessions.unarmed[:_MOST_NAMED]))
-    return found.model_copy(update={"figures": {**found.figures, "named": named}})
+    count, named = len(sessions.unarmed), sessions.unarmed_numbers
+    return _missing(CheckCode.SESSIONS, "unarmed", count, sessions.clients, _MOST_MISSING, named=named)
 
 
 def _autocommit(summary: CaptureSummary, statements: int) -> CheckFinding:

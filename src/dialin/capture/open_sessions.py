@@ -47,7 +47,8 @@ def read_open_sessions(
     if has(build, Capability.VARIABLES_BY_THREAD):
         # Nothing without SELECT on performance_schema, or with it switched off.
         for number, name, value in _or_nothing(lambda: query(_VARIABLES)):
-            if value if name in _OF_CLIENT else value != variables.get(str(name)):
+            counts = bool(value) if name in _OF_CLIENT else value != variables.get(str(name))
+            if counts:
                 known[whole(number)][str(name)] = str(value)
     transactions = {whole(number) for (number,) in _or_nothing(lambda: query(_TRANSACTIONS))}
     return OpenSessions(

@@ -245,6 +245,10 @@ class CaptureCheck(FrozenModel):
         return "".join(str(finding.figures["why_not"]) for finding in self.findings if finding.code is CheckCode.REPLAYABLE)
 
 
+_MOST_NUMBERS = 8
+"""Sessions that are named by their numbers."""
+
+
 class OpenSession(FrozenModel):
     """A session that was open when the log of a capture began."""
 
@@ -268,6 +272,12 @@ class OpenSessions(FrozenModel):
     is_exact: bool = Field(default=True, description="false if a reset session counts as unarmed although it is logged")
 
     model_config = ConfigDict(populate_by_name=True)
+
+    @property
+    def unarmed_numbers(self) -> str:
+        """The numbers of the first unarmed sessions, and how many more there are."""
+        more = len(self.unarmed) - _MOST_NUMBERS
+        return f"{', '.join(map(str, self.unarmed[:_MOST_NUMBERS]))}{f' and {more:,} more' if more > 0 else ''}"
 
 
 class ServerDigest(FrozenModel):

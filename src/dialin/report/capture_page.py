@@ -20,7 +20,6 @@ from dialin.text import NOTHING, clock_time, counted, duration, moment, number, 
 
 _MOST_DIGESTS = 20
 _MOST_SHAPES = 10
-_MOST_NUMBERS = 8
 _FIGURES = 62
 """Columns of a terminal that the figures of a table take."""
 
@@ -109,12 +108,10 @@ def _coverage(summary: CaptureSummary) -> str:
 
 def unlogged_text(sessions: OpenSessions) -> str:
     """Return which sessions are not in the slow log of a capture."""
-    numbers = ", ".join(str(number) for number in sessions.unarmed[:_MOST_NUMBERS])
-    more = len(sessions.unarmed) - _MOST_NUMBERS
     most = "" if sessions.is_exact else "at most "
     return (
         f"{most}{len(sessions.unarmed):,} of {counted(sessions.clients, 'session')}, which began before the log had all "
-        f"statements: {numbers}{f' and {more:,} more' if more > 0 else ''}. The coverage shows how much they sent"
+        f"statements: {sessions.unarmed_numbers}. The coverage shows how much they sent"
     )
 
 

@@ -144,17 +144,14 @@ def noise_notes(spec: StudySpec, sd: float | None) -> list[Note]:
     return [Note(code="noisier_than_expected", data={"noise": sd, "expected": expected})]
 
 
-def odd_trial_notes(done: Sequence[Trial], measured: Sequence[TimedTrial], fitted: TrialFit | None) -> list[Note]:
+def odd_trial_notes(compared: Sequence[Trial], measured: Sequence[TimedTrial], fitted: TrialFit) -> list[Note]:
     """Return a note for each candidate of which a trial differs from its others by more than noise.
 
     Args:
-        done: the completed trials of the race.
-        measured: those of them that were compared, in the same order.
-        fitted: the fit of these.
+        compared: the trials that a fit was made of.
+        measured: their figures, in the same order.
+        fitted: the fit.
     """
-    if fitted is None:
-        return []
-    compared = [trial for trial in done if trial.candidate in fitted.names]
     by_candidate: dict[str, dict[int, float]] = {}
     for odd in odd_trials(measured, fitted):
         trial = compared[odd.place]

@@ -44,7 +44,7 @@ from dialin.stats.trial_figures import (
     queries_per_transaction,
     with_traffic,
 )
-from dialin.stats.trial_fit import TimedTrial, TrialFit
+from dialin.stats.trial_fit import TrialFit
 from dialin.variables.durability import weaker_durability
 from dialin.verdict import caveats, changed_during_trial, comparison, driver_delay, effective_settings, outcome_notes, rates
 from dialin.verdict.candidate_states import Claim, Compared, candidate_states
@@ -409,7 +409,7 @@ def _warnings(case: _Case, chosen: str) -> list[Note]:
     notes += other_load(case.done)
     short = [one.trial.id for one in rates.trials_below_rate(spec.workload.rate, case.done, case.record.samples)]
     notes += caveats.steadiness_notes(spec, case.done, case.figures, short)
-    notes += caveats.odd_trial_notes(case.done, _measured(case), decision.fit)
+    notes += _odd_trial_notes(case, decision.fit) if decision.fit else []
     notes += caveats.lost_notes(case.done, case.figures)
     notes += rates.notes(spec, case.done, case.record.samples, case.record.watched)
     notes += load_identity.notes(case.record.host)
@@ -421,10 +421,9 @@ def _warnings(case: _Case, chosen: str) -> list[Note]:
     return notes
 
 
-def _measured(case: _Case) -> list[TimedTrial]:
-    """Return the trials that the fit of the decision was made of."""
-    compared = case.decision.fit.names if case.decision.fit else ()
-    return comparison.goal_trials(case.spec.goal, [t for t in case.done if t.candidate in compared], case.figures)
+def _odd_trial_notes(case: _Case, fitted: TrialFit) -> list[Note]:
+    compared = [trial for trial in case.done if trial.candidate in fitted.names]
+    return caveats.odd_trial_notes(compared, comparison.goal_trials(case.spec.goal, compared, case.figures), fitted)
 
 
 def _warnings_of_live_traffic(case: _Case, live: LiveFindings) -> list[Note]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from dialin.model.measure import capital
 from dialin.model.record import StudyRecord
 from dialin.model.verdict import CandidateState, CandidateVerdict, Verdict
 from dialin.model.why import ReasonKind, Why
@@ -44,9 +45,12 @@ _LEFT_OUT = ("queries", "p50", "p95", "p99", "memory")
 """The keys of main figures that are only in the whole report; the percentile that the study reports has a key of its own."""
 
 
-def summary_document(record: StudyRecord, why: Why) -> Document:
-    """Return the summary of a study; of one without a verdict, its state and how to go on."""
-    whole = study_document(record, why)
+def summary_document(record: StudyRecord, why: Why, document: Document | None = None) -> Document:
+    """Return the summary of a study; of one without a verdict, its state and how to go on.
+
+    `document` is the whole report of the study, where the caller has it.
+    """
+    whole = study_document(record, why) if document is None else document
     parts = list(_parts(record, record.verdict, whole, why) if record.verdict else whole.section(SectionKey.VERDICT).parts)
     outcome = verdict_sentences.circumstances(record, record.verdict) if record.verdict else whole.outcome
     return replace(whole, outcome=outcome, sections=[Section(SectionKey.VERDICT, "", parts)])
@@ -57,7 +61,7 @@ def _parts(record: StudyRecord, verdict: Verdict, whole: Document, why: Why) -> 
     yield from (part for part in parts if isinstance(part, Paragraph))
     yield from (part for part in _group(parts, "apply") if isinstance(part, (Code, Paragraph)))
     if any(isinstance(part, Pairs) for part in _group(parts, "apply")):
-        yield Paragraph(f"{'; '.join(f'{label} {text}' for label, text in consequences(record))}.".capitalize())
+        yield Paragraph(f"{capital('; '.join(f'{label} {text}' for label, text in consequences(record)))}.")
     yield _figures(record, verdict, whole, why)
     charts = [part for part in every_part(whole.section(SectionKey.CANDIDATES).parts) if isinstance(part, Chart)]
     yield from [one for one in charts if one.forest and len(one.forest.rows) <= _MOST_ROWS][:1]

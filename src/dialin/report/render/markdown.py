@@ -49,12 +49,16 @@ _FIRST = "candidates-table"
 
 def render(record: StudyRecord, why: Why | None = None) -> str:
     """Return the summary of a study, with its whole report folded away."""
-    return f"{summary(record, why)}\n{folded('The whole report', _body(study_document(record, why)))}\n"
+    document = study_document(record, why)
+    return f"{summary(record, why, document)}\n{folded('The whole report', _body(document))}\n"
 
 
-def summary(record: StudyRecord, why: Why | None = None) -> str:
-    """Return the summary of a study: the verdict, what to set, the main figures, why, caveats, and the command."""
-    document = summary_document(record, why or Why.empty())
+def summary(record: StudyRecord, why: Why | None = None, whole: Document | None = None) -> str:
+    """Return the summary of a study: the verdict, what to set, the main figures, why, caveats, and the command.
+
+    `whole` is its report, where the caller has it.
+    """
+    document = summary_document(record, why or Why.empty(), whole)
     parts = [part for part in document.section(SectionKey.VERDICT).parts if not isinstance(part, Chart)]
     texts = [
         f"# {prose(document.headline)}",
