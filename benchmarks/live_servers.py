@@ -39,8 +39,8 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "tests_live"))
 
 from dialin.model.build import Build
 from dialin.model.study import Attachment
-from dialin.preflight import live_state
-from dialin.preflight.attached import reach_server
+from dialin.places.attached.check import reach_server
+from dialin.places.live import state as live_state
 from dialin.probes import host
 from dialin.store.store import Store
 from dialin.trials.tools import Tools

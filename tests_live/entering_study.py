@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 
 from dialin.model.study import Candidate
-from dialin.preflight import check_study
-from dialin.preflight.attached import Permission
+from dialin.places import check_study
+from dialin.places.attached.check import Permission
 from dialin.question.options import StudyOptions
 from dialin.race import lifecycle
 from dialin.report.plain_lines import PlainLines

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dialin.errors import DialinError
 from dialin.fleet.local_worker import local_worker
 from dialin.fleet.stop_signals import stopping_cleanly
-from dialin.preflight.sandboxes import resume_sandboxed
+from dialin.places.sandbox.check import resume_sandboxed
 from dialin.question.plan import plan
 from dialin.trials.tools import Tools
 from dialin.workloads import kinds

@@ -15,8 +15,8 @@ from dialin.fleet.fleet import FleetOfOne
 from dialin.fleet.worker import BlockRequest
 from dialin.model.trial import Purpose, Trial, TrialState
 from dialin.paths import Home
-from dialin.preflight import check_study
-from dialin.preflight.attached import Permission
+from dialin.places import check_study
+from dialin.places.attached.check import Permission
 from dialin.question.options import StudyOptions
 from dialin.race.runner import Runner
 from dialin.servers.ledger import Ledger

@@ -20,7 +20,7 @@ from dialin.errors import DialinError
 from dialin.model.record import LogCode
 from dialin.model.trial import TrialState
 from dialin.paths import Home
-from dialin.preflight.check_study import check_question
+from dialin.places.check_study import check_question
 from dialin.question.options import StudyOptions
 from dialin.race.runner import Runner
 from dialin.store.store import Store

@@ -9,14 +9,14 @@ from dialin.errors import SettingRefusedError, UserError
 from dialin.model.study import Switch
 from dialin.model.trial import Step, Trial, TrialState
 from dialin.paths import Home
-from dialin.preflight.check_study import check_question
+from dialin.places.check_study import check_question
+from dialin.places.sandbox.shared_sandbox import SharedSandbox, SharedStage
+from dialin.places.sandbox.site import SandboxStage
 from dialin.question.options import StudyOptions
 from dialin.servers.connection import global_variables
 from dialin.servers.ledger import Ledger
 from dialin.store.store import Store
 from dialin.trials.changes import Changes
-from dialin.trials.sandbox_site import SandboxStage
-from dialin.trials.shared_sandbox import SharedSandbox, SharedStage
 from dialin.trials.tools import Tools
 from live import (
     EASY,

@@ -18,7 +18,7 @@ from dialin.cli.run_recipe import run_recipe
 from dialin.errors import DialinError, InterruptedStudyError
 from dialin.evidence.why_verdict import explain
 from dialin.paths import Home, replace_text
-from dialin.preflight.attached import NO_PERMISSION
+from dialin.places.attached.check import NO_PERMISSION
 from dialin.recipes import execution, library
 from dialin.recipes.library import ScaleName
 from dialin.servers.ledger import Ledger

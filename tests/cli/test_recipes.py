@@ -6,7 +6,7 @@ import pytest
 from dialin.cli import conduct, run_recipe
 from dialin.errors import DialinError, ExitCode, UserError
 from dialin.model.record import Look
-from dialin.preflight.attached import NO_PERMISSION, Permission
+from dialin.places.attached.check import NO_PERMISSION, Permission
 from dialin.recipes import execution, library
 from dialin.recipes.library import ScaleName
 from dialin.store.store import Store

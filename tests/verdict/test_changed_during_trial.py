@@ -6,9 +6,9 @@ import pytest
 
 from dialin.errors import ChangedByOthersError
 from dialin.model.trial import Step, Trial, TrialState, VariableChange
+from dialin.places.sandbox.switched_server import SwitchedServer
 from dialin.report.note_sentences import note_text
 from dialin.trials.changes import changes_between
-from dialin.trials.switched_server import SwitchedServer
 from dialin.variables.catalogue import Catalogue, Kind, Variable
 from dialin.verdict.changed_during_trial import ChangeDetector, VariablesChangedError, check_not_contested, notes
 from dialin.verdict.effective_settings import EffectiveSettings

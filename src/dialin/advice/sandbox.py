@@ -12,10 +12,11 @@ from dialin.advice.server_reading import ServerReading
 from dialin.errors import ServerError, UserError
 from dialin.model.advice import Unread, Watch
 from dialin.model.build import Build
-from dialin.preflight import inspection
+from dialin.places.sandbox import inspection
+from dialin.places.sandbox.check import check_disk
+from dialin.places.sandbox.tune import measure_baseline, situation_of
 from dialin.preflight.checked import StudyRequest
-from dialin.preflight.sandboxes import check_disk
-from dialin.preflight.tuned import BASELINE, measure_baseline, situation_of
+from dialin.preflight.tune_study import BASELINE
 from dialin.probes import disk
 from dialin.question.candidates import canonical
 from dialin.question.options import StudyOptions

@@ -235,12 +235,12 @@ def check(
     from dialin.capture.capture_files import SUMMARY, read_capture, read_sessions
     from dialin.capture.fitness import check_capture
     from dialin.cli.study_flags import pairs
+    from dialin.places.sandbox.replay_check import replay_once
     from dialin.question import study_file
     from dialin.report.capture_check_page import print_check
     from dialin.report.replay_page import print_replay
     from dialin.report.replay_sentences import replay_parts
     from dialin.servers import builds
-    from dialin.trials.replay_check import replay_once
     from dialin.trials.tools import Tools
     from dialin.workloads.kinds import make_workload
 

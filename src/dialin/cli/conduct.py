@@ -27,8 +27,8 @@ from dialin.model.record import StudyRecord
 from dialin.model.study import StudySpec
 from dialin.model.verdict import Verdict
 from dialin.model.why import Why
-from dialin.preflight.attached import Permission
-from dialin.preflight.check_study import check_question, check_resume
+from dialin.places.attached.check import Permission
+from dialin.places.check_study import check_question, check_resume
 from dialin.preflight.checked import CheckedStudy
 from dialin.question.options import StudyOptions
 from dialin.race.lifecycle import begin, resume

@@ -16,8 +16,8 @@ from dialin.errors import ExitCode
 from dialin.model.record import StudyRecord
 from dialin.model.trial import Step
 from dialin.model.verdict import CandidateState
+from dialin.places.attached.check import NO_PERMISSION
 from dialin.preflight import machine_noise
-from dialin.preflight.attached import NO_PERMISSION
 from dialin.question import study_file
 from dialin.store.store import Store
 from dialin.text import percent

@@ -18,7 +18,7 @@ from dialin.evidence.why_verdict import explain
 from dialin.model.record import StudyRecord
 from dialin.model.verdict import Outcome, Verdict
 from dialin.model.why import Why
-from dialin.preflight.attached import Permission
+from dialin.places.attached.check import Permission
 from dialin.recipes import execution, library
 from dialin.recipes.execution import StudyPlace
 from dialin.recipes.library import ScaleName

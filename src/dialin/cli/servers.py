@@ -12,11 +12,11 @@ from rich.markup import escape
 from dialin.cli.console import output, say
 from dialin.errors import UserError
 from dialin.model.build import Build, BuildReference
+from dialin.places.sandbox import lasting_sandboxes
 from dialin.servers import builds
 from dialin.servers.install import installer
 from dialin.servers.install.installable import INSTALLABLE, parse_reference, row_of
 from dialin.text import listed
-from dialin.trials import lasting_sandboxes
 from dialin.trials.tools import Tools
 
 servers = typer.Typer(

@@ -18,7 +18,7 @@ from dialin.question.study_file import read
 from dialin.recipes.library import PREFIX, ScaleName
 
 if TYPE_CHECKING:
-    from dialin.preflight.attached import Permission
+    from dialin.places.attached.check import Permission
 
 Directory = Annotated[Path, typer.Argument(metavar="DIR", help="The study's directory.")]
 TotalMinutes = Annotated[
@@ -177,7 +177,7 @@ def tune(
 
 
 def _permission(restart_command: str | None, *, live: bool) -> Permission:
-    from dialin.preflight.attached import Permission
+    from dialin.places.attached.check import Permission
 
     return Permission(live=live, restart_command=restart_command)
 

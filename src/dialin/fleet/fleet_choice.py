@@ -11,8 +11,8 @@ from typing import Any
 from dialin.errors import UserError
 from dialin.fleet.fleet import Fleet, FleetOfOne
 from dialin.fleet.local_worker import local_worker
+from dialin.places.sandbox.site import Sandboxes
 from dialin.preflight.checked import CheckedStudy
-from dialin.trials.sandbox_site import Sandboxes
 from dialin.trials.tools import Tools
 from dialin.workloads import load_binary
 

@@ -27,8 +27,8 @@ from dialin.fleet.worker import BlockRequest, WorkerHost
 from dialin.model.cause import Cause
 from dialin.model.load_driver import FIRST_DRIVER
 from dialin.model.study import StudySpec
+from dialin.places.sandbox.check import resume_sandboxed
 from dialin.preflight.checked import check_cpus
-from dialin.preflight.sandboxes import resume_sandboxed
 from dialin.question.plan import plan
 from dialin.trials.events import Event, TrialEnded
 from dialin.trials.tools import Tools

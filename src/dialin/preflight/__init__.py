@@ -1,1 +1,1 @@
-"""Everything that is checked before a study starts: builds, values, memory, disk, and how candidates are switched."""
+"""What the checks of all places share, before a study starts: admission, plan, option files, variables of a tune."""

@@ -9,7 +9,7 @@ from dialin.errors import DialinError, UserError
 from dialin.model.progress import Watcher
 from dialin.model.study import StudySpec
 from dialin.model.verdict import Verdict
-from dialin.preflight.check_study import check_question, check_resume
+from dialin.places.check_study import check_question, check_resume
 from dialin.preflight.checked import CheckedStudy
 from dialin.question.options import StudyOptions
 from dialin.race.lifecycle import begin, resume

@@ -1,1 +1,1 @@
-"""The life of a trial, and where it takes place: a sandbox, a shared sandbox, or an attached server."""
+"""The life of a trial, from its stage to its figures."""

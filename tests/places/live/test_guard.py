@@ -7,7 +7,7 @@ from dialin.model.cause import CauseCode
 from dialin.model.live import LiveOptions
 from dialin.model.traffic import TrafficSecond
 from dialin.model.trip import Danger
-from dialin.trials.live_guard import LiveGuard, stop_file
+from dialin.places.live.guard import LiveGuard, stop_file
 
 RESTORING = 0.2
 """Seconds that it takes to restore the baseline."""

@@ -14,6 +14,7 @@ from dialin.model.build import Build
 from dialin.model.setting import Setting, Value
 from dialin.model.study import StudySpec
 from dialin.model.trial import Purpose, Step, Trial, VariableChange
+from dialin.places.sandbox.shared_sandbox import SharedSandbox, SharedStage
 from dialin.probes import host
 from dialin.servers.assign import set_since_start
 from dialin.servers.capabilities import Capability, Versioned, has
@@ -23,7 +24,6 @@ from dialin.servers.instance import Instance
 from dialin.servers.sandbox import Sandbox
 from dialin.trials import raw_waits
 from dialin.trials.changes import Changes
-from dialin.trials.shared_sandbox import SharedSandbox, SharedStage
 from dialin.trials.site import Stage
 from dialin.trials.tools import Tools
 from dialin.variables import rules

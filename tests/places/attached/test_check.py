@@ -7,7 +7,8 @@ import pytest
 from dialin.errors import UserError
 from dialin.model.study import Candidate
 from dialin.model.workload import LoadTraits
-from dialin.preflight import attached, check_study
+from dialin.places import check_study
+from dialin.places.attached import check as attached
 from dialin.question.options import StudyOptions
 from dialin.trials.tools import Tools
 from dialin.workloads.sysbench import Sysbench

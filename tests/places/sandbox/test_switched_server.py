@@ -5,8 +5,8 @@ import itertools
 import pytest
 
 from dialin.errors import ServerError, SettingRefusedError
+from dialin.places.sandbox.switched_server import SwitchedServer
 from dialin.trials.changes import changes_between
-from dialin.trials.switched_server import SwitchedServer
 from dialin.variables.catalogue import Catalogue, Kind, Variable
 from dialin.verdict.changed_during_trial import ChangeDetector
 from dialin.verdict.effective_settings import EffectiveSettings

@@ -11,9 +11,9 @@ from dialin.model.build import Build
 from dialin.model.cause import Cause, CauseCode
 from dialin.model.replay import ReplayedDigest
 from dialin.model.workload import WorkloadSpec
+from dialin.places.sandbox.site import sandbox_options
 from dialin.servers.copied_data import ISOLATION
 from dialin.servers.sandbox import Sandbox
-from dialin.trials.sandbox_site import sandbox_options
 from dialin.trials.tools import Tools
 from dialin.workloads.base import Target, Workload
 from dialin.workloads.replay.replay_run import ReplayRun

@@ -8,12 +8,12 @@ from typing import Any
 
 from dialin.errors import UserError
 from dialin.model.study import StudySpec
-from dialin.preflight import attached as attached_server
+from dialin.places.attached import check as attached_server
+from dialin.places.attached.check import Permission
 from dialin.preflight import tune_space
-from dialin.preflight.attached import Permission
 from dialin.preflight.checked import CheckedStudy, StudyRequest, with_plan
 from dialin.preflight.option_files import base_setting
-from dialin.preflight.tuned import refuse_options, specify, tune_admission
+from dialin.preflight.tune_study import refuse_options, specify, tune_admission
 from dialin.probes import host
 from dialin.question.plan import Plan
 from dialin.search.variable_choice import Situation

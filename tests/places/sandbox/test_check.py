@@ -10,9 +10,9 @@ import pytest
 from dialin.model.build import Build, Flavour
 from dialin.model.study import Switch
 from dialin.model.trial import Purpose, Trial, TrialState
-from dialin.preflight.sandboxes import check_disk
-from dialin.trials.sandbox_site import Sandboxes, SandboxStage
-from dialin.trials.shared_sandbox import SharedStage
+from dialin.places.sandbox.check import check_disk
+from dialin.places.sandbox.shared_sandbox import SharedStage
+from dialin.places.sandbox.site import Sandboxes, SandboxStage
 
 BUILD = Build(Flavour.MYSQL, (9, 7, 4), Path("/mysqld"))
 PREPARER = SimpleNamespace(
@@ -50,7 +50,7 @@ def test_where_trials_share_a_server_those_for_waits_have_their_own_and_the_shar
     def end(lives):
         ended.append(lives)
 
-    monkeypatch.setattr("dialin.trials.sandbox_site.SharedSandbox.end", end)
+    monkeypatch.setattr("dialin.places.sandbox.site.SharedSandbox.end", end)
     changes = SimpleNamespace(boot={})
     with replace(sandboxes, changes=changes).open(print) as site:
         assert isinstance(site.stage(trial(Purpose.CONFIRM)), SharedStage)
@@ -63,7 +63,7 @@ def test_where_trials_share_a_server_those_for_waits_have_their_own_and_the_shar
 
 def test_what_trials_write_to_temporary_files_must_fit_beside_the_data(sandboxes, monkeypatch):
     needed = []
-    for module in ("dialin.preflight.sandboxes", "dialin.trials.sandbox_site"):
+    for module in ("dialin.places.sandbox.check", "dialin.places.sandbox.site"):
         monkeypatch.setattr(f"{module}.check_space", lambda directory, size, smaller: needed.append(size))
     preparer = SimpleNamespace(prepared=lambda *asked: SimpleNamespace(size=5000), in_use=lambda dataset: nullcontext())
     tools = SimpleNamespace(home=sandboxes.tools.home, preparer=SimpleNamespace(telling=lambda say: preparer))

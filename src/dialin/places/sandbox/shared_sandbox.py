@@ -9,10 +9,10 @@ from dialin.errors import ServerError
 from dialin.model.build import Build
 from dialin.model.setting import Setting
 from dialin.model.trial import Step, Trial
+from dialin.places.sandbox.switched_server import SwitchedServer
 from dialin.servers.instance import Instance
 from dialin.trials.changes import Changes
 from dialin.trials.site import Stage
-from dialin.trials.switched_server import SwitchedServer
 from dialin.verdict.changed_during_trial import ChangeDetector
 from dialin.workloads.base import Target
 

@@ -13,48 +13,30 @@ from dialin.cause_sentences import with_advice
 from dialin.errors import ServerError, UserError
 from dialin.model.build import Build
 from dialin.model.cause import PASSING
-from dialin.model.dimension import Dimension
 from dialin.model.setting import Value
-from dialin.model.study import WORTHWHILE, Candidate, Goal, StudySpec, Switch, Until
+from dialin.model.study import StudySpec, Switch
 from dialin.model.trial import Purpose, Trial, TrialState
-from dialin.model.tune import TunePlan
-from dialin.preflight import inspection, tune_space
-from dialin.preflight.admission import Admit
-from dialin.preflight.checked import CheckedStudy, StudyRequest, check_cpus, with_plan
+from dialin.places.sandbox import inspection
+from dialin.places.sandbox.check import check_candidate, check_disk, facts_of, make_inspector
+from dialin.places.sandbox.site import Sandboxes
+from dialin.preflight import tune_space
+from dialin.preflight.checked import CheckedStudy, StudyRequest, with_plan
 from dialin.preflight.option_files import base_setting
-from dialin.preflight.sandboxes import check_candidate, check_disk, facts_of, make_inspector
+from dialin.preflight.tune_study import BASELINE, refuse_options, specify, tune_admission
 from dialin.probes import host
-from dialin.question.options import StudyOptions
-from dialin.question.plan import Plan, longest_warmup, plan
-from dialin.search.proof import CONFIDENCE
+from dialin.question.plan import Plan, plan
 from dialin.search.variable_choice import Situation
 from dialin.servers import builds, dry_run
 from dialin.trials import trial_steps
 from dialin.trials.changes import changes_between
 from dialin.trials.events import TrialEnded
 from dialin.trials.probing import by_probes
-from dialin.trials.sandbox_site import Sandboxes
 from dialin.trials.tools import Tools
 from dialin.trials.trial_steps import TrialContext
-from dialin.variables import check
 from dialin.variables.catalogue import Catalogue
 from dialin.verdict import effective_settings
 from dialin.verdict.effective_settings import EffectiveSettings
 from dialin.workloads.base import Workload
-
-BASELINE = "baseline"
-
-SECONDS = {Goal.THROUGHPUT: 15.0, Goal.LATENCY: 15.0, Goal.STABILITY: 30.0}
-"""The default seconds measured in a trial of the search: more short trials beat fewer long ones."""
-_SECONDS_PER_LEVEL = 10.0
-"""The default seconds measured at each of several numbers of threads."""
-WORTHWHILE_OF_TUNE = {**WORTHWHILE, Goal.THROUGHPUT: 0.02}
-"""The default of the smallest gain that matters: every variable that changes has to be maintained."""
-_LONGEST_PROOF = 60.0
-_RESTORED_PER_SECOND = 200e6
-"""About how many bytes of prepared data are restored per second."""
-_BOOT = 4.0
-"""About how many seconds a server takes to start and to stop."""
 
 
 def check_tuned(request: StudyRequest, tools: Tools) -> CheckedStudy:
@@ -139,33 +121,6 @@ def _checked(
     )
 
 
-def refuse_options(question: StudyOptions, request: StudyRequest) -> None:
-    """Refuse options that a tune does not have.
-
-    Raises:
-        UserError: one of them is given.
-    """
-    requested = {
-        "--waits": question.waits is not None,
-        "--hold": question.hold,
-        "--confirm": question.confirm,
-        "--baseline": question.baseline is not None,
-        "--until": question.until is not Until.SAFE,
-        "--confidence": question.confidence != CONFIDENCE,
-    }
-    if refused := [option for option, is_given in requested.items() if is_given]:
-        raise UserError(f"A tune does not take {refused[0]}", "Leave it out")
-    if question.rate and question.goal is not Goal.LATENCY:
-        raise UserError(
-            f"At a rate of {question.rate} transactions/s, every setting that keeps up has that throughput",
-            "Tune latency at that rate (--goal latency), or leave out --rate",
-        )
-    if question.worst is not None and request.load.levels:
-        raise UserError("--worst is for one number of threads", "Give one number of --threads, or leave out --worst")
-    if request.workload.traits.runs is not None:
-        raise UserError(f"{request.load.asked} has a fixed length, and cannot be tuned", "Compare values: dialin sweep")
-
-
 def _check_ends(build: Build, setting: Mapping[str, Value], ends: Mapping[str, Value]) -> None:
     """Raise UserError where the server refuses these values; it names the value that is refused alone, if there is one."""
     try:
@@ -239,53 +194,3 @@ def measure_baseline(
             failure.log_tail if failure else "",
         )
     return ended
-
-
-def specify(
-    request: StudyRequest,
-    build: str,
-    setting: Mapping[str, Value],
-    variables: list[Dimension],
-    catalogue: Catalogue,
-    situation: Situation,
-) -> StudySpec:
-    """Return the tune that a question asks for, once its variables are known; `setting` is that of the baseline."""
-    question = request.question
-    base, common = tune_space.split_base(setting, variables)
-    can_set = not request.workload.traits.restarts and any(not one.static for one in variables)
-    if question.switch == "set" and any(one.static for one in variables):
-        name = next(one.name for one in variables if one.static)
-        raise UserError(f"--switch set is not possible: {name} can be set only at startup", f"Leave out {name} or --switch")
-    switch = Switch.SET if can_set and question.switch != "restart" else Switch.RESTART
-    levels = request.load.number_of_levels
-    measure = question.measure or (SECONDS[question.goal] if levels == 1 else _SECONDS_PER_LEVEL)
-    warmup = longest_warmup(Switch.RESTART, measure) if question.warmup is None else question.warmup
-    start_seconds = (situation.data or 0.0) / _RESTORED_PER_SECOND + _BOOT + levels * warmup
-    is_set = switch is Switch.SET and not request.workload.traits.grows
-    memory, order = tune_space.memory_and_order(variables, catalogue, situation)
-    tune = TunePlan(
-        variables=tuple(variables),
-        search_seconds=measure,
-        proof_seconds=max(measure, min(2 * measure, _LONGEST_PROOF)),
-        start_seconds=start_seconds,
-        set_seconds=1 + levels * warmup / 2 if is_set else start_seconds,
-        memory=memory,
-        order=order,
-    )
-    candidate = Candidate(name=BASELINE, setting=base, server=build)
-    worthwhile = question.worthwhile or WORTHWHILE_OF_TUNE[question.goal]
-    question = question.model_copy(update={"set": common, "worthwhile": worthwhile})
-    spec = question.spec([candidate], BASELINE, request.load, request.directory, tune=tune)
-    check_cpus(spec)
-    names = tuple(one.name for one in variables)
-    return spec.model_copy(update={"switch": switch, "space": names})
-
-
-def tune_admission(catalogue: Catalogue) -> Admit:
-    """Return what admits the settings that a search tries: only their values are checked, for a trial shows the rest."""
-
-    def admit(_spec: StudySpec, candidate: Candidate) -> tuple[Candidate, EffectiveSettings | None]:
-        check.check_setting(candidate.setting, catalogue, {})
-        return candidate, None
-
-    return admit

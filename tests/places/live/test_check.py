@@ -8,8 +8,11 @@ import pytest
 
 from dialin.errors import UserError
 from dialin.model.live import LatencySource
-from dialin.preflight import attached, check_study, live, live_state
-from dialin.preflight.live_state import LiveState
+from dialin.places import check_study
+from dialin.places.attached import check as attached
+from dialin.places.live import check as live
+from dialin.places.live import state as live_state
+from dialin.places.live.state import LiveState
 from dialin.question.options import StudyOptions
 from dialin.trials.tools import Tools
 from dialin.workloads.kinds import make_workload

@@ -13,12 +13,12 @@ from dialin.model.build import Build
 from dialin.model.cause import PASSING
 from dialin.model.setting import Setting, Value
 from dialin.model.study import StudySpec
+from dialin.places.sandbox.site import sandbox_options
+from dialin.places.sandbox.switched_server import SwitchedServer
 from dialin.servers.connection import global_variables
 from dialin.servers.instance import Instance
 from dialin.servers.objects import counted_by_locks, instrumented, real_objects
 from dialin.trials.changes import Changes
-from dialin.trials.sandbox_site import sandbox_options
-from dialin.trials.switched_server import SwitchedServer
 from dialin.trials.tools import Tools
 from dialin.verdict.changed_during_trial import ChangeDetector
 from dialin.verdict.effective_settings import EffectiveSettings, confounds

@@ -5,7 +5,7 @@ import pytest
 from dialin.model.dimension import Dimension
 from dialin.model.tune import TunePlan
 from dialin.model.workload import LoadTraits, WorkloadSpec
-from dialin.preflight.switch_mode import _why_set, disagreement, obstacle
+from dialin.places.sandbox.switch_mode import _why_set, disagreement, obstacle
 from dialin.trials.changes import changes_between, differing
 from dialin.variables.catalogue import Catalogue, Kind, Variable
 from dialin.verdict.effective_settings import EffectiveSettings

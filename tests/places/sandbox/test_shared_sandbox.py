@@ -8,8 +8,8 @@ import pytest
 from dialin.errors import DialinError, ServerError, SettingRefusedError
 from dialin.model.build import Build, Flavour
 from dialin.model.trial import Step, Trial, TrialState
+from dialin.places.sandbox.shared_sandbox import SharedSandbox, SharedStage
 from dialin.trials.changes import changes_between
-from dialin.trials.shared_sandbox import SharedSandbox, SharedStage
 from dialin.variables.catalogue import Catalogue, Kind, Variable
 from dialin.verdict.changed_during_trial import ChangeDetector
 from fixtures.studies import BUILD, CAPACITY, FakeInstance, study

@@ -14,14 +14,14 @@ from dialin.model.record import StudyRecord
 from dialin.model.study import StudySpec
 from dialin.model.trial import seconds_of
 from dialin.model.workload import WorkloadSpec
+from dialin.places.attached.check import NO_PERMISSION, Permission, check_attached, resume_attached
+from dialin.places.attached.tune import check_tuned_attached, resume_tuned_attached
+from dialin.places.live.check import check_live, resume_live
+from dialin.places.sandbox.check import check_sandboxed, resume_sandboxed
+from dialin.places.sandbox.tune import check_tuned, resume_tuned
 from dialin.preflight import machine_noise
-from dialin.preflight.attached import NO_PERMISSION, Permission, check_attached, resume_attached
 from dialin.preflight.checked import CheckedStudy, StudyRequest, check_cpus
-from dialin.preflight.live import check_live, resume_live
-from dialin.preflight.sandboxes import check_sandboxed, resume_sandboxed
 from dialin.preflight.tune_space import parse_named
-from dialin.preflight.tuned import check_tuned, resume_tuned
-from dialin.preflight.tuned_attached import check_tuned_attached, resume_tuned_attached
 from dialin.question.options import StudyOptions
 from dialin.question.plan import Plan, plan
 from dialin.report.note_sentences import note_text

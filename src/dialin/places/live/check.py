@@ -9,19 +9,19 @@ from dialin.errors import UserError
 from dialin.model.live import MOST_CANDIDATES, LiveOptions
 from dialin.model.setting import same_value
 from dialin.model.study import StudySpec
-from dialin.preflight import live_state
+from dialin.places.attached.check import check_options, facts_of_server, reach_again, reach_server, read_catalogue
+from dialin.places.attached.initial_setting import with_initial
+from dialin.places.live import state as live_state
+from dialin.places.live.site import LiveServer
+from dialin.places.live.state import LiveState
 from dialin.preflight.admission import refuse
-from dialin.preflight.attached import check_options, facts_of_server, reach_again, reach_server, read_catalogue
 from dialin.preflight.checked import CheckedStudy, StudyRequest, with_plan
-from dialin.preflight.initial_setting import with_initial
-from dialin.preflight.live_state import LiveState
 from dialin.question.candidates import candidates_of
 from dialin.question.plan import Plan
 from dialin.report.note_sentences import note_text
 from dialin.report.tune_words import value_text
 from dialin.servers.attached.server import Attached
 from dialin.text import percent
-from dialin.trials.live_site import LiveServer
 from dialin.trials.tools import Tools
 from dialin.variables import behaviour, check, live_safety
 from dialin.variables.durability import losses_text, weaker_durability

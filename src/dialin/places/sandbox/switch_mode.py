@@ -10,7 +10,7 @@ from dialin.errors import DialinError, UserError
 from dialin.model.build import Build
 from dialin.model.cause import PASSING
 from dialin.model.study import StudySpec, Switch
-from dialin.preflight.inspection import inspect_by_setting
+from dialin.places.sandbox.inspection import inspect_by_setting
 from dialin.text import listed
 from dialin.trials.changes import Changes, changes_between, differing, known_name
 from dialin.trials.tools import Tools

@@ -10,9 +10,10 @@ from typing import Any
 
 from dialin.errors import UserError
 from dialin.model.study import Attachment, Candidate, StudySpec
+from dialin.places.attached.initial_setting import with_initial
+from dialin.places.attached.site import AttachedServer
 from dialin.preflight.admission import Admit, checked_candidate
 from dialin.preflight.checked import CheckedStudy, StudyRequest, with_plan
-from dialin.preflight.initial_setting import with_initial
 from dialin.preflight.option_files import naming_lines, without_unknown
 from dialin.question.candidates import candidates_of
 from dialin.question.options import StudyOptions
@@ -23,7 +24,6 @@ from dialin.servers.attached.client_options import find_account
 from dialin.servers.attached.server import Attached
 from dialin.servers.attached.undo import SCHEMA
 from dialin.servers.connection import status
-from dialin.trials.attached_site import AttachedServer
 from dialin.trials.tools import Tools
 from dialin.variables import behaviour, catalogue, check
 from dialin.variables.catalogue import Catalogue

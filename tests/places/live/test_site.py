@@ -9,9 +9,9 @@ from dialin.errors import InterruptedStudyError, ServerError
 from dialin.model.live import LiveOptions
 from dialin.model.traffic import TrafficSecond
 from dialin.model.trial import Purpose, Step, Trial, TrialState
+from dialin.places.live.guard import LEAST_KNOWN, LiveGuard, stop_file
+from dialin.places.live.site import LiveChangeDetector, LiveServer, OpenLiveServer, seconds_until
 from dialin.testing.fake_clock import FakeClock
-from dialin.trials.live_guard import LEAST_KNOWN, LiveGuard, stop_file
-from dialin.trials.live_site import LiveChangeDetector, LiveServer, OpenLiveServer, seconds_until
 from dialin.verdict.changed_during_trial import VariablesChangedError
 from fixtures.live_studies import BASE, VARIABLE, Live, live_spec
 

@@ -2,7 +2,7 @@ import pytest
 
 from dialin.errors import UserError
 from dialin.model.trial import Step, Trial, TrialState
-from dialin.preflight import check_study
+from dialin.places import check_study
 from dialin.store.store import Store
 from dialin.trials.tools import Tools
 from dialin.workloads import load_identity

@@ -12,11 +12,12 @@ from dialin.errors import ServerError, UserError
 from dialin.model.build import Build
 from dialin.model.setting import Value, describe, same_value
 from dialin.model.study import Candidate, StudySpec, Switch
-from dialin.preflight import inspection
+from dialin.places.sandbox import inspection
+from dialin.places.sandbox.site import Sandboxes
+from dialin.places.sandbox.switch_mode import choose_switch_mode, expect_switch
 from dialin.preflight.admission import Admit, checked_candidate
 from dialin.preflight.checked import CheckedStudy, StudyRequest, with_plan
 from dialin.preflight.option_files import naming_lines, without_unknown
-from dialin.preflight.switch_mode import choose_switch_mode, expect_switch
 from dialin.probes import host
 from dialin.question.candidates import Variables, candidates_of
 from dialin.question.plan import Plan, plan
@@ -24,7 +25,6 @@ from dialin.report.note_sentences import note_text
 from dialin.servers import builds, dry_run
 from dialin.trials import raw_waits
 from dialin.trials.changes import changes_between
-from dialin.trials.sandbox_site import Sandboxes
 from dialin.trials.tools import Tools
 from dialin.variables import check, memory
 from dialin.variables.catalogue import Catalogue

@@ -1,0 +1,1 @@
+"""Servers that dialin did not start, changed by SET GLOBAL and put back."""

@@ -1,0 +1,1 @@
+"""A server under the traffic of its users."""
