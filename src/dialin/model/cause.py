@@ -72,6 +72,8 @@ class CauseCode(StrEnum):
     NO_COLD_COPY = "no_cold_copy"
     DRIVER_SILENT = "driver_silent"
     DRIVER_ENDED = "driver_ended"
+    DRIVER_OTHER_FORM = "driver_other_form"
+    DATA_NOT_CONSISTENT = "data_not_consistent"
     DRIVER_KILLED = "driver_killed"
     DRIVER_ERROR = "driver_error"
     OTHER_STREAM = "other_stream"

@@ -88,6 +88,7 @@ class LoadTraits(FrozenModel):
         size: how much data there is, in words; empty where options of the workload say it.
         size_keys: the keys of a study file that say how much data there is, with their values.
         limits: figures of the load that add a caveat to the verdict.
+        interval: seconds that a sample covers, which is how often the load reports.
         observed: it is a server's own traffic: nobody applies it, and each trial measures exactly the planned seconds.
     """
 
@@ -99,6 +100,7 @@ class LoadTraits(FrozenModel):
     size_keys: Mapping[str, int] = Field(default_factory=dict)
     limits: tuple[LoadLimit, ...] = ()
     observed: bool = False
+    interval: float = 1.0
 
 
 MEAN = 0

@@ -248,7 +248,7 @@ class StudyOptions(MethodOptions, LoadOptions, LiveOptions):
             UserError: an option does not fit the workload.
         """
         kind, name = kinds.find_kind(self.workload)
-        if kind.takes_path or kinds.is_path(name):
+        if name not in kind.workloads and (kind.takes_path or kinds.is_path(name)):
             name = str((directory / Path(name).expanduser()).absolute())
         options = {key.removeprefix("--"): _option_text(value) for key, value in self.workload_options.items()}
         options |= {key: value for key, value in (("data", self.data), ("pace", self.pace)) if value is not None}

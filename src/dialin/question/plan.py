@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from dialin.errors import UserError
 from dialin.model.live import DEFAULT_WASHOUT, PERIOD, LiveOptions
-from dialin.model.study import StudySpec, Switch
+from dialin.model.study import Goal, StudySpec, Switch
 from dialin.model.tune import TunePlan
 from dialin.stats.switchback import QUADS_TO_DECIDE
 
@@ -75,14 +75,40 @@ def plan(spec: StudySpec) -> Plan:
         measure, warmup = runs.measured * runs.seconds, runs.warm_up * runs.seconds
         trial_seconds = overhead + levels * (warmup + measure)
         return Plan(max(2.0, measure), warmup, _blocks(spec, trial_seconds), trial_seconds)
+    _check_interval(spec)
     loaded = (slot - overhead) / levels - (spec.warmup if spec.warmup is not None else 0)
     wanted = loaded if spec.warmup is not None else max(loaded / (1 + share), loaded - most)
-    measure = spec.measure or float(round(min(max(wanted, _MEASURE_LEAST), _MEASURE_MOST[spec.switch])))
-    warmup = spec.warmup if spec.warmup is not None else longest_warmup(spec.switch, measure)
+    interval = spec.workload.traits.interval
+    least = max(_MEASURE_LEAST, FEWEST_INTERVALS * interval)
+    measure = spec.measure or float(round(max(least, min(wanted, _MEASURE_MOST[spec.switch]))))
+    warmup = spec.warmup if spec.warmup is not None else max(interval, longest_warmup(spec.switch, measure))
     # Trials are planned with the whole warm-up, because noisy ones mostly use it up.
     trial_seconds = overhead + levels * (warmup + measure)
     shorter = f", or a shorter --measure than {measure:.0f} s" if spec.measure else ""
     return Plan(measure, warmup, _blocks(spec, trial_seconds, shorter), trial_seconds)
+
+
+FEWEST_INTERVALS = 3
+"""The fewest reports of a load that a trial measures."""
+
+
+def _check_interval(spec: StudySpec) -> None:
+    """Refuse what a load that reports less often than each second cannot show.
+
+    Raises:
+        UserError: the window holds too few of its reports, or the goal needs single seconds.
+    """
+    interval = spec.workload.traits.interval
+    if spec.measure is not None and spec.measure < FEWEST_INTERVALS * interval:
+        raise UserError(
+            f"{spec.workload.asked} reports every {interval:g} s, and a trial measures {FEWEST_INTERVALS} reports at least",
+            f"Give --measure {FEWEST_INTERVALS * interval:g} or more, or leave it out",
+        )
+    if spec.goal is Goal.STABILITY and interval > 1:
+        raise UserError(
+            f"{spec.workload.asked} reports every {interval:g} s, which does not show how single seconds vary",
+            "Let the program report every second (interval in its file), or choose another --goal",
+        )
 
 
 _LEAST_WASHOUT = 1.0

@@ -9,6 +9,8 @@ from pathlib import Path
 
 from dialin.errors import UserError, os_error
 
+STANDARD_PORT = 3306
+
 
 class TlsMode(StrEnum):
     """The values of the standard client's `ssl-mode`."""
@@ -71,7 +73,7 @@ class Account:
 
     socket: Path | None = None
     host: str = "localhost"
-    port: int = 3306
+    port: int = STANDARD_PORT
     user: str = "root"
     password: str = field(default="", repr=False)
     tls: Tls = Tls()

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import os
 import re
+import secrets
 import signal
 import socket as sockets
 import subprocess
 import tempfile
 import uuid
 from collections.abc import Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -26,9 +27,9 @@ from dialin.model.cause import Cause, CauseCode, exit_by
 from dialin.model.query import Query
 from dialin.model.setting import Value
 from dialin.paths import Home
-from dialin.servers.account import Account
+from dialin.servers.account import STANDARD_PORT, Account
 from dialin.servers.capabilities import Capability, base_options, has
-from dialin.servers.connection import connect, raise_if_of_machine
+from dialin.servers.connection import RefusedError, connect, raise_if_of_machine
 from dialin.servers.ledger import Ledger, LedgerEntry
 from dialin.servers.processes import processes, signal_name, spawn, tail, was_not_run
 from dialin.variables import optionfile
@@ -60,7 +61,7 @@ class Sandbox:
         self.data = directory / "data"
         self.log = directory / "error.log"
         self.option_file = directory / "my.cnf"
-        self.account = Account(socket=self.socket)
+        self.account = Account(socket=self.socket, port=entry.port or STANDARD_PORT)
 
     @classmethod
     def create(cls, build: Build, home: Home, ledger: Ledger, clock: Clock, *, keep: bool = False, port: int = 0) -> Sandbox:
@@ -250,6 +251,26 @@ class Sandbox:
         """End the server if it runs, and remove all files of the sandbox."""
         self.kill()
         self._ledger.end(self.entry)
+
+
+NO_HOST_NAMES: Mapping[str, Value] = {"skip_name_resolve": "ON"}
+"""What a sandbox with a port is started with, so that root, who has no password, can use only the socket: 127.0.0.1 is then not
+taken for localhost."""
+
+
+def tcp_account(account: Account, database: str) -> Account:
+    """Return a new account, with a password of its own, that may use one schema of a sandbox through its TCP port.
+
+    Raises:
+        ServerError: the server refuses it.
+    """
+    user, password = "'dialin_load'@'127.0.0.1'", secrets.token_hex(16)
+    with connect(account) as query:
+        with suppress(RefusedError):  # it is there only if the data was prepared with one
+            query(f"DROP USER {user}")
+        query(f"CREATE USER {user} IDENTIFIED BY %s", (password,))
+        query(f"GRANT ALL ON `{database}`.* TO {user}")
+    return Account(host="127.0.0.1", port=account.port, user="dialin_load", password=password, fetches_public_key=True)
 
 
 def free_port() -> int:

@@ -63,8 +63,8 @@ class MeasuredWindow:
         return 2 * usable >= runs.measured
 
     def _read_steady_seconds(self) -> Generator[Event, None, bool]:
-        """Read the planned seconds, and more if they are unsteady or lost by the host."""
-        planned = max(1, round(self.plan.measure))
+        """Read the planned seconds, in samples as long as the load reports, and more if unsteady or lost by the host."""
+        planned = max(1, round(self.plan.measure / self.spec.workload.traits.interval))
         enough = planned
         series: list[float] = []
         transactions, below = 0.0, 0

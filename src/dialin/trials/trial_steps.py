@@ -206,7 +206,8 @@ class _RunningTrial:
         return error
 
     def _run(self) -> Iterator[Event]:
-        self._context.check()
+        context = self._context
+        context.check()
         instance = yield from self._make_ready()
         yield StepBegan(Step.VERIFY)
         self._verify(instance)
@@ -226,6 +227,7 @@ class _RunningTrial:
                     self._progress.driver_choices = tuple(sorted(choices, key=lambda choice: choice.threads))
                 load.stop()
                 self._load = None
+                context.workload.check_data(self._stage.target())
                 if self._progress.spoiled:
                     break
         yield StepBegan(Step.STOP)

@@ -135,6 +135,11 @@ class Dataset(ABC):
         return None
 
     @property
+    def needs_port(self) -> bool:
+        """Whether a server that dialin starts must listen on a TCP port of the loopback interface, too."""
+        return False
+
+    @property
     def table_names(self) -> tuple[str, ...]:
         """The tables that the load needs; empty where they are not known before it runs."""
         return ()
@@ -203,6 +208,13 @@ class LoadSource(ABC):
             warmup: seconds of warm-up; the driver chooses by their end.
         """
         return self
+
+    def check_data(self, target: Target) -> None:  # noqa: B027 - most loads have no condition of their own
+        """Make sure, after the load was measured and stopped, that the data meets the load's own conditions.
+
+        Raises:
+            WorkloadError: it does not.
+        """
 
     @property
     def is_choosing(self) -> bool:

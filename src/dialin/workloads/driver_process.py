@@ -76,21 +76,22 @@ def prepare(
     target: Target,
     environment: Mapping[str, str],
     sessions: UnreportedSessions | None = None,
+    limit: float = _PREPARE_LIMIT,
 ) -> str | None:
     """Have a driver load data into a server; return its last lines of output where it failed, else None.
 
     `sessions` are those of a driver that does not record them itself. However it ends, no statement of it goes on.
 
     Raises:
-        WorkloadError: the driver did not end within 6 hours, or was killed.
+        WorkloadError: the driver did not end within `limit` seconds, or was killed.
     """
     log = target.directory / "prepare.log"
     with log.open("wb") as output:
         process = spawn(words, target.directory, "prepare", output, environment=environment)
         try:
-            code = _wait(process, sessions)
+            code = _wait(process, sessions, limit)
         except subprocess.TimeoutExpired:
-            slow = Cause(CauseCode.PREPARING_SLOW, {"driver": driver, "hours": _PREPARE_LIMIT / 3600})
+            slow = Cause(CauseCode.PREPARING_SLOW, {"driver": driver, "hours": limit / 3600})
             raise WorkloadError(slow) from None
         finally:
             process.kill()
@@ -101,14 +102,14 @@ def prepare(
     return tail(log) if code != 0 else None
 
 
-def _wait(process: subprocess.Popen[bytes], sessions: UnreportedSessions | None) -> int:
+def _wait(process: subprocess.Popen[bytes], sessions: UnreportedSessions | None, limit: float) -> int:
     if sessions is not None:
         for _ in range(_LOOKS):
             with suppress(subprocess.TimeoutExpired):
                 return process.wait(_LOOK_AFTER)
             if sessions.record(process.pid):
                 break
-    return process.wait(_PREPARE_LIMIT)
+    return process.wait(limit)
 
 
 _CRASHES = (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGILL, signal.SIGFPE, signal.SIGSYS)
@@ -212,9 +213,22 @@ class DriverProcess:
             if chunk is None:
                 return None
             if not chunk:
-                code = self._process.wait()
-                raise EndedError(tail(self._path), max(0, -code))
+                raise self.ended()
             self._pending = (self._pending + chunk)[-_LOG_LIMIT:]
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the driver itself has ended; processes that it left behind may go on writing."""
+        return self._process.poll() is not None
+
+    def drain(self) -> None:
+        """Read what the driver has written so far, so that it never waits for a reader."""
+        while self._read_chunk(self._monotonic()):
+            pass
+
+    def ended(self) -> EndedError:
+        """Return how the driver ended."""
+        return EndedError(tail(self._path), max(0, -self._process.wait()))
 
     def _read_chunk(self, limit: float) -> bytes | None:
         """Return what the driver writes next, empty where it has ended; None where nothing came until `limit`."""

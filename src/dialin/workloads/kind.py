@@ -72,7 +72,9 @@ class WorkloadKind:
         return self.takes_path or self.name not in self.names
 
     def applies(self, workload: str) -> bool:
-        return (not self.takes_path and workload in self.names) or bool(self.suffixes and workload.endswith(self.suffixes))
+        return (workload in (self.workloads if self.takes_path else self.names)) or bool(
+            self.suffixes and workload.endswith(self.suffixes)
+        )
 
     def spec(self, request: LoadRequest) -> WorkloadSpec:
         """Return the load of a study, with the kind's defaults, but without its traits, which only the workload knows.

@@ -6,6 +6,7 @@ from dialin.errors import UserError
 from dialin.model.workload import WorkloadSpec
 from dialin.workloads import dialin_load_kind, sysbench_kind
 from dialin.workloads.base import Workload
+from dialin.workloads.command import command_kind
 from dialin.workloads.kind import WorkloadKind
 from dialin.workloads.replay import replay_kind
 from dialin.workloads.scan import scan_kind
@@ -16,6 +17,7 @@ KINDS: tuple[WorkloadKind, ...] = (
     sysbench_kind.KIND,
     scan_kind.KIND,
     replay_kind.KIND,
+    command_kind.KIND,
     traffic_kind.KIND,
 )
 """In order of preference: where a study does not name a kind, the first one that has the workload applies it."""

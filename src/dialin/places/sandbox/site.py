@@ -21,7 +21,7 @@ from dialin.servers.capabilities import Capability, Versioned, has
 from dialin.servers.connection import global_variables
 from dialin.servers.copied_data import ISOLATION
 from dialin.servers.instance import Instance
-from dialin.servers.sandbox import Sandbox
+from dialin.servers.sandbox import NO_HOST_NAMES, Sandbox, free_port
 from dialin.trials import raw_waits
 from dialin.trials.changes import Changes
 from dialin.trials.site import Stage
@@ -132,7 +132,10 @@ class OpenSandboxes:
         options = sandbox_options(setting, build)
         if self._site.workload.copied_data is not None:
             options |= ISOLATION
-        return SandboxStage(build, dataset, options, self._spec.server_cpus, self._site.tools, self._spec.set_variables)
+        if with_port := self._site.workload.needs_port:
+            options |= NO_HOST_NAMES
+        studied, tools = self._spec.set_variables, self._site.tools
+        return SandboxStage(build, dataset, options, self._spec.server_cpus, tools, studied, with_port=with_port)
 
 
 class SandboxStage:
@@ -146,6 +149,8 @@ class SandboxStage:
         cpus: str | None,
         tools: Tools,
         studied: Collection[str] = (),
+        *,
+        with_port: bool = False,
     ) -> None:
         self.build = build
         self.detector = ChangeDetector(studied)
@@ -154,12 +159,13 @@ class SandboxStage:
         self._options = options
         self._cpus = cpus
         self._tools = tools
+        self._with_port = with_port
         self._sandbox: Sandbox | None = None
 
     def ready(self) -> Generator[Step, None, Instance]:
         yield Step.RESTORE
         home, ledger, clock = self._tools.home, self._tools.ledger, self._tools.clock
-        self._sandbox = sandbox = Sandbox.create(self.build, home, ledger, clock)
+        self._sandbox = sandbox = Sandbox.create(self.build, home, ledger, clock, port=free_port() if self._with_port else 0)
         check_space(home.sandboxes, self._dataset.size)
         copy(self._dataset.data, sandbox.data)
         yield Step.BOOT

@@ -1,0 +1,176 @@
+"""Rows of figures in what a load program prints: lines by a regular expression, a CSV that grows, or JSON lines."""
+
+from __future__ import annotations
+
+import csv
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from dialin.errors import UserError
+from dialin.paths import parse_json
+
+MEAN = 0
+"""Stands for the mean among percentiles."""
+
+FIELD = re.compile(r"time|seconds|count|rate|kind|errors|latency_ms|p[0-9]{1,2}(_[0-9]{1,2})?_ms")
+"""The names of figures that a row may have. `p99_9_ms` is the percentile 99.9."""
+
+_CLOCK = re.compile(r"(?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s)?")
+_SECONDS_PER = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
+
+
+@dataclass(frozen=True, slots=True)
+class LoadRow:
+    """Figures of one kind of transaction over one interval, as a program prints them.
+
+    Attributes:
+        kind: the kind of transaction; empty where the program does not distinguish kinds.
+        time: the end of the interval, seconds since any moment; None where it is not printed.
+        seconds: the length of the interval; None where it is not printed.
+        count: transactions in the interval, or since the start if the format is cumulative.
+        rate: transactions per second.
+        latencies: milliseconds by percentile, `MEAN` for the mean.
+        errors: failed transactions in the interval, or since the start if the format is cumulative.
+    """
+
+    kind: str = ""
+    time: float | None = None
+    seconds: float | None = None
+    count: float | None = None
+    rate: float | None = None
+    latencies: Mapping[float, float] = field(default_factory=dict)
+    errors: float = 0.0
+
+
+ReadLine = Callable[[str], LoadRow | None]
+"""Returns the row of a line; None for a line that is no row."""
+
+
+def by_pattern(pattern: str, unit: str = "s") -> ReadLine:
+    """Return a reader of lines that match a regular expression, whose groups have the names of figures."""
+    compiled = re.compile(pattern)
+
+    def read(line: str) -> LoadRow | None:
+        match = compiled.search(line)
+        return row_of(match.groupdict(), unit) if match else None
+
+    return read
+
+
+def by_columns(
+    columns: Mapping[str, str | int], unit: str = "s", delimiter: str = ",", skip: Mapping[str, str] | None = None
+) -> ReadLine:
+    """Return a reader of a CSV; a column is a name of its first line, or a number from 1.
+
+    Args:
+        columns: the column of each figure.
+        unit: the unit of the column `time`.
+        delimiter: what separates columns.
+        skip: rows that have these values in these columns are left out.
+
+    Raises:
+        UserError: from the reader: the header lacks a column.
+    """
+    header: list[str] = []
+    wanted = {**columns, **{f"\0{name}": name for name in skip or ()}}
+    needs_header = any(isinstance(column, str) for column in wanted.values())
+
+    def position(column: str | int) -> int:
+        if isinstance(column, int):
+            return column - 1
+        if column not in header:
+            raise UserError(f"The CSV has no column {column!r}", f"It has {', '.join(header)}")
+        return header.index(column)
+
+    def read(line: str) -> LoadRow | None:
+        cells = [cell.strip() for cell in next(csv.reader([line], delimiter=delimiter), [])]
+        if needs_header and not header:
+            header.extend(cells)
+            for column in wanted.values():
+                position(column)
+            return None
+        places = {name: position(column) for name, column in wanted.items()}
+        if any(place >= len(cells) for place in places.values()):
+            return None
+        texts = {name: cells[place] for name, place in places.items()}
+        if any(texts[f"\0{name}"] == value for name, value in (skip or {}).items()):
+            return None
+        return row_of({name: text for name, text in texts.items() if name[0] != "\0"}, unit)
+
+    return read
+
+
+def by_keys(keys: Mapping[str, str], unit: str = "s") -> ReadLine:
+    """Return a reader of JSON lines; a key within an object is written with a dot, such as `data.value`."""
+
+    def read(line: str) -> LoadRow | None:
+        if not line.lstrip().startswith("{"):
+            return None
+        with suppress(ValueError):
+            document = parse_json(line)
+            return row_of({name: _within(document, key.split(".")) for name, key in keys.items()}, unit)
+        return None
+
+    return read
+
+
+def _within(document: Any, path: Sequence[str]) -> Any:
+    for key in path:
+        document = document.get(key) if isinstance(document, dict) else None
+    return document
+
+
+def row_of(figures: Mapping[str, Any], unit: str = "s") -> LoadRow | None:
+    """Return a row of named texts or numbers; None where it has neither a count nor a rate."""
+    count, rate = (_number(figures.get(name)) for name in ("count", "rate"))
+    if count is None and rate is None:
+        return None
+    latencies = {
+        percentile_of(name): latency
+        for name, value in figures.items()
+        if name.endswith("_ms") and (latency := _number(value)) is not None
+    }
+    return LoadRow(
+        kind=str(figures.get("kind") or ""),
+        time=_time(figures.get("time"), unit),
+        seconds=_time(figures.get("seconds"), "s"),
+        count=count,
+        rate=rate,
+        latencies=latencies,
+        errors=_number(figures.get("errors")) or 0.0,
+    )
+
+
+def percentile_of(name: str) -> float:
+    """Return the percentile of a figure such as `p99_9_ms`; `MEAN` for `latency_ms`."""
+    return MEAN if name == "latency_ms" else float(name[1:-3].replace("_", "."))
+
+
+def _number(value: Any) -> float | None:
+    if isinstance(value, bool) or value is None:
+        return None
+    with suppress(ValueError):
+        number = float(str(value).replace(",", ""))
+        return number if math.isfinite(number) and number >= 0 else None
+    return None
+
+
+def _time(value: Any, unit: str) -> float | None:
+    """Return a time in seconds, of a number, `00:01:30`, `1m30.5s`, or a date with a time."""
+    number = _number(value)
+    if number is not None:
+        return number / _SECONDS_PER[unit]
+    text = str(value or "").strip()
+    if match := re.fullmatch(r"(\d+):(\d\d):(\d\d(?:\.\d+)?)", text):
+        return int(match[1]) * 3600 + int(match[2]) * 60 + float(match[3])
+    if text and (match := _CLOCK.fullmatch(text)):
+        hours, minutes, seconds = (float(part or 0) for part in match.groups())
+        return hours * 3600 + minutes * 60 + seconds
+    with suppress(ValueError):
+        return datetime.fromisoformat(text).timestamp()
+    return None

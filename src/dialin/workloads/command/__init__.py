@@ -1,0 +1,1 @@
+"""Any program that applies load and prints what it does, described by a TOML file."""

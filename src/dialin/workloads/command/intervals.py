@@ -1,0 +1,127 @@
+"""From the rows of a program to samples: what several kinds did in one interval adds up, and a gap is no zero."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from dialin.readers.load_rows import MEAN, LoadRow
+from dialin.workloads.base import Second
+
+
+@dataclass(slots=True)
+class KindTotals:
+    """What one kind of transaction did so far; `latency_sum` is of the means, milliseconds times transactions."""
+
+    count: float = 0.0
+    errors: float = 0.0
+    latency_sum: float = 0.0
+
+
+@dataclass(slots=True)
+class Intervals:
+    """Makes one sample of the rows of one interval.
+
+    A count is divided by the time since the previous report: a stretch without a report, in which a program that prints nothing
+    had nothing to count, makes its sample longer. A rate says nothing of such a stretch, which is then missing (`missing`).
+
+    Attributes:
+        interval: seconds between two reports.
+        percentile: of latency to report, `MEAN` for the mean; None where the program reports none.
+        cumulative: counts are totals since the start.
+        per: seconds that rates are per, 60 where they are per minute.
+        missing: seconds that no report covers.
+        kinds: what each kind did.
+    """
+
+    interval: float
+    percentile: float | None
+    cumulative: bool = False
+    per: float = 1.0
+    missing: float = 0.0
+    kinds: dict[str, KindTotals] = field(default_factory=dict)
+    _number: int = 0
+    _time: float | None = None
+    _arrived: float | None = None
+    _before: dict[str, tuple[float, float]] = field(default_factory=dict)
+
+    def begin(self, arrived: float) -> None:
+        """Note when the program began, by the clock that `second` gets."""
+        self._arrived = arrived
+
+    def belongs(self, rows: Sequence[LoadRow], row: LoadRow) -> bool:
+        """Return whether a row is of the same interval as those before it."""
+        return row.time == rows[0].time and all(row.kind != other.kind for other in rows)
+
+    def second(self, rows: Sequence[LoadRow], arrived: float) -> Second | None:
+        """Return the sample of one interval; None where its length is unknown, or it only begins a cumulative count.
+
+        Args:
+            rows: of the interval, one for each kind.
+            arrived: when the last of them arrived, by a monotonic clock.
+        """
+        elapsed = self._elapsed(rows, arrived)
+        counts = self._counts(rows)
+        if elapsed is None or elapsed <= 0 or counts is None:
+            return None
+        by_rate = rows[0].rate is not None
+        lengths = max(1.0, round(elapsed / self.interval)) * self.interval
+        if by_rate:
+            self.missing += max(0.0, lengths - self.interval)
+            lengths = self.interval
+            counts = {kind: (rate / self.per * lengths, errors) for kind, (rate, errors) in counts.items()}
+        over = lengths if by_rate else elapsed
+        total = sum(count for count, _ in counts.values())
+        self._add(rows, counts)
+        self._number += 1
+        return Second(
+            number=self._number,
+            tps=total / over,
+            reads=0.0,
+            writes=0.0,
+            other=0.0,
+            latency_ms=self._latency(rows, counts),
+            errors=sum(errors for _, errors in counts.values()) / over,
+            reconnects=0.0,
+            seconds=lengths,
+        )
+
+    def _elapsed(self, rows: Sequence[LoadRow], arrived: float) -> float | None:
+        """Return the seconds since the previous report: printed, else by the program's own time, else by arrival."""
+        time, last_time, last_arrived = rows[0].time, self._time, self._arrived
+        self._time, self._arrived = time, arrived
+        if time is not None:
+            if last_time is not None:
+                return time - last_time
+            return rows[0].seconds or self.interval
+        return None if last_arrived is None else arrived - last_arrived
+
+    def _counts(self, rows: Sequence[LoadRow]) -> dict[str, tuple[float, float]] | None:
+        """Return transactions (or their rate) and errors of the interval by kind; None for the first cumulative report."""
+        current = {row.kind: (row.rate if row.rate is not None else row.count or 0.0, row.errors) for row in rows}
+        if not self.cumulative:
+            return current
+        before, self._before = self._before, {**self._before, **current}
+        if not before:
+            return None
+        risen = {}
+        for kind, (count, errors) in current.items():
+            last_count, last_errors = before.get(kind, (0.0, 0.0))
+            risen[kind] = (max(0.0, count - last_count), max(0.0, errors - last_errors))
+        return risen
+
+    def _latency(self, rows: Sequence[LoadRow], counts: Mapping[str, tuple[float, float]]) -> float:
+        """Return the latency of the interval, over several kinds the mean weighted by transactions; 0 if unknown."""
+        if self.percentile is None:
+            return 0.0
+        known = [(counts[row.kind][0], row.latencies[self.percentile]) for row in rows if self.percentile in row.latencies]
+        weight = sum(count for count, _ in known)
+        return sum(count * latency for count, latency in known) / weight if weight > 0 else 0.0
+
+    def _add(self, rows: Sequence[LoadRow], counts: Mapping[str, tuple[float, float]]) -> None:
+        for row in rows:
+            count, errors = counts[row.kind]
+            totals = self.kinds.setdefault(row.kind, KindTotals())
+            totals.count += count
+            totals.errors += errors
+            totals.latency_sum += count * row.latencies.get(MEAN, 0.0)

@@ -1,0 +1,188 @@
+"""The file that describes a program that applies load: what it runs, and how its output becomes samples."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from dialin.errors import UserError
+from dialin.model.option_types import kebab
+from dialin.paths import read_toml
+from dialin.readers import load_rows
+from dialin.readers.load_rows import FIELD, MEAN, ReadLine, percentile_of
+
+SOCKET, HOST, PORT, PASSWORD = "socket", "host", "port", "password"
+PLACEHOLDERS = (
+    *(HOST, PORT, SOCKET, "user", PASSWORD, "option_file"),
+    *("database", "threads", "seconds", "rate", "seed", "directory", "file_directory", "app_port"),
+)
+"""What an argument may have in braces, beside the file's own options."""
+
+_BRACES = re.compile(r"\{([a-z][a-z0-9_]*)\}")
+_SEE = "See docs/workload-files.md"
+
+Words = Annotated[tuple[str, ...], Field(default=(), description="a program and its arguments; no shell")]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, alias_generator=kebab, validate_by_name=True, validate_by_alias=True)
+
+
+class Output(_Part):
+    """How the program's output becomes samples: exactly one of `lines`, `columns` and `keys`."""
+
+    lines: str = Field(default="", description="regular expression; its named groups are figures")
+    columns: dict[str, str | int] = Field(
+        default_factory=dict, description="of a CSV that grows: for each figure the name of its column, or the number from 1"
+    )
+    keys: dict[str, str] = Field(default_factory=dict, description="of JSON lines: for each figure the key, such as data.value")
+    file: str = Field(default="", description="the file that the program writes; empty for its standard output")
+    delimiter: str = Field(default=",", min_length=1, max_length=1)
+    skip: dict[str, str] = Field(default_factory=dict, description="rows of a CSV to leave out: a column and its value")
+    time: Literal["s", "ms", "us", "ns"] = Field(default="s", description="unit of the figure time where that is a number")
+    per: Literal["second", "minute"] = Field(default="second", description="unit of the figure rate")
+    cumulative: bool = Field(default=False, description="count and errors are totals since the start")
+
+    @property
+    def figures(self) -> tuple[str, ...]:
+        """The names of the figures that its rows have."""
+        return tuple(re.compile(self.lines).groupindex) if self.lines else tuple(self.columns or self.keys)
+
+    @property
+    def percentiles(self) -> tuple[float, ...]:
+        """The percentiles of latency that its rows have, `MEAN` among them."""
+        return tuple(sorted(percentile_of(name) for name in self.figures if name.endswith("_ms")))
+
+    @property
+    def has_kinds(self) -> bool:
+        return "kind" in self.figures
+
+    def reader(self) -> ReadLine:
+        """Return a new reader of its lines."""
+        if self.lines:
+            return load_rows.by_pattern(self.lines, self.time)
+        if self.columns:
+            return load_rows.by_columns(self.columns, self.time, self.delimiter, self.skip)
+        return load_rows.by_keys(self.keys, self.time)
+
+    @model_validator(mode="after")
+    def _is_readable(self) -> Output:
+        if sum(map(bool, (self.lines, self.columns, self.keys))) != 1:
+            raise ValueError("give one of lines, columns and keys")
+        try:
+            figures = self.figures
+        except re.error as error:
+            raise ValueError(f"lines is not a regular expression: {error}") from None
+        if unknown := [name for name in figures if not FIELD.fullmatch(name)]:
+            raise ValueError(
+                f"there is no figure {unknown[0]!r}; figures are time, seconds, count or rate, kind, errors, latency_ms, "
+                "and percentiles such as p95_ms"
+            )
+        if ("count" in figures) == ("rate" in figures):
+            raise ValueError("one of the figures count and rate is needed")
+        if self.cumulative and "count" not in figures:
+            raise ValueError("cumulative is for the figure count")
+        return self
+
+
+class LoadFile(_Part):
+    """A program that applies load."""
+
+    name: str = Field(min_length=1, description="what applies the load, for the report")
+    description: str = Field(default="", description="what the load is, in a line")
+    tested: str = Field(default="", description="what of this file was run for real, and when")
+    install: str = Field(default="", description="how to install the program")
+    interval: float = Field(default=1.0, ge=0.1, le=60, description="seconds between two reports of the program")
+    stop: Literal["TERM", "INT"] = Field(default="TERM", description="the signal that asks the program to end")
+    grace: float = Field(default=5.0, ge=0, le=60, description="seconds that the program may take to end before it is killed")
+    unit: str = Field(default="transaction", pattern=r"^[a-z][a-z ]*$", description="what is counted, a singular noun")
+    data: Literal["read-only", "same-size", "grows"] = Field(
+        default="grows", description="what the load does to its data; data that grows is restored before every trial or block"
+    )
+    bytes: str | int = Field(default=256 * 1024**2, description="about how much data is prepared; may calculate with options")
+    password_on_command_line: bool = Field(default=False, description="the program takes the password in no other way")
+    options: dict[str, str | int | float] = Field(
+        default_factory=dict, description="names with defaults, for --workload-option and {name}"
+    )
+    environment: dict[str, str] = Field(default_factory=dict, description="environment variables of all its programs")
+    prepare: Words
+    service: Words = Field(default=(), description="started before run and ended after it, such as the application itself")
+    run: tuple[str, ...] = Field(min_length=1, description="the program and its arguments; no shell")
+    check: Words = Field(default=(), description="run after a trial; a trial fails where its exit code is not 0")
+    cleanup: Words = Field(default=(), description="run after each trial")
+    output: Output
+
+    @property
+    def commands(self) -> Mapping[str, Sequence[str]]:
+        every = {name: getattr(self, name) for name in ("prepare", "service", "run", "check", "cleanup")}
+        return {name: words for name, words in every.items() if words}
+
+    @property
+    def placeholders(self) -> frozenset[str]:
+        """The placeholders that it uses."""
+        texts = [*(word for words in self.commands.values() for word in words), *self.environment.values(), self.output.file]
+        return frozenset(name for text in texts for name in _BRACES.findall(text))
+
+    @property
+    def needs_port(self) -> bool:
+        """Whether it connects over TCP, and not through a unix socket."""
+        return bool(self.placeholders & {HOST, PORT, PASSWORD, "option_file"}) and SOCKET not in self.placeholders
+
+    @property
+    def puts_password_in_arguments(self) -> bool:
+        return any(f"{{{PASSWORD}}}" in word for words in self.commands.values() for word in words)
+
+    def percentile(self, wanted: int) -> float | None:
+        """Return the percentile to report: the wanted one, else the mean; None where it reports neither."""
+        known = self.output.percentiles
+        return wanted if wanted in known else MEAN if MEAN in known else None
+
+    @model_validator(mode="after")
+    def _is_complete(self) -> LoadFile:
+        known = {*PLACEHOLDERS, *self.options}
+        if unknown := sorted(self.placeholders - known):
+            raise ValueError(f"{{{unknown[0]}}} is neither a placeholder nor an option; they are {', '.join(sorted(known))}")
+        if both := sorted(set(self.options) & set(PLACEHOLDERS)):
+            raise ValueError(f"the option {both[0]} has the name of a placeholder")
+        if self.puts_password_in_arguments and not self.password_on_command_line:
+            raise ValueError(
+                "{password} in an argument shows the password to every user of the machine; use the environment variable "
+                "MYSQL_PWD or {option_file}, or set password-on-command-line = true"
+            )
+        if "app_port" in self.placeholders and not self.service:
+            raise ValueError("{app_port} is the port of a service: add service")
+        return self
+
+    def data_bytes(self, options: Mapping[str, str]) -> int:
+        """Return about how many bytes it prepares; `bytes` is a number, or `NUMBER * OPTION`."""
+        total = 1.0
+        for factor in str(self.bytes).split("*"):
+            text = options.get(factor.strip(), factor.strip())
+            total *= float(text) if re.fullmatch(r"\d+(\.\d+)?", text) else 1.0
+        return int(total)
+
+
+def fill(text: str, values: Mapping[str, str]) -> str:
+    """Return a text with its placeholders replaced; other braces are left alone."""
+    return _BRACES.sub(lambda match: values.get(match[1], match[0]), text)
+
+
+def read(path: Path) -> LoadFile:
+    """Read a load file.
+
+    Raises:
+        UserError: it cannot be read, or has mistakes, all of which are named.
+    """
+    try:
+        return LoadFile.model_validate(read_toml(path, _SEE, "Name the TOML file of a load program (docs/workload-files.md)"))
+    except ValidationError as error:
+        mistakes = [
+            f"{'.'.join(map(str, mistake['loc'])) or 'the file'}: "
+            + ("unknown key" if mistake["type"] == "extra_forbidden" else mistake["msg"].removeprefix("Value error, "))
+            for mistake in error.errors(include_url=False)
+        ]
+        raise UserError(f"{path}: {'; '.join(mistakes)}", _SEE) from None

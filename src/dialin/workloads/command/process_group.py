@@ -1,0 +1,106 @@
+"""All processes of a program: those that it forks are watched and ended with it, and none outlives dialin."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import psutil
+
+from dialin.probes.kernel_files import read
+
+_TOKEN = "DIALIN_LOAD"  # noqa: S105 - the name of a variable
+_KILLED_WITHIN = 5.0
+_POLL = 0.05
+
+_GUARD = 'read -r _; kill -KILL -- "-$0" 2>/dev/null'
+"""Waits for the end of its standard input, which dialin holds open; then it kills a process group."""
+
+
+class ProcessGroup:
+    """The processes of one program: those of its session, and those with its token in their environment.
+
+    A program that forks and leaves its session keeps the token, unless it clears its environment as well.
+    """
+
+    def __init__(self, monotonic: Callable[[], float] = time.monotonic, sleep: Callable[[float], None] = time.sleep) -> None:
+        self._mark = f"{_TOKEN}={uuid.uuid4().hex}"
+        self._leaders: set[int] = set()
+        self._guards: list[subprocess.Popen[bytes]] = []
+        self._monotonic = monotonic
+        self._sleep = sleep
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What its processes need in their environment."""
+        name, _, token = self._mark.partition("=")
+        return {name: token}
+
+    def guard(self, leader: int) -> None:
+        """Add the leader of a session; its process group is killed if dialin dies, by whatever signal."""
+        self._leaders.add(leader)
+        self._guards.append(
+            subprocess.Popen(["/bin/sh", "-c", _GUARD, str(leader)], stdin=subprocess.PIPE, start_new_session=True)
+        )
+
+    def members(self) -> Iterator[psutil.Process]:
+        """Yield its live processes."""
+        mark = self._mark.encode()
+        for pid in psutil.pids():
+            with suppress(OSError, psutil.Error):
+                # Reading the environment of a process of somebody else is refused; then the session decides.
+                if os.getsid(pid) in self._leaders or mark in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0"):
+                    process = psutil.Process(pid)
+                    if process.status() != psutil.STATUS_ZOMBIE:
+                        yield process
+
+    def cpu_seconds(self) -> float:
+        """Return the CPU seconds, user and system, that they and their ended children have used."""
+        total = 0.0
+        for process in self.members():
+            with suppress(psutil.Error):
+                times = process.cpu_times()
+                total += times.user + times.system + times.children_user + times.children_system
+        return total
+
+    def switches(self) -> float:
+        """Return the context switches of the threads that they have now."""
+        total = 0
+        for process in self.members():
+            for status in Path(f"/proc/{process.pid}/task").glob("*/status"):
+                lines = read(status).splitlines()
+                total += sum(int(line.split()[-1]) for line in lines if "voluntary_ctxt_switches" in line)
+        return float(total)
+
+    def end(self, by: signal.Signals, grace: float, drain: Callable[[], None]) -> bool:
+        """Ask them to end, and kill those that have not after `grace` seconds; return whether one had to be killed.
+
+        `drain` is called meanwhile, so that a program whose output nobody reads can end.
+        """
+        self._signal(by)
+        limit = self._monotonic() + grace
+        while (left := [*self.members()]) and self._monotonic() < limit:
+            drain()
+            self._sleep(_POLL)
+        limit = self._monotonic() + _KILLED_WITHIN
+        while [*self.members()] and self._monotonic() < limit:
+            self._signal(signal.SIGKILL)
+            self._sleep(_POLL)
+        for guard in self._guards:
+            guard.kill()
+            guard.wait()
+            if guard.stdin:
+                guard.stdin.close()
+        self._guards.clear()
+        return bool(left)
+
+    def _signal(self, number: signal.Signals) -> None:
+        for process in self.members():
+            with suppress(psutil.Error):
+                process.send_signal(number)

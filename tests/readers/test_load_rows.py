@@ -1,0 +1,47 @@
+"""What load programs print becomes rows of figures."""
+
+import pytest
+
+from dialin.errors import UserError
+from dialin.readers.load_rows import MEAN, by_columns, by_keys, by_pattern, row_of
+
+
+def test_named_groups_are_figures():
+    read = by_pattern(r"(?P<kind>\w+): (?P<count>\d+) in (?P<seconds>[\d.]+), p95 (?P<p95_ms>[\d.]+), (?P<latency_ms>[\d.]+)")
+    row = read("PAY: 38 in 1.0, p95 4.5, 2.5")
+    assert (row.kind, row.count, row.seconds, row.latencies) == ("PAY", 38, 1.0, {95: 4.5, MEAN: 2.5})
+    assert read("Finished PAY") is None
+
+
+def test_columns_are_found_by_name_or_number_and_rows_are_skipped():
+    read = by_columns({"time": "at", "count": 2, "p99_9_ms": "99.9%"}, "ms", skip={"name": "all"})
+    assert read("at,n,99.9%,name") is None
+    row = read("1500,7,N/A,get")
+    assert (row.time, row.count, row.latencies) == (1.5, 7, {})
+    assert read("1500,7,3.5,all") is None
+    assert read("2500,8,") is None
+    assert read("2500,8,3.5,get").latencies == {99.9: 3.5}
+
+
+def test_a_missing_column_is_named():
+    with pytest.raises(UserError, match="no column 'n'. It has a, b"):
+        by_columns({"count": "n"})("a,b")
+
+
+def test_keys_within_objects_are_read_and_other_lines_left_out():
+    read = by_keys({"rate": "data.rate", "time": "at"})
+    row = read('{"at": "2026-01-01T00:00:01+00:00", "data": {"rate": 5}}')
+    assert (row.rate, row.time) == (5, 1767225601.0)
+    assert read("{damaged") is None
+    assert read("[1]") is None
+    assert read('{"data": 5}') is None
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("00:01:30", 90), ("1m30.5s", 90.5), ("0h00m02s", 2), (2, 2), ("soon", None)])
+def test_times_are_read(text, seconds):
+    assert row_of({"count": 1, "time": text}).time == seconds
+
+
+@pytest.mark.parametrize("count", ["-1", "nan", "inf", "x", True, None])
+def test_what_is_no_amount_is_no_row(count):
+    assert row_of({"count": count}) is None

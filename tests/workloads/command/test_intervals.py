@@ -1,0 +1,63 @@
+"""Rows become samples: kinds add up, a gap is a gap, and transactions divided by seconds stay what they were."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dialin.readers.load_rows import MEAN, LoadRow
+from dialin.workloads.command.intervals import Intervals
+
+
+def test_kinds_of_one_interval_add_up_and_keep_their_figures():
+    intervals = Intervals(1.0, 95)
+    intervals.begin(0.0)
+    rows = [
+        LoadRow("a", count=30, latencies={95: 10.0, MEAN: 5.0}, errors=1),
+        LoadRow("b", count=10, latencies={95: 50.0, MEAN: 9.0}),
+    ]
+    second = intervals.second(rows, 1.0)
+    assert (second.tps, second.latency_ms, second.errors, second.seconds) == (40, 20.0, 1, 1)
+    assert (intervals.kinds["a"].count, intervals.kinds["a"].latency_sum, intervals.kinds["b"].count) == (30, 150, 10)
+
+
+def test_a_program_that_prints_nothing_while_it_does_nothing_makes_a_longer_sample():
+    intervals = Intervals(1.0, None)
+    intervals.begin(0.0)
+    first, second = intervals.second([LoadRow(count=10)], 1.0), intervals.second([LoadRow(count=10)], 5.0)
+    assert (first.tps, first.seconds, second.tps, second.seconds) == (10, 1, 2.5, 4)
+    assert intervals.missing == 0
+
+
+def test_a_rate_says_nothing_of_a_gap():
+    intervals = Intervals(10.0, None, per=60.0)
+    intervals.begin(0.0)
+    intervals.second([LoadRow(rate=600)], 10.0)
+    second = intervals.second([LoadRow(rate=600)], 40.0)
+    assert (second.tps, second.seconds, intervals.missing) == (10, 10, 20)
+
+
+def test_totals_since_the_start_are_subtracted_by_kind():
+    intervals = Intervals(1.0, None, cumulative=True)
+    assert intervals.second([LoadRow("a", time=1, count=5)], 0.0) is None
+    second = intervals.second([LoadRow("a", time=3, count=15, errors=2), LoadRow("b", time=3, count=4)], 0.0)
+    assert (second.tps, second.errors, second.seconds) == (7, 1, 2)
+
+
+def test_a_kind_that_comes_again_or_a_later_time_begins_the_next_interval():
+    intervals = Intervals(1.0, None)
+    rows = [LoadRow("a", time=1, count=5)]
+    assert intervals.belongs(rows, LoadRow("b", time=1, count=5))
+    assert not intervals.belongs(rows, LoadRow("a", time=1, count=5))
+    assert not intervals.belongs(rows, LoadRow("b", time=2, count=5))
+
+
+@given(st.lists(st.tuples(st.integers(0, 1000), st.integers(1, 5)), min_size=1, max_size=50))
+def test_transactions_are_neither_lost_nor_made(counts):
+    """At a clock without jitter, samples hold exactly what the program counted, whatever gaps it had."""
+    intervals, now, total = Intervals(1.0, None), 0.0, 0.0
+    intervals.begin(now)
+    for count, seconds in counts:
+        now += seconds
+        sample = intervals.second([LoadRow(count=count)], now)
+        total += sample.tps * sample.seconds
+    assert total == pytest.approx(sum(count for count, _ in counts))
