@@ -24,7 +24,7 @@ def test_columns_are_found_by_name_or_number_and_rows_are_skipped():
 
 
 def test_a_missing_column_is_named():
-    with pytest.raises(UserError, match="no column 'n'. It has a, b"):
+    with pytest.raises(UserError, match=r"no column 'n'. It has a, b"):
         by_columns({"count": "n"})("a,b")
 
 

@@ -99,7 +99,7 @@ def _check_interval(spec: StudySpec) -> None:
         UserError: the window holds too few of its reports, or the goal needs single seconds.
     """
     interval = spec.workload.traits.interval
-    if spec.measure is not None and spec.measure < FEWEST_INTERVALS * interval:
+    if interval > 1 and spec.measure is not None and spec.measure < FEWEST_INTERVALS * interval:
         raise UserError(
             f"{spec.workload.asked} reports every {interval:g} s, and a trial measures {FEWEST_INTERVALS} reports at least",
             f"Give --measure {FEWEST_INTERVALS * interval:g} or more, or leave it out",

@@ -29,7 +29,7 @@ def sandboxes(spec, home, clock):
     asked = spec.model_copy(update={"waits": "hash_table_locks", "switch": Switch.SET, "fixed": {"performance_schema": "OFF"}})
     home.sandboxes.mkdir(parents=True)
     tools = SimpleNamespace(home=home, clock=clock, ledger=None, preparer=SimpleNamespace(telling=lambda say: PREPARER))
-    load = SimpleNamespace(temporary_bytes=lambda: 0, how_to_shrink="", copied_data=None)
+    load = SimpleNamespace(temporary_bytes=lambda: 0, how_to_shrink="", copied_data=None, needs_port=False)
     return Sandboxes(asked, {"mysql@9.7.4": BUILD}, load, tools)
 
 

@@ -68,7 +68,7 @@ def test_files_that_come_with_dialin_are_right_and_say_what_was_tested(name):
 
 def test_an_option_that_the_file_does_not_have_is_refused():
     kind, name = kinds.find_kind("go-tpc:tpcc")
-    with pytest.raises(UserError, match="has no option 'warehoses'. It has warehouses"):
+    with pytest.raises(UserError, match=r"has no option 'warehoses'. It has warehouses"):
         kind.spec(LoadRequest(asked=name, name=name, options={"warehoses": "2"}))
     assert kind.spec(LoadRequest(asked=name, name=name, options={"warehouses": "2"})).options == {"warehouses": "2"}
 

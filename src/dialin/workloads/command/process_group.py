@@ -19,7 +19,7 @@ _TOKEN = "DIALIN_LOAD"  # noqa: S105 - the name of a variable
 _KILLED_WITHIN = 5.0
 _POLL = 0.05
 
-_GUARD = 'read -r _; kill -KILL -- "-$0" 2>/dev/null'
+_GUARD = 'read -r _; kill -s KILL -- "-$0" 2>/dev/null'
 """Waits for the end of its standard input, which dialin holds open; then it kills a process group."""
 
 

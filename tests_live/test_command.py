@@ -1,0 +1,172 @@
+"""Any program that applies load: it keeps what every load promises, and each way in which it fails has its sentence."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from dialin.errors import WorkloadError
+from dialin.model.workload import WorkloadSpec
+from dialin.servers.processes import MARK
+from dialin.testing.load_source_conformance import LoadSourceConformance
+from dialin.workloads.base import Target
+from dialin.workloads.command.command import Command
+from driving import serving
+from live import FAST, find
+
+PROGRAM = Path(__file__).with_name("fixture_program.py")
+FILE = """
+name = "mine"
+interval = 0.5
+grace = 0.5
+data = "read-only"
+run = ["{python}", "{program}", "{behaviour}", "{{socket}}", "{{user}}", "{{database}}"]
+[output]
+lines = '^\\[Current\\] (?P<kind>\\w+) - Takes\\(s\\): [\\d.]+, Count: (?P<count>\\d+), Avg\\(ms\\): (?P<latency_ms>[\\d.]+)'
+"""
+
+
+@pytest.fixture(scope="module")
+def sandbox():
+    with serving(find(FAST)) as made:
+        yield made
+
+
+def command(directory, behaviour, more=""):
+    path = directory / f"{behaviour}.toml"
+    path.write_text(more + FILE.format(python=sys.executable, program=PROGRAM, behaviour=behaviour))
+    return Command(WorkloadSpec(name=str(path), kind="command", threads=1))
+
+
+def left(directory):
+    """The processes that still have the directory of the load in their environment."""
+    mark = f"{MARK}={directory}".encode()
+    return [one.pid for one in psutil.process_iter() if mark in _environment(one.pid)]
+
+
+def _environment(pid):
+    try:
+        return Path(f"/proc/{pid}/environ").read_bytes()
+    except OSError:
+        return b""
+
+
+def read_on(load, timeout):
+    for _ in range(100):
+        load.read(timeout)
+
+
+class TestCommand(LoadSourceConformance):
+    @pytest.fixture(autouse=True)
+    def _prepared(self, sandbox, tmp_path):
+        self.directory, self.target = tmp_path, Target(sandbox.account, tmp_path, data=sandbox.data)
+
+    def make_source(self):
+        return command(self.directory, "works")
+
+    def make_target(self):
+        return self.target
+
+    def test_kinds_have_their_figures_and_what_is_not_shown_is_said(self):
+        source = self.make_source()
+        with self._running(source) as load:
+            seconds = self._read(load)
+            facts = load.facts()
+        assert facts["kind/LOOK/per_second"] > 0
+        assert facts["kind/LOOK/latency_ms"] > 0
+        assert facts["switches_per_second"] > 0
+        assert facts["command_no_percentile"] == 1
+        assert all(second.seconds % 0.5 == 0 for second in seconds)
+
+    def test_it_runs_on_the_cpus_that_it_may_use(self):
+        load = self.make_source().start(self.target, threads=1, seed=1, cpus="0")
+        try:
+            load.read(30)
+            assert {tuple(psutil.Process(pid).cpu_affinity()) for pid in left(self.directory)} == {(0,)}
+        finally:
+            load.stop()
+
+    @pytest.mark.parametrize("behaviour", ["deaf", "forks"])
+    def test_nothing_is_left_of_a_program_that_does_not_want_to_end(self, behaviour):
+        load = command(self.directory, behaviour).start(self.target, threads=1, seed=1, cpus=None)
+        for _ in range(2):
+            assert load.read(30).tps > 0
+        assert load.cpu_seconds() > 0
+        load.stop()
+        assert left(self.directory) == []
+        assert load.was_killed == (behaviour == "deaf")
+
+    @pytest.mark.parametrize(
+        ("behaviour", "says"),
+        [
+            ("dies", "mine ended by itself: out of luck"),
+            ("silent", "reported nothing for 2 s"),
+            ("other", "mine printed no figures that its file describes for 2 s; last line: speed SEE"),
+        ],
+    )
+    def test_each_failure_has_its_sentence(self, behaviour, says):
+        load = command(self.directory, behaviour).start(self.target, threads=1, seed=1, cpus=None)
+        try:
+            with pytest.raises(WorkloadError) as failed:
+                read_on(load, 2)
+        finally:
+            load.stop()
+        assert says in failed.value.what
+        assert left(self.directory) == []
+
+    def test_a_killed_program_is_not_the_fault_of_a_candidate(self):
+        load = command(self.directory, "works").start(self.target, threads=1, seed=1, cpus=None)
+        try:
+            load.read(30)
+            os.kill(load._driver.pid, signal.SIGKILL)
+            with pytest.raises(WorkloadError, match="mine was killed by SIGKILL"):
+                read_on(load, 30)
+        finally:
+            load.stop()
+
+    def test_a_check_that_fails_fails_the_trial(self):
+        source = command(self.directory, "works", "check = ['sh', '-c', 'echo two rows are lost; exit 1']\n")
+        with pytest.raises(WorkloadError, match="consistency check failed after the trial: two rows are lost"):
+            source.check_data(self.target)
+
+
+KILLED = """
+import sys, time
+from pathlib import Path
+from dialin.model.workload import WorkloadSpec
+from dialin.servers.account import Account
+from dialin.workloads.base import Target
+from dialin.workloads.command.command import Command
+source = Command(WorkloadSpec(name=sys.argv[1], kind="command", threads=1))
+load = source.start(Target(Account(socket=Path(sys.argv[2])), Path(sys.argv[3])), threads=1, seed=1, cpus=None)
+load.read(30)
+print("runs", flush=True)
+time.sleep(600)
+"""
+
+
+def test_a_program_and_its_children_end_with_a_dialin_that_is_killed(sandbox, tmp_path):
+    script = tmp_path / "with_child.sh"
+    script.write_text(f"#!/bin/sh\nsleep 600 &\n{sys.executable} {PROGRAM} works $1 $2 $3\n")
+    script.chmod(0o755)
+    file = tmp_path / "mine.toml"
+    text = FILE.format(python=script, program="X", behaviour="X").replace(', "X", "X"', "")
+    file.write_text(text)
+    words = [sys.executable, "-c", KILLED, str(file), str(sandbox.socket), str(tmp_path)]
+    dialin = subprocess.Popen(words, stdout=subprocess.PIPE)
+    try:
+        assert dialin.stdout.readline() == b"runs\n"
+        assert len(left(tmp_path)) >= 3
+    finally:
+        dialin.kill()
+        dialin.wait()
+        dialin.stdout.close()
+    limit = time.monotonic() + 20
+    while left(tmp_path) and time.monotonic() < limit:
+        time.sleep(0.1)
+    assert left(tmp_path) == []
