@@ -7,7 +7,7 @@ from dialin.cli import commands, restore
 TIDY = {"sweep", "compare", "tune", "run", "resume", "restore"}
 READ = {
     *("report", "explain", "export", "studies", "diff", "watch"),
-    *("advise", "analyze", "capture", "doctor", "fleet", "recipes", "servers", "variables"),
+    *("advise", "analyze", "capture", "doctor", "fleet", "recipes", "servers", "variables", "workloads"),
 }
 ARGUMENTS = {
     "sweep": ["nonsense=1,2"],

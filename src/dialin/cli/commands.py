@@ -38,6 +38,7 @@ _COMMANDS = {
     "studies": _Entry("study_list"),
     "diff": _Entry("diff"),
     "recipes": _Entry("recipes"),
+    "workloads": _Entry("workloads"),
     "watch": _Entry("watch"),
     "explain": _Entry("explain"),
     "export": _Entry("export"),
@@ -51,7 +52,7 @@ _COMMANDS = {
 }
 """In the order in which help lists them."""
 
-TIDYING_SERVERS = frozenset({"install", "remove", "start", "stop"})
+TIDYING_SERVERS = frozenset({"check", "install", "remove", "start", "stop"})
 """The commands of `dialin servers` and `dialin capture` that tidy; listing builds and adding directories does not."""
 
 

@@ -95,9 +95,12 @@ class Command(Workload):
         return f"the data of {self.file.name}{f' ({options})' if options else ''}"
 
     def data_facts(self) -> dict[str, Any]:
-        used = [word for word in self.file.prepare if "{" in word]
+        used = [word for word in (*self.file.prepare, *self.file.environment.values()) if "{" in word]
         options = {name: value for name, value in self._options.items() if any(f"{{{name}}}" in word for word in used)}
-        return {"command": list(self.file.prepare), "options": options, "name": self.file.name}
+        values = {**self._options, "file_directory": str(self._path.absolute().parent)}
+        paths = [Path(load_file.fill(word, values)) for word in self.file.prepare[1:]]
+        files = digest_of(path for path in paths if path.is_file())
+        return {"command": list(self.file.prepare), "options": options, "name": self.file.name, "files": files}
 
     def expected_bytes(self) -> int:
         return self.file.data_bytes(self._options)
@@ -283,7 +286,7 @@ class CommandLoad(DriverLoad):
         self._is_stopped = False
         self.was_killed = False
 
-    def read(self, timeout: float) -> Second | None:
+    def read(self, timeout: float) -> Second:
         """Return the next sample.
 
         Raises:

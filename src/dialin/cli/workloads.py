@@ -1,0 +1,67 @@
+"""`dialin workloads`: the load programs that dialin knows, and the check of such a file against a real server."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+
+from dialin.cli.console import output, say
+
+workloads = typer.Typer(
+    name="workloads",
+    add_completion=False,
+    help="Load programs that dialin knows, and the check of a file that describes another one.",
+    no_args_is_help=True,
+)
+
+_SAMPLES = 5
+"""How many samples of a program a check reads."""
+
+
+@workloads.command("list")
+def list_programs() -> None:
+    """List the files of load programs that come with dialin, and what of each was tested."""
+    from dialin.workloads.command import load_file
+    from dialin.workloads.command.preset_names import path_of, preset_names
+
+    for name in preset_names():
+        file = load_file.read(path_of(name))
+        output().print(f"{escape(name)}: {escape(file.description)}. {escape(file.tested)}")
+
+
+@workloads.command("check")
+def check(
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="The TOML file of a load program, or the name of one of dialin's.")
+    ],
+    server: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The build to try it on. Default: the newest installed.")
+    ] = None,
+    threads: Annotated[int, typer.Option(min=1, help="Concurrent connections.")] = 4,
+    options: Annotated[
+        list[str] | None, typer.Option("--workload-option", metavar="NAME=VALUE", help="An option of the file.")
+    ] = None,
+) -> None:
+    """Run a load program for some seconds against a server of its own, and show the first samples that are read.
+
+    dialin workloads check ./mine.toml
+    """
+    import os
+
+    from dialin.places.sandbox.program_check import run_program
+    from dialin.servers import builds
+    from dialin.trials.tools import Tools
+    from dialin.workloads.command.command import Command
+    from dialin.workloads.command.command_kind import KIND
+    from dialin.workloads.load_request import LoadRequest
+
+    given = dict(option.partition("=")[::2] for option in options or ())
+    name = str(file)
+    spec = KIND.spec(LoadRequest(asked=name, name=name, given={"threads": threads}, options=given))
+    tools = Tools.open(say)
+    (build,) = tools.choose([server] if server else [], builds.discover(tools.home, os.environ)).values()
+    for line in run_program(tools, build, Command(spec), threads, _SAMPLES):
+        output().print(escape(line), highlight=False)

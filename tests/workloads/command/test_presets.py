@@ -1,0 +1,65 @@
+"""The files that come with dialin read what their programs print; the lines are written anew in the form of each program."""
+
+import pytest
+
+from dialin.readers.load_rows import MEAN
+from dialin.workloads.command import load_file
+from dialin.workloads.command.preset_names import path_of, preset_names
+
+GO_TPC = (
+    "[Current] NEW_ORDER - Takes(s): 1.0, Count: 58, TPM: 3504.5, Sum(ms): 2887.4, Avg(ms): 49.7, 50th(ms): 35.7, "
+    "90th(ms): 104.9, 95th(ms): 130.0, 99th(ms): 142.6, 99.9th(ms): 151.0, Max(ms): 151.0"
+)
+LOCUST_HEAD = (
+    "Timestamp,User Count,Type,Name,Requests/s,Failures/s,50%,66%,75%,80%,90%,95%,98%,99%,99.9%,99.99%,100%,"
+    "Total Request Count,Total Failure Count,Total Median Response Time,Total Average Response Time,Total Min Response Time,"
+    "Total Max Response Time,Total Average Content Size"
+)
+LINES = {
+    "go-tpc:tpcc": ([GO_TPC], {"kind": "NEW_ORDER", "count": 58, 95: 130.0, MEAN: 49.7}),
+    "go-tpc:ch": ([GO_TPC], {"kind": "NEW_ORDER", "count": 58, 50: 35.7}),
+    "locust": (
+        [LOCUST_HEAD, "1790000000,4,GET,look,3.1,0.2,40,50,60,70,90,95,98,110,120,120,120,31,2,40,44.5,8,120,15"],
+        {"kind": "look", "time": 1790000000, "count": 31, "errors": 2, 95: 95, MEAN: 44.5},
+    ),
+    "ycsb": (
+        ["2026-01-05 10:00:07:123 7 sec: 21000 operations; 3100.5 current ops/sec; [READ: Count=1500, Max=900, Min=80]"],
+        {"time": 7, "count": 21000},
+    ),
+    "hammerdb:tprocc": (["31500 MySQL tpm"], {"rate": 31500}),
+    "benchbase:tpcc": (["[INFO ] 10:00:07 [Thread-3] Throughput: 812.25 txn/sec"], {"rate": 812.25}),
+    "sysbench-tpcc": (
+        ["[ 3s ] thds: 4 tps: 91.0 qps: 2600.1 (r/w/o: 1200.0/1210.1/190.0) lat (ms,95%): 87.5 err/s 0.5 reconn/s: 0.00"],
+        {"time": 3, "rate": 91, 95: 87.5, "errors": 0.5},
+    ),
+    "k6": (["running (1m02.0s), 10/10 VUs, 480 complete and 0 interrupted iterations"], {"time": 62, "count": 480}),
+    "jmeter": (
+        ["summary +   1200 in 00:00:10 =  120.0/s Avg:    81 Min:     7 Max:   410 Err:     0 (0.00%)"],
+        {"count": 1200, "seconds": 10, MEAN: 81},
+    ),
+}
+OTHERS = {
+    "go-tpc:tpcc": ["[Summary] PAYMENT - Takes(s): 60.0, Count: 900, TPM: 900.0", "tpmC: 900.0", "execute run failed, err ..."],
+    "locust": [LOCUST_HEAD, LINES["locust"][0][1].replace("GET,look", ",Aggregated")],
+    "hammerdb:tprocc": ["TEST RESULT : System achieved 13500 NOPM from 31500 MySQL TPM"],
+    "jmeter": ["summary =   1200 in 00:00:10 =  120.0/s Avg:    81 Min:     7 Max:   410 Err:     0 (0.00%)"],
+}
+
+
+def test_every_file_has_lines_here():
+    assert set(LINES) == set(preset_names())
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_a_line_of_the_program_becomes_its_figures(name):
+    lines, expected = LINES[name]
+    read = load_file.read(path_of(name)).output.reader()
+    row = [read(line) for line in lines][-1]
+    assert row is not None
+    assert {key: row.latencies[key] if isinstance(key, int) else getattr(row, key) for key in expected} == expected
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_totals_and_other_lines_are_left_out(name):
+    read = load_file.read(path_of(name)).output.reader()
+    assert [read(line) for line in OTHERS[name]] == [None] * len(OTHERS[name])
