@@ -1,6 +1,7 @@
 """Any program that applies load: it keeps what every load promises, and each way in which it fails has its sentence."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -12,12 +13,14 @@ import pytest
 
 from dialin.errors import WorkloadError
 from dialin.model.workload import WorkloadSpec
+from dialin.places.sandbox.program_check import run_program
 from dialin.servers.processes import MARK
 from dialin.testing.load_source_conformance import LoadSourceConformance
+from dialin.trials.tools import Tools
 from dialin.workloads.base import Target
 from dialin.workloads.command.command import Command
 from driving import serving
-from live import FAST, find
+from live import FAST, MYSQL, find
 
 PROGRAM = Path(__file__).with_name("fixture_program.py")
 FILE = """
@@ -170,3 +173,37 @@ def test_a_program_and_its_children_end_with_a_dialin_that_is_killed(sandbox, tm
     while left(tmp_path) and time.monotonic() < limit:
         time.sleep(0.1)
     assert left(tmp_path) == []
+
+
+APPLICATION = Path(__file__).parents[1] / "docs" / "tutorials" / "application"
+
+
+@pytest.mark.skipif(shutil.which("locust") is None, reason="locust is not on PATH")
+def test_locust_drives_an_application_in_front_of_the_server(sandbox, tmp_path):
+    with sandbox.connect() as query:
+        query("DROP DATABASE IF EXISTS sbtest")
+        query("CREATE DATABASE sbtest")
+    options = {name: str(APPLICATION / f"{name}.py") for name in ("app", "prepare", "locustfile")}
+    options["python"] = str(Path(shutil.which("locust")).with_name("python"))
+    source = Command(WorkloadSpec(name="locust", kind="command", threads=2, options=options))
+    target = Target(sandbox.account, tmp_path, data=sandbox.data)
+    source.prepare(target)
+    load = source.start(target, threads=2, seed=1, cpus=None)
+    try:
+        seconds = [load.read(30) for _ in range(3)]
+        facts = load.facts()
+    finally:
+        load.stop()
+    assert all(second.tps > 0 and second.errors == 0 for second in seconds)
+    assert {"kind/look/per_second", "kind/buy/per_second"} <= facts.keys()
+    with sandbox.connect() as query:
+        assert query("SELECT COUNT(*) FROM sbtest.sale")[0][0] > 0
+    assert left(tmp_path) == []
+
+
+@pytest.mark.skipif(shutil.which("go-tpc") is None, reason="go-tpc is not on PATH")
+@pytest.mark.parametrize("name", [MYSQL, "mariadb@10.11"])
+def test_go_tpc_reaches_a_sandbox_by_its_own_account(name):
+    source = Command(WorkloadSpec(name="go-tpc:tpcc", kind="command", threads=2))
+    samples = list(run_program(Tools.open(lambda text: None), find(name), source, 2, 3))
+    assert samples[-1].startswith("5 kinds: DELIVERY")

@@ -239,7 +239,7 @@ class Command(Workload):
         log = target.directory / "service.log"
         with log.open("wb") as output:
             process = spawn(words, target.directory, "service", output, cpus=cpus, environment=environment)
-        group.guard(process.pid)
+        group.adopt(process)
         limit = time.monotonic() + _SERVICE_WITHIN
         while port is not None:
             with suppress(OSError), socket.create_connection(("127.0.0.1", int(port)), 1.0):

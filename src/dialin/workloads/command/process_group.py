@@ -33,6 +33,7 @@ class ProcessGroup:
         self._mark = f"{_TOKEN}={uuid.uuid4().hex}"
         self._leaders: set[int] = set()
         self._guards: list[subprocess.Popen[bytes]] = []
+        self._services: list[subprocess.Popen[bytes]] = []
         self._monotonic = monotonic
         self._sleep = sleep
 
@@ -48,6 +49,11 @@ class ProcessGroup:
         self._guards.append(
             subprocess.Popen(["/bin/sh", "-c", _GUARD, str(leader)], stdin=subprocess.PIPE, start_new_session=True)
         )
+
+    def adopt(self, service: subprocess.Popen[bytes]) -> None:
+        """Guard a service, too, which nobody else waits for."""
+        self._services.append(service)
+        self.guard(service.pid)
 
     def members(self) -> Iterator[psutil.Process]:
         """Yield its live processes."""
@@ -92,6 +98,10 @@ class ProcessGroup:
         while [*self.members()] and self._monotonic() < limit:
             self._signal(signal.SIGKILL)
             self._sleep(_POLL)
+        for service in self._services:
+            service.kill()
+            service.wait()
+        self._services.clear()
         for guard in self._guards:
             guard.kill()
             guard.wait()
