@@ -4,7 +4,8 @@ from collections import Counter
 import pytest
 
 from dialin.errors import UserError
-from dialin.model.study import Switch
+from dialin.model.study import Goal, Switch
+from dialin.model.workload import LoadTraits
 from dialin.question.plan import BLOCKS_NEEDED, block_order, load_seed, plan
 from fixtures.live_studies import Live, live_spec
 from fixtures.studies import scan, study
@@ -110,3 +111,25 @@ def test_a_budget_of_a_live_server_that_decides_nothing_is_refused_with_the_one_
     plan(live(measure=60, warmup=5, minutes=45))
     with pytest.raises(UserError, match="washout of at least 1 s"):
         plan(live(warmup=0))
+
+
+def reporting_every(seconds, **more):
+    spec = study({"a": {}, "b": {}}, **{"minutes": 60, **more})
+    load = spec.workload.model_copy(update={"traits": LoadTraits(interval=seconds)})
+    return spec.model_copy(update={"workload": load})
+
+
+def test_a_load_that_reports_every_ten_seconds_is_measured_for_three_reports_at_least():
+    planned = plan(reporting_every(10.0, minutes=8))
+    assert planned.measure >= 30
+    assert planned.warmup >= 10
+
+
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [({"measure": 20.0}, "measures 3 reports at least"), ({"goal": Goal.STABILITY}, "how single seconds vary")],
+)
+def test_what_long_intervals_cannot_show_is_refused(more, says):
+    with pytest.raises(UserError, match=says):
+        plan(reporting_every(10.0, **more))
+    plan(reporting_every(1.0, **more))
