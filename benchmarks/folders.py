@@ -114,7 +114,7 @@ class Maker:
 def log(tps: np.ndarray, threads: int) -> RunLog:
     return RunLog(
         times=np.arange(1.0, tps.size + 1), tps=tps, latency_ms=np.full(tps.size, 10.0), errors=np.zeros(tps.size),
-        threads=threads, interval=1.0, percentile=95, transactions=None,
+        threads=threads, interval=1.0, percentile=95,
     )  # fmt: skip
 
 

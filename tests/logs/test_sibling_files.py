@@ -29,6 +29,20 @@ def test_a_script_sets_options_and_variables_of_its_own():
 
 
 @pytest.mark.parametrize(
+    ("text", "file_name"),
+    [
+        ("sysbench --mysql-password=hunter2 --db-ps-mode=disable run\n", "run.sh"),
+        ("export MYSQL_PWD=hunter2\nsysbench --db-ps-mode=disable run\n", "run.sh"),
+        ("mysql-password = hunter2\ndb-ps-mode = disable\n", "params.txt"),
+        ("[client]\npassword=hunter2\ndb_ps_mode=disable\n", "my.cnf"),
+        ("PASS: hunter2\ndb-ps-mode: disable\n", "params.txt"),
+    ],
+)
+def test_passwords_are_no_options_of_a_run(text, file_name):
+    assert parse_options(text, file_name) == {"db_ps_mode": "disable"}
+
+
+@pytest.mark.parametrize(
     ("text", "options"),
     [
         ("[mysqld]\ninnodb-buffer-pool-size = 8G # not 4G\nskip-name-resolve\n", {

@@ -14,6 +14,7 @@ _OPTION = re.compile(r"(?<![\w-])--([A-Za-z][\w-]*)(?:[=\s]+(\"[^\"]*\"|'[^']*'|
 _ASSIGNMENT = re.compile(r"(?:export\s+)?([A-Za-z]\w*)=(\"[^\"]*\"|'[^']*'|[^\s;|&]*)")
 _PAIR = re.compile(r"(?:--)?([A-Za-z][\w.-]*)(?:\s*[=:]\s*|\s+)(.*)")
 _WORD = re.compile(r"(?:--)?([A-Za-z][\w-]*)")
+_SECRET = re.compile(r"(?:passw(?:or)?d\d?|pwd|pass|secret|token)$")
 _ON = "on"
 
 
@@ -45,7 +46,7 @@ def read_options(logs: Mapping[str, Path], roots: Sequence[Path]) -> dict[str, d
 
 
 def parse_options(text: str, file_name: str) -> dict[str, str]:
-    """Return the options that a file sets, their names in lower case with underscores, the last value of each.
+    """Return the options that a file sets, their names in lower case with underscores, the last value of each; no passwords.
 
     Args:
         text: the content of the file.
@@ -59,7 +60,8 @@ def parse_options(text: str, file_name: str) -> dict[str, str]:
         if not stripped or stripped[0] in "#;[":
             continue
         for key, value in _of_script(stripped) if is_script else _of_line(stripped):
-            options[key.lower().replace("-", "_")] = value.strip().strip("\"'") or _ON
+            if not _SECRET.search(option := key.lower().replace("-", "_")):
+                options[option] = value.strip().strip("\"'") or _ON
     return options
 
 
