@@ -123,9 +123,25 @@ def test_a_log_with_lines_missing_or_less_than_its_summary_is_reported(tmp_path)
     lines = whole.splitlines(keepends=True)
     write(tmp_path, a__log=whole, b__log="".join(lines[:60] + lines[100:]), c__log="".join(lines[:100] + lines[-4:]))
     reported = {run.name: incomplete(run) for run in load([tmp_path]).runs}
-    assert reported["a.log"] is None
-    assert "40.0 of 200 lines are missing" in reported["b.log"]
-    assert "its summary counts" in reported["c.log"]
+    assert reported["a.log"] == []
+    assert "40.0 of 200 lines are missing" in reported["b.log"][0]
+    assert "its summary counts" in reported["c.log"][0]
+
+
+def test_a_run_that_ended_just_before_its_last_line_is_complete(tmp_path):
+    lines = human(X[:30]).replace("\n[ 30s ]", "\nnot printed [ 30 ]")
+    write(tmp_path, a__log=lines + "General statistics:\n    total time:                          30.0093s\n")
+    (run,) = load([tmp_path]).runs
+    assert run.log.times.size == 29
+    assert incomplete(run) == []
+
+
+def test_figures_below_zero_are_left_out_and_named(tmp_path):
+    write(tmp_path, a__log=human(X).replace("[ 7s ] thds: 16 tps: ", "[ 7s ] thds: 16 tps: 1844674407370955"))
+    (run,) = load([tmp_path]).runs
+    (sentence,) = incomplete(run)
+    assert sentence.startswith("a.log: at 7.00 s the line was left out")
+    assert run.log.tps.max() < 1e6
 
 
 def test_numbers_in_names_sort_by_size():

@@ -173,11 +173,19 @@ def test_a_binary_file_is_no_log_and_only_its_start_is_read(tmp_path, start, mon
             "errors: 0.25, reconnects:  0.00",
             0.25,
         ),
+        ("[  10s] threads: 32, tps: 957.08, reads/s: 13434.57, writes/s: 3828.53 response time: 57.02ms (99%)", 0),
+        (
+            "[  10s] threads: 32, tps: 957.08, reads: 1.00, writes: 2.00, response time: 57020.00us (99%), errors: 0.25, "
+            "reconnects:  0.00",
+            0.25,
+        ),
+        ("[  10s] threads: 32, tps: 957.08, reads/s: 13434.57, writes/s: 3828.53, response time: 0.05702s (99%)", 0),
     ],
 )
 def test_lines_of_sysbench_0_5_are_read(line, errors):
     (log,) = parse(line + "\n")
-    assert (log.times[0], log.threads, log.tps[0], log.latency_ms[0], log.percentile) == (10, 32, 957.08, 57.02, 99)
+    assert (log.times[0], log.threads, log.tps[0], log.percentile) == (10, 32, 957.08, 99)
+    assert log.latency_ms[0] == pytest.approx(57.02)
     assert log.errors[0] == errors
 
 
@@ -196,3 +204,26 @@ def test_the_command_before_a_run_says_how_long_it_was_to_be():
         return f"+ sysbench --time={seconds} run\n" + csv(TPS)
 
     assert [log.header.get("time") for log in parse(run(3) + run(5) + csv(TPS))] == ["3", "5", None]
+
+
+def test_the_totals_are_those_of_the_end_not_of_a_checkpoint():
+    lines = human(TPS).splitlines(keepends=True)
+    at = next(number for number, line in enumerate(lines) if line.startswith("[ 2s ]"))
+    checkpoint = (
+        "[ 1s ] Checkpoint report:\nSQL statistics:\n    transactions:    237  (237.53 per sec.)\n    total time:  1.0s\n"
+    )
+    (log,) = parse("".join([*lines[:at], checkpoint, *lines[at:]]))
+    assert log.tps.tolist() == TPS
+    assert log.summary == parse(human(TPS))[0].summary
+    (killed,) = parse("".join([*lines[:at], checkpoint, lines[at]]))
+    assert killed.summary is None
+
+
+def test_totals_of_sysbench_1_1_have_their_seconds():
+    (log,) = parse("sysbench 1.1.0\n    transactions:     84     (0.21 per sec.)\n    time elapsed:         400.0093s\n")
+    assert (log.summary.transactions, log.summary.seconds) == (84, 400.0093)
+
+
+def test_what_is_printed_at_a_forced_end_is_no_option():
+    (log,) = parse(human(TPS) + "Number of unfinished transactions on forced shutdown: 11\nSomething else: 12\n")
+    assert (log.unfinished, log.header) == (11, parse(human(TPS))[0].header)

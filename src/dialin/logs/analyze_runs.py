@@ -22,6 +22,7 @@ from dialin.stats.runs import Comparison, Standings, compare, rank_candidates
 from dialin.stats.trial_figures import goal_ratio
 from dialin.text import listed
 from dialin.verdict.candidate_states import Claim, Compared, candidate_states
+from dialin.workloads.sysbench_log import RunLog
 
 _NEVER_ZERO = 1e-9
 
@@ -71,7 +72,7 @@ def analyze(folder: Folder, request: Request, options: Values | None = None) -> 
         UserError: a candidate, an expression or a pattern matches nothing, or the logs lack the figure that the goal compares.
     """
     runs = folder.runs
-    headers = factors.differing_headers({run.name: run.log.header for run in runs if run.copy_of is None})
+    headers = factors.differing_headers({run.name: _conditions(run.log) for run in runs if run.copy_of is None})
     file_options = options or {}
     run_options = {run.name: {**headers.get(run.name, {}), **file_options.get(run.name, {})} for run in runs}
     assigned = sort(runs, request.rule, run_options)
@@ -79,8 +80,14 @@ def analyze(folder: Folder, request: Request, options: Values | None = None) -> 
         sum_up_run(run, assigned.labels[run.name], assigned.of.get(run.name), assigned.others.get(run.name, {}), request.skip)
         for run in runs
     ]
-    gaps = [text for run in runs if run.name in assigned.settings and (text := incomplete(run))]
-    return _judge(summed_up, assigned, request, folder.files, [notes.incomplete(text) for text in gaps])
+    compared = [run for run in runs if run.name in assigned.settings]
+    gaps = [notes.incomplete(text) for run in compared for text in incomplete(run)]
+    return _judge(summed_up, assigned, request, folder.files, [*gaps, *notes.unfinished(compared)])
+
+
+def _conditions(log: RunLog) -> dict[str, str]:
+    """Return under which conditions a run was made, by its own log: its options, and whether it reads or writes."""
+    return {**log.header, "statements": log.statements} if log.statements else dict(log.header)
 
 
 def _judge(

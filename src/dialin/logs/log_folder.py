@@ -13,7 +13,7 @@ import numpy as np
 
 from dialin.errors import UserError
 from dialin.model.analysis import FileEntry, FileStatus
-from dialin.text import counted, number
+from dialin.text import counted, listed, number
 from dialin.workloads.sysbench_log import LogFile, RunLog, TooLargeError, UnreadableLog, read
 
 FEWEST = 20
@@ -23,6 +23,10 @@ _WHOLE = 0.95
 """The share of the planned time below which a run ended early."""
 _ENOUGH_RUNS = 3
 """Runs from which on a frequent length is taken as the planned time of a run."""
+_LAST = 1.5
+"""Intervals between the last line of a complete run and its end."""
+_TIMES = 6
+"""Lines that were left out whose times are named."""
 _SAME = 20
 """Lines at the start that distinguish two runs: no two runs of a server have 20 seconds with identical figures."""
 
@@ -184,25 +188,32 @@ def natural_order(text: str) -> list[tuple[int, int, str]]:
     return [(1, int(part), "") if index % 2 else (0, 0, part) for index, part in enumerate(parts)]
 
 
-def incomplete(run: Run) -> str | None:
-    """Return a sentence on what a log lacks: lines, or transactions that its summary counts; None where it is complete."""
-    log = run.log
+def incomplete(run: Run) -> list[str]:
+    """Return sentences on what a log lacks: lines, figures, or transactions that its summary counts."""
+    log, sentences = run.log, []
     if run.zeros:
         zeros = counted(run.zeros, "NUL byte")
-        return f"{run.name}: the lines with {zeros} were skipped; a power loss leaves them where data was not written yet"
-    if is_summary_only(run):
-        return None
+        sentences.append(f"the lines with {zeros} were skipped; a power loss leaves them where data was not written yet")
+    if log.impossible:
+        times = listed([f"{number(time)} s" for time in log.impossible[:_TIMES]])
+        what = "the line was" if len(log.impossible) == 1 else f"{len(log.impossible)} lines were"
+        sentences.append(f"at {times} {what} left out, because the throughput is impossible: a counter went below zero")
+    if not sentences and not is_summary_only(run):
+        sentences += _missing(log)
+    return [f"{run.name}: {sentence}" for sentence in sentences]
+
+
+def _missing(log: RunLog) -> list[str]:
     expected = (log.times[-1] - log.times[0]) / log.interval + 1 if log.interval > 0 else 0
     if log.times.size < 0.98 * expected:
-        return f"{run.name}: {number(expected - log.times.size)} of {number(expected)} lines are missing"
+        return [f"{number(expected - log.times.size)} of {number(expected)} lines are missing"]
     in_summary = log.summary.transactions if log.summary else None
     in_lines = float(log.tps.sum()) * log.interval
+    if log.summary and log.summary.seconds and 0 < log.summary.seconds - log.times[-1] < _LAST * log.interval:
+        in_lines *= log.summary.seconds / (log.times.size * log.interval)  # sysbench often ends before it prints its last line
     if in_summary and abs(in_lines / in_summary - 1) > 0.02:
-        return (
-            f"{run.name}: its summary counts {number(in_summary)} transactions, its lines {number(in_lines)}; "
-            "the log is incomplete"
-        )
-    return None
+        return [f"its summary counts {number(in_summary)} transactions, its lines {number(in_lines)}; the log is incomplete"]
+    return []
 
 
 def _find(paths: Sequence[Path]) -> tuple[list[Path], list[Path]]:

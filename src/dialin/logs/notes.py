@@ -8,7 +8,7 @@ from statistics import fmean, median
 
 from dialin.logs import factors
 from dialin.logs.assignment import AssignedRuns
-from dialin.logs.log_folder import natural_order
+from dialin.logs.log_folder import Run, natural_order
 from dialin.logs.run_figures import RunFigures
 from dialin.model.analysis import RunAnalysis
 from dialin.model.study import WORTHWHILE, Goal
@@ -35,6 +35,18 @@ one."""
 
 def incomplete(text: str) -> Note:
     return Note(code="incomplete", text=text)
+
+
+def unfinished(runs: Sequence[Run]) -> list[Note]:
+    """Return a note on the runs that sysbench ended by force while transactions were running."""
+    counts = {run.name: run.log.unfinished for run in runs if run.log.unfinished}
+    if not counts:
+        return []
+    least, most = min(counts.values()), max(counts.values())
+    where = next(iter(counts)) if len(counts) == 1 else counted(len(counts), "run")
+    many = least if least == most else f"{least} to {most}"
+    text = f"{where}: {many} transactions did not finish before sysbench forced its end"
+    return [Note(code="unfinished", text=text, data=counts)]
 
 
 def errors(runs: Sequence[RunAnalysis]) -> list[Note]:

@@ -25,7 +25,9 @@ archive unpacks to more."""
 _CHUNK = 1024**2
 _LONGEST_LINE = 64 * 1024
 
-_FIGURE = r"\d{1,18}(?:\.\d{1,18})?"
+_FIGURE = r"\d{1,20}(?:\.\d{1,18})?"
+_IMPOSSIBLE = 1e12
+"""Transactions per second above which a figure is a counter that went below zero: sysbench prints those as about 2**64."""
 _HUMAN = re.compile(
     rf"\[ (?P<number>\d{{1,18}})s \] thds: (?P<threads>\d{{1,9}}) tps: (?P<tps>{_FIGURE}) qps: {_FIGURE} "
     rf"\(r/w/o: (?P<reads>{_FIGURE})/(?P<writes>{_FIGURE})/(?P<other>{_FIGURE})\) lat \(ms,(?P<percentile>\d{{1,3}})%\): "
@@ -35,31 +37,37 @@ _HUMAN = re.compile(
 _FIGURES = ("tps", "reads", "writes", "other", "latency_ms", "errors", "reconnects")
 """The fields of a `Second` after its number, in order."""
 
-_COLUMNS = 6
-"""Columns of a table of interval reports: time, threads, tps, latency, errors per second, percentile (0: not known)."""
+_COLUMNS = 8
+"""Columns of a table of interval reports: time, threads, tps, latency, errors per second, percentile (0: not known), and
+reads and writes per second."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Format:
-    """A format of interval reports with `width` numbers; `columns` are the positions of the table's columns, -1 for none."""
+    """A format of interval reports with `width` numbers; `columns` are the positions of the table's columns, -1 for none.
+
+    `unit` is that of latency, in milliseconds.
+    """
 
     pattern: re.Pattern[bytes]
     width: int
     columns: tuple[int, ...]
+    unit: float = 1.0
 
 
 def _pattern(text: str) -> re.Pattern[bytes]:
     return re.compile(re.sub(r"\(\?P<\w+>", "(?:", text).encode(), re.MULTILINE)
 
 
-_OLD = rf"\[ *\d{{1,18}}s\] threads: \d{{1,9}}, tps: {_FIGURE}, reads(?:/s)?: {_FIGURE}, writes(?:/s)?: {_FIGURE}, "
-_OLD += rf"response time: {_FIGURE}ms \(\d{{1,3}}%\)"
+_OLD = rf"\[ *\d{{1,18}}s\] threads: \d{{1,9}}, tps: {_FIGURE}, reads(?:/s)?: {_FIGURE}, writes(?:/s)?: {_FIGURE},? "
+_OLD += rf"response time: {_FIGURE}%s \(\d{{1,3}}%%\)"
 _ERRORS = rf", errors(?:/s)?: +{_FIGURE}, reconnects(?:/s)?: +{_FIGURE}"
+_UNITS = {"ms": 1.0, "us": 1e-3, "s": 1e3}
 _FORMATS = (
-    _Format(_pattern(_HUMAN.pattern), 11, (0, 1, 2, 8, 9, 7)),
-    _Format(_pattern(rf"^{_FIGURE},\d{{1,9}}(?:,{_FIGURE}){{8}}(?=[ \t\r]*$)"), 10, (0, 1, 2, 7, 8, -1)),
-    _Format(_pattern(_OLD + _ERRORS), 9, (0, 1, 2, 5, 7, 6)),
-    _Format(_pattern(_OLD + r"(?!,)"), 7, (0, 1, 2, 5, -1, 6)),
+    _Format(_pattern(_HUMAN.pattern), 11, (0, 1, 2, 8, 9, 7, 4, 5)),
+    _Format(_pattern(rf"^{_FIGURE},\d{{1,9}}(?:,{_FIGURE}){{8}}(?=[ \t\r]*$)"), 10, (0, 1, 2, 7, 8, -1, 4, 5)),
+    *(_Format(_pattern(_OLD % unit + _ERRORS), 9, (0, 1, 2, 5, 7, 6, 3, 4), ms) for unit, ms in _UNITS.items()),
+    *(_Format(_pattern(_OLD % unit + r"(?!,)"), 7, (0, 1, 2, 5, -1, 6, 3, 4), ms) for unit, ms in _UNITS.items()),
 )
 """Reports of sysbench 1.0, the same as CSV, those of 0.5, and older ones of 0.5 that count no errors."""
 _BLANKS = bytes(code if chr(code) in "0123456789." else 32 for code in range(256))
@@ -67,9 +75,11 @@ _BLANKS = bytes(code if chr(code) in "0123456789." else 32 for code in range(256
 _EVENT = re.compile(
     rb"^(?P<banner>sysbench \d[^\r\n]{0,200})"
     rb"|^(?P<fatal>(?:FATAL|PANIC): [^\r\n]{1,500})"
+    rb"|^(?P<checkpoint>\[ *\d{1,18}s ?\] Checkpoint report:)"
+    rb"|^Number of unfinished transactions on forced shutdown: +(?P<unfinished>\d{1,9})"
     rb"|^(?P<option>[A-Z][A-Za-z ]{2,60}: +[^\r\n]{1,200}|Report intermediate results every [^\r\n]{1,80})"
-    rb"|^(?P<summary>[ \t]+(?:transactions|ignored errors|total time|approx\. +\d+ +percentile|\d{1,3}(?:st|nd|rd|th)"
-    rb" percentile): +[^\r\n]{1,100})"
+    rb"|^(?P<summary>[ \t]+(?:transactions|ignored errors|total time|time elapsed|approx\. +\d+ +percentile"
+    rb"|\d{1,3}(?:st|nd|rd|th) percentile): +[^\r\n]{1,100})"
     rb"|--(?:max-)?time[= ](?P<time>\d{1,9})\b",
     re.MULTILINE,
 )
@@ -109,6 +119,9 @@ class RunLog:
         header: what the log says before its first line: the version, the options, and `time` where the command is shown.
         summary: what the log says after its last line; None where it has no summary.
         fatal: its first FATAL or PANIC line; None where it has none.
+        impossible: the times of lines that were left out: their throughput is that of a counter below zero.
+        unfinished: transactions that did not finish when sysbench forced its end.
+        statements: what its lines count: reads, writes, or both; empty where they do not say.
     """
 
     times: _Array
@@ -121,6 +134,9 @@ class RunLog:
     header: Mapping[str, str] = field(default_factory=dict)
     summary: Summary | None = None
     fatal: str | None = None
+    impossible: tuple[float, ...] = ()
+    unfinished: int = 0
+    statements: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -153,7 +169,7 @@ class TooLargeError(UserError):
 def parse_line(line: str) -> Second | None:
     """Read one interval report of sysbench 1.0.20; return None for any other line."""
     match = _HUMAN.search(line)
-    if not match:
+    if not match or float(match["tps"]) > _IMPOSSIBLE:
         return None
     return Second(int(match["number"]), *(float(match[name]) for name in _FIGURES))
 
@@ -178,7 +194,9 @@ def parse(chunks: Iterable[bytes]) -> tuple[RunLog, ...]:
         figures.frombytes(table.tobytes())
     table = np.frombuffer(figures).reshape(-1, _COLUMNS) if figures else np.empty((0, _COLUMNS))
     runs = [run for run in _runs(table[:, 0], events) if _is_run(*run)]
-    return tuple(_log(table[begin:end], run_events) for begin, end, run_events in runs)
+    return tuple(
+        _log(table[begin:end], [event for event in run_events if not _is_late(event, begin)]) for begin, end, run_events in runs
+    )
 
 
 def read(path: Path) -> Iterator[LogFile | UnreadableLog]:
@@ -273,6 +291,7 @@ def _reports(chunk: bytes) -> tuple[list[int], _Array]:
             for index, column in enumerate(form.columns):
                 if column >= 0:
                     table[:, index] = full[:, column]
+            table[:, 3] *= form.unit
             return [start for start, _ in matches], table
     return [], np.empty((0, _COLUMNS))
 
@@ -316,7 +335,15 @@ def _is_run(begin: int, end: int, events: list[_Event]) -> bool:
     return end > begin or has_total or ("banner" in kinds and "fatal" in kinds)
 
 
+def _is_late(event: _Event, begin: int) -> bool:
+    """Return whether an event has the form of an option, but comes after the first report of its run: it sets nothing."""
+    row, kind, _ = event
+    return kind == "option" and row > begin
+
+
 def _log(table: _Array, events: list[_Event]) -> RunLog:
+    impossible = table[:, 2] > _IMPOSSIBLE
+    dropped, table = tuple(table[impossible, 0].tolist()), table[~impossible]
     header, summary = _header(events), _summary(events)
     percentile = int(table[0, 5]) if len(table) and table[0, 5] else summary.percentile if summary else None
     threads = header.get("Number of threads", "")
@@ -331,7 +358,16 @@ def _log(table: _Array, events: list[_Event]) -> RunLog:
         header=header,
         summary=summary,
         fatal=next((text for _, kind, text in events if kind == "fatal"), None),
+        impossible=dropped,
+        unfinished=sum(int(text) for _, kind, text in events if kind == "unfinished"),
+        statements=_mix(table),
     )
+
+
+def _mix(table: _Array) -> str:
+    """Return what the statements of a run do; an empty text where its lines do not say."""
+    reads, writes = table[:, 6].any(), table[:, 7].any()
+    return "reads and writes" if reads and writes else "reads" if reads else "writes" if writes else ""
 
 
 def _header(events: list[_Event]) -> dict[str, str]:
@@ -349,10 +385,18 @@ def _header(events: list[_Event]) -> dict[str, str]:
 
 
 def _summary(events: list[_Event]) -> Summary | None:
+    """Return the totals at the end of a run; those of `--report-checkpoints`, which cover a part of it, are passed over."""
     figures: dict[str, list[float]] = {}
+    announced = is_checkpoint = False
     for _, kind, text in events:
-        if kind == "summary":
+        if kind == "checkpoint":
+            announced = True
+        elif kind == "summary":
             key, _, value = text.strip().rpartition(":")
+            if key == "transactions":
+                is_checkpoint, announced = announced, False
+            if is_checkpoint:
+                continue
             figures.setdefault(key, [float(number) for number in _NUMBER.findall(value)])
             if key.endswith("percentile"):
                 figures["percentile"] = [float(_NUMBER.findall(key)[0]), *figures[key][:1]]
@@ -364,7 +408,7 @@ def _summary(events: list[_Event]) -> Summary | None:
         return next(iter(figures.get(key, ())), None)
 
     percentile, errors = figures.get("percentile", []), first("ignored errors")
-    seconds = first("total time")
+    seconds = first("total time") or first("time elapsed")
     return Summary(
         transactions=int(total[0]),
         tps=total[1] if len(total) > 1 else total[0] / seconds if seconds else 0.0,

@@ -139,8 +139,9 @@ mod tests {
     #[test]
     fn the_example_of_the_manual_is_sound() {
         let manual = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/workload-files.md")).unwrap();
-        let (_, behind) = manual.split_once("```toml\n").unwrap();
+        let (_, behind) = manual.split_once("```toml\nname = \"shop\"\n").unwrap();
         let (example, _) = behind.split_once("```").unwrap();
+        let example = &format!("name = \"shop\"\n{example}");
         let file = File::parse("shop.toml", example, &[("goods".to_owned(), "5".to_owned())]).unwrap();
         assert_eq!((file.name.as_str(), file.plan().transactions.len()), ("shop", 2));
     }
