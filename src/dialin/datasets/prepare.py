@@ -17,7 +17,7 @@ from dialin.servers import copied_data
 from dialin.servers.capabilities import Capability, has
 from dialin.servers.copied_data import ISOLATION
 from dialin.servers.ledger import Ledger
-from dialin.servers.sandbox import NO_HOST_NAMES, Sandbox, free_port
+from dialin.servers.sandbox import Sandbox, free_port
 from dialin.variables import rules
 from dialin.workloads.base import Dataset, Target
 
@@ -104,7 +104,6 @@ class Preparer:
         def make(target: Path) -> None:
             with self._sandbox(build, free_port() if workload.needs_port else 0) as sandbox:
                 setting = {**self._setting_to_prepare(build, workload), **shape, **(ISOLATION if copied else {})}
-                setting |= NO_HOST_NAMES if workload.needs_port else {}
                 self._say(f"Preparing data with {build.id}: {workload.describe_data()} (once; later studies reuse it)")
                 if copied is not None and copied.is_dir():
                     _take_over(sandbox, copied, setting)

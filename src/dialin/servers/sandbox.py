@@ -105,6 +105,8 @@ class Sandbox:
         }
         if self.entry.port:
             options |= {"port": self.entry.port, "bind_address": "127.0.0.1"}
+            if not self.entry.keep:  # root has no password: it is for the socket, so 127.0.0.1 must not be taken for localhost
+                options["skip_name_resolve"] = "ON"
         else:
             options["skip_networking"] = "ON"
         if os.geteuid() == 0:
@@ -251,11 +253,6 @@ class Sandbox:
         """End the server if it runs, and remove all files of the sandbox."""
         self.kill()
         self._ledger.end(self.entry)
-
-
-NO_HOST_NAMES: Mapping[str, Value] = {"skip_name_resolve": "ON"}
-"""What a sandbox with a port is started with, so that root, who has no password, can use only the socket: 127.0.0.1 is then not
-taken for localhost."""
 
 
 def tcp_account(account: Account, database: str) -> Account:

@@ -194,9 +194,7 @@ def parse(chunks: Iterable[bytes]) -> tuple[RunLog, ...]:
         figures.frombytes(table.tobytes())
     table = np.frombuffer(figures).reshape(-1, _COLUMNS) if figures else np.empty((0, _COLUMNS))
     runs = [run for run in _runs(table[:, 0], events) if _is_run(*run)]
-    return tuple(
-        _log(table[begin:end], [event for event in run_events if not _is_late(event, begin)]) for begin, end, run_events in runs
-    )
+    return tuple(_log(table[begin:end], run_events, begin) for begin, end, run_events in runs)
 
 
 def read(path: Path) -> Iterator[LogFile | UnreadableLog]:
@@ -335,16 +333,10 @@ def _is_run(begin: int, end: int, events: list[_Event]) -> bool:
     return end > begin or has_total or ("banner" in kinds and "fatal" in kinds)
 
 
-def _is_late(event: _Event, begin: int) -> bool:
-    """Return whether an event has the form of an option, but comes after the first report of its run: it sets nothing."""
-    row, kind, _ = event
-    return kind == "option" and row > begin
-
-
-def _log(table: _Array, events: list[_Event]) -> RunLog:
+def _log(table: _Array, events: list[_Event], begin: int) -> RunLog:
     impossible = table[:, 2] > _IMPOSSIBLE
     dropped, table = tuple(table[impossible, 0].tolist()), table[~impossible]
-    header, summary = _header(events), _summary(events)
+    header, summary = _header(events, begin), _summary(events)
     percentile = int(table[0, 5]) if len(table) and table[0, 5] else summary.percentile if summary else None
     threads = header.get("Number of threads", "")
     return RunLog(
@@ -370,14 +362,15 @@ def _mix(table: _Array) -> str:
     return "reads and writes" if reads and writes else "reads" if reads else "writes" if writes else ""
 
 
-def _header(events: list[_Event]) -> dict[str, str]:
+def _header(events: list[_Event], begin: int) -> dict[str, str]:
+    """Return what a log says before the report `begin`, its first; later lines of the form of an option set nothing."""
     header: dict[str, str] = {}
-    for _, kind, text in events:
+    for row, kind, text in events:
         if kind == "banner":
             header["sysbench"] = text.split()[1].rstrip(":")
         elif kind == "time":
             header.setdefault("time", text)
-        elif kind == "option":
+        elif kind == "option" and row <= begin:
             key, _, value = text.partition(": ")
             if value:
                 header.setdefault(key, value.strip())

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dialin.datasets.cache import copy
 from dialin.model.build import Build
 from dialin.places.sandbox.site import sandbox_options
-from dialin.servers.sandbox import NO_HOST_NAMES, Sandbox, free_port
+from dialin.servers.sandbox import Sandbox, free_port
 from dialin.text import counted, number
 from dialin.trials.tools import Tools
 from dialin.workloads.base import Target
@@ -29,7 +29,7 @@ def run_program(tools: Tools, build: Build, workload: Command, threads: int, sam
         sandbox = Sandbox.create(build, tools.home, tools.ledger, tools.clock, port=port)
         try:
             copy(dataset.data, sandbox.data)
-            sandbox.boot({**sandbox_options({}, build), **(NO_HOST_NAMES if port else {})})
+            sandbox.boot(sandbox_options({}, build))
             target = Target(sandbox.account, sandbox.directory, data=sandbox.data)
             load = workload.start(target, threads=threads, seed=1, cpus=None)
             try:

@@ -21,7 +21,7 @@ from dialin.servers.capabilities import Capability, Versioned, has
 from dialin.servers.connection import global_variables
 from dialin.servers.copied_data import ISOLATION
 from dialin.servers.instance import Instance
-from dialin.servers.sandbox import NO_HOST_NAMES, Sandbox, free_port
+from dialin.servers.sandbox import Sandbox, free_port
 from dialin.trials import raw_waits
 from dialin.trials.changes import Changes
 from dialin.trials.site import Stage
@@ -132,9 +132,7 @@ class OpenSandboxes:
         options = sandbox_options(setting, build)
         if self._site.workload.copied_data is not None:
             options |= ISOLATION
-        if with_port := self._site.workload.needs_port:
-            options |= NO_HOST_NAMES
-        studied, tools = self._spec.set_variables, self._site.tools
+        studied, tools, with_port = self._spec.set_variables, self._site.tools, self._site.workload.needs_port
         return SandboxStage(build, dataset, options, self._spec.server_cpus, tools, studied, with_port=with_port)
 
 

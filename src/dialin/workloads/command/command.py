@@ -57,10 +57,10 @@ class Command(Workload):
         return {name: str(value) for name, value in {**self.file.options, **self._spec.options}.items()}
 
     def check(self) -> None:
-        """Make sure that its programs exist, and that it reports the latency that the study asks for.
+        """Make sure that its programs exist.
 
         Raises:
-            UserError: it cannot run.
+            UserError: one is not installed, or the file has mistakes.
         """
         values = {**self._options, "file_directory": str(self._path.absolute().parent)}
         for part, words in self.file.commands.items():
@@ -75,7 +75,7 @@ class Command(Workload):
         """Make sure that the program can reach the server as the file says.
 
         Raises:
-            UserError: it cannot, or the password would be on a command line although the file does not allow it.
+            UserError: it uses the socket of an account that has none, or host and port of one that has a socket.
         """
         uses = self.file.placeholders
         if account.socket is not None and uses & {HOST, PORT}:
@@ -301,7 +301,7 @@ class CommandLoad(DriverLoad):
                 return second
         code = CauseCode.DRIVER_OTHER_FORM if self._last_line else CauseCode.DRIVER_SILENT
         figures = {"driver": self._file.name, "seconds": timeout, "words": self._last_line[:300]}
-        raise WorkloadError(Cause(code, figures), f"Compare what it prints with output in the file: {self._last_line[:200]}")
+        raise WorkloadError(Cause(code, figures), "Compare what it prints with output in the file")
 
     def _rows(self, limit: float) -> list[LoadRow] | None:
         """Return the rows of one interval; None where none came until `limit`."""
