@@ -7,6 +7,7 @@ from pathlib import Path
 import psutil
 import pymysql
 import pytest
+from pymysql.constants.ER import ACCESS_DENIED_ERROR, HOST_NOT_PRIVILEGED
 
 from dialin.clock import SystemClock
 from dialin.datasets.cache import copy
@@ -15,7 +16,7 @@ from dialin.servers.capabilities import Capability, has
 from dialin.servers.connection import global_variables
 from dialin.servers.ledger import Ledger
 from dialin.servers.processes import processes
-from dialin.servers.sandbox import Sandbox
+from dialin.servers.sandbox import Sandbox, free_port
 from dialin.trials.tools import Tools
 from live import FAST, INSTALLED, MYSQL, children, find, kill, shown_of_processes, until
 
@@ -52,6 +53,19 @@ def test_what_the_table_says_of_a_build_is_so(build, sandbox):
 def test_nobody_else_can_enter_a_sandbox(sandbox):
     assert sandbox.directory.stat().st_mode & 0o077 == 0
     assert sandbox.option_file.stat().st_mode & 0o077 == 0
+
+
+def test_root_has_no_way_in_through_the_port_that_a_load_uses(build):
+    tools = Tools.open(lambda text: None)
+    made = Sandbox.create(build, tools.home, tools.ledger, tools.clock, port=free_port())
+    try:
+        copy(tools.preparer.blank(build, {}).data, made.data)
+        made.boot({})
+        with pytest.raises(pymysql.err.OperationalError) as refused:
+            pymysql.connect(host="127.0.0.1", port=made.account.port, user="root")
+        assert refused.value.args[0] in (ACCESS_DENIED_ERROR, HOST_NOT_PRIVILEGED)
+    finally:
+        made.remove()
 
 
 def test_a_sandbox_stops_cleanly_and_its_data_starts_again(sandbox):
