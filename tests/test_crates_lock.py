@@ -12,7 +12,6 @@ CRATE = ROOT / "crates" / "dialin-load"
 LOCK = (CRATE / "crates.lock").read_text(encoding="utf-8")
 PACKAGES = tomllib.loads(LOCK)["package"]
 MANIFEST = tomllib.loads((CRATE / "Cargo.toml").read_text(encoding="utf-8"))
-CARGO = shutil.which("cargo")
 
 
 def direct(table):
@@ -92,7 +91,10 @@ def copy(tmp_path):
 def write_cargo_lock(crate, lock):
     (crate / "crates.lock").write_text(lock, encoding="utf-8")
     driver = crate.parents[1] / "scripts" / "driver.sh"
-    return subprocess.run([driver, "lock"], capture_output=True, text=True, timeout=300)
+    done = subprocess.run([driver, "lock"], capture_output=True, text=True, timeout=300)
+    if done.stderr.startswith("error: dialin-load cannot be built: "):
+        pytest.skip(done.stderr)
+    return done
 
 
 def entry(name):
@@ -100,7 +102,6 @@ def entry(name):
     return text
 
 
-@pytest.mark.skipif(CARGO is None, reason="cargo is not installed")
 def test_cargo_takes_the_lock_file_that_is_written_from_crates_lock(copy):
     done = write_cargo_lock(copy, LOCK)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
@@ -109,7 +110,6 @@ def test_cargo_takes_the_lock_file_that_is_written_from_crates_lock(copy):
     assert all(("source" in package) == ("checksum" in package) for package in written)
 
 
-@pytest.mark.skipif(CARGO is None, reason="cargo is not installed")
 @pytest.mark.parametrize(
     ("changed", "says"),
     [
