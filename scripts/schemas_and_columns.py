@@ -91,7 +91,7 @@ def main(documents: list[str]) -> None:
         for name, schema in schemas().items():
             text = json.dumps(schema, indent=2) + "\n"
             (_ROOT / "schema" / f"{name}.schema.json").write_text(text, encoding="utf-8")
-    for path in [Path(name) for name in documents] or [_ROOT / "docs" / "notebook.md", _ROOT / "docs" / "files.md"]:
+    for path in [Path(name) for name in documents] or [_ROOT / "docs" / "notebook.md"]:
         path.write_text(fill(path.read_text(encoding="utf-8")), encoding="utf-8")
 
 

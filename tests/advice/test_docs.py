@@ -10,6 +10,7 @@ from pathlib import Path
 from dialin.advice.rules import RULES
 from dialin.model.advice import WEIGHTS
 from dialin.text import number
+from fixtures.source_links import linked
 
 PAGE = Path(__file__).parents[2] / "docs" / "advise.md"
 _BEGIN, _END = "<!-- rules -->\n", "<!-- end of rules -->\n"
@@ -23,7 +24,7 @@ def table() -> str:
             if rule.weight is weight:
                 variables = " or ".join(f"`{name}`" for name in rule.variables)
                 least = "more than 0" if rule.least < 1e-6 else number(rule.least)
-                lines.append(f"| `{rule.code}` | {variables} | {rule.name} | {least} | {weight} | {rule.source} |")
+                lines.append(f"| `{rule.code}` | {variables} | {rule.name} | {least} | {weight} | {linked(rule.source)} |")
     return "\n".join(lines)
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from dialin.model.why import ReasonKind
 from fixtures.all_rules import every
+from fixtures.source_links import linked
 
 PAGE = Path(__file__).parents[2] / "docs" / "why.md"
 _BEGIN, _END = "<!-- rules -->\n", "<!-- end of rules -->\n"
@@ -24,7 +25,7 @@ def table() -> str:
     lines = []
     for kind, title in _TITLES.items():
         lines += [f"### {title}", "", "| rule | what it looks at | source |", "|---|---|---|"]
-        lines += [f"| `{code}` | {what} | {source} |" for code, of, what, source in every() if of is kind]
+        lines += [f"| `{code}` | {what} | {linked(source)} |" for code, of, what, source in every() if of is kind]
         lines.append("")
     return "\n".join(lines)
 

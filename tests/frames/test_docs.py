@@ -2,7 +2,6 @@ import re
 from pathlib import Path
 
 import plotly.graph_objects as go
-import pytest
 
 from dialin.frames import columns
 from fixtures import example_evidence
@@ -11,14 +10,13 @@ from schemas_and_columns import fill
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.parametrize("name", ["notebook.md", "files.md"])
-def test_what_the_documents_say_of_columns_is_what_frames_have(name):
-    text = (ROOT / "docs" / name).read_text()
+def test_what_the_document_says_of_columns_is_what_frames_have():
+    text = (ROOT / "docs" / "notebook.md").read_text()
     assert fill(text) == text, "run: make docs"
 
 
 def test_every_frame_has_its_table_in_the_documents():
-    text = (ROOT / "docs" / "notebook.md").read_text() + (ROOT / "docs" / "files.md").read_text()
+    text = (ROOT / "docs" / "notebook.md").read_text()
     assert all(f"<!-- columns of {name} -->" in text for name in columns.EVERY)
 
 
