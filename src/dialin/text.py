@@ -129,7 +129,7 @@ def percent(share: float | None) -> str:
 
 def exact_percent(share: float) -> str:
     """Return a configured share as a percentage with no more digits than it has: 0.95 is `95 %`, 0.005 is `0.5 %`."""
-    return f"{round(100 * share, 4):g} %"
+    return f"{round(100 * share, 2):g} %"
 
 
 def change(ratio: float | None) -> str:

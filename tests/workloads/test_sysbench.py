@@ -34,6 +34,8 @@ def test_a_missing_sysbench_is_named_with_its_remedy():
 def test_scripts_that_prepare_the_same_tables_share_a_dataset():
     same = [Sysbench(WorkloadSpec(name=name)).data_facts() for name in ("oltp_read_write", "oltp_point_select")]
     assert same[0] == same[1]
+    other_statements = {"range-size": "9", "sum-ranges": "0", "skip-trx": "on"}
+    assert Sysbench(WorkloadSpec(options=other_statements)).data_facts() == same[0]
     assert Sysbench(WorkloadSpec(threads=4)).data_facts() == Sysbench(WorkloadSpec(threads=64)).data_facts()
 
 

@@ -44,6 +44,6 @@ def block_figures(
     for name, mean in means.items():
         ratio = Estimate.alone(levels[name] / levels[baseline]) if name in levels and name != baseline else None
         if ratio is not None and is_exact and 1 / LARGEST_RATIO_WITH_INTERVAL < ratio.mean < LARGEST_RATIO_WITH_INTERVAL:
-            ratio = fit.ratio(name, baseline, 1 - record.spec.confidence)
+            ratio = fit.ratio(name, baseline, record.spec.alpha)
         figures[name] = ComparedFigure(level=Estimate.alone(levels.get(name, mean)), ratio=ratio)
     return figures

@@ -69,7 +69,7 @@ def _percentiles(
         for one in trials
         if (value := percentile_of_trial(counts.get(one.trial.id, ()), share)) is not None
     ]
-    figures = candidate_figures(timed, spec.names, spec.baseline, 1 - spec.confidence)
+    figures = candidate_figures(timed, spec.names, spec.baseline, spec.alpha)
     return {
         name: ComparedFigure(level=level, ratio=figures.ratios[name]) if level else None
         for name, level in figures.levels.items()

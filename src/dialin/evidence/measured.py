@@ -111,7 +111,7 @@ def throughput(record: StudyRecord, trials: Sequence[MeasuredTrial]) -> Candidat
         return CandidateFigures({one.name: one.tps for one in candidates}, {one.name: one.ratio for one in candidates})
     figures = {one.trial.id: one.figures for one in trials if one.figures is not None}
     speeds = by_mean(trial_figures.trial_speeds([one.trial for one in trials], figures))
-    return candidate_figures(speeds, record.spec.names, record.spec.baseline, 1 - record.spec.confidence)
+    return candidate_figures(speeds, record.spec.names, record.spec.baseline, record.spec.alpha)
 
 
 def values_of(of: FigureOf, trials: Sequence[MeasuredTrial]) -> dict[int, float]:

@@ -35,6 +35,6 @@ def compare_pair(record: StudyRecord, one: str, other: str) -> PairComparison:
         fitted = fit_trials(timed_trials(trials, known, decided_by), names)
         if fitted is None or set(fitted.names) != set(names):
             return None
-        return fitted.ratio(one, other, 1 - record.spec.confidence)
+        return fitted.ratio(one, other, record.spec.alpha)
 
     return PairComparison(ratio(DecidedBy.THROUGHPUT), goal_ratio(ratio(DecidedBy.VARIATION), Goal.STABILITY))

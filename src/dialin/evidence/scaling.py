@@ -30,7 +30,7 @@ def scaling(record: StudyRecord, trials: Sequence[MeasuredTrial]) -> list[Scalin
             by_count.setdefault(threads, []).append(timed)
     points: dict[str, list[ScalingPoint]] = {}
     for threads, timed_trials in sorted(by_count.items()):
-        for name, point in _points(threads, timed_trials, names, 1 - record.spec.confidence).items():
+        for name, point in _points(threads, timed_trials, names, record.spec.alpha).items():
             points.setdefault(name, []).append(point)
     return [
         Scaling(

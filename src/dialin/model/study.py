@@ -187,6 +187,8 @@ class StudySpec(MethodOptions):
         initial: the candidate whose values the attached server had before the study; None where there is none.
         space: the variables that candidates which enter later may set, beside those that the first ones set.
         live: the options of a study on live traffic; None in other studies.
+        claims: the number of claims that hold together at the confidence: this study's, and those of the other workloads of its
+            suite, with that of their mean.
         tune: what a search changes; None where the candidates were named. A tune begins with its baseline alone, and each
             setting that the search tries enters as a candidate.
     """
@@ -205,6 +207,7 @@ class StudySpec(MethodOptions):
     space: tuple[str, ...] = ()
     live: LiveOptions | None = None
     tune: TunePlan | None = None
+    claims: int = Field(default=1, ge=1)
 
     @model_validator(mode="after")
     def _names_are_distinct(self) -> StudySpec:
@@ -216,6 +219,11 @@ class StudySpec(MethodOptions):
         if self.baseline not in names:
             raise ValueError(f"the baseline {self.baseline!r} is not one of the candidates")
         return self
+
+    @property
+    def alpha(self) -> float:
+        """The error that each interval may make; in a suite, a share of it, so that those of all workloads hold together."""
+        return (1 - self.confidence) / self.claims
 
     @property
     def names(self) -> list[str]:

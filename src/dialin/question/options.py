@@ -247,9 +247,8 @@ class StudyOptions(MethodOptions, LoadOptions, LiveOptions):
         Raises:
             UserError: an option does not fit the workload.
         """
-        kind, name = kinds.find_kind(self.workload)
-        if name not in kind.workloads and (kind.takes_path or kinds.is_path(name)):
-            name = str((directory / Path(name).expanduser()).absolute())
+        asked = kinds.with_absolute_path(self.workload, directory)
+        kind, name = kinds.find_kind(asked)
         options = {key.removeprefix("--"): _option_text(value) for key, value in self.workload_options.items()}
         options |= {key: value for key, value in (("data", self.data), ("pace", self.pace)) if value is not None}
         if kind.takes_path and "data" in options:
@@ -268,7 +267,7 @@ class StudyOptions(MethodOptions, LoadOptions, LiveOptions):
         }
         return kind.spec(
             LoadRequest(
-                asked=kinds.qualified_name(kind, name),
+                asked=asked,
                 name=name,
                 given=self._given_of_load(directory),
                 options=options,

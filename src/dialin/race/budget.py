@@ -41,15 +41,24 @@ def without_waits(state: RaceState) -> list[str]:
 class Budget:
     """The minutes of a study, of which `state` and the clock show how many were used; the session begins now.
 
-    `count_hosts` returns how many hosts run trials at once.
+    `count_hosts` returns how many hosts run trials at once, and `seconds_elsewhere` how much other studies have used.
     """
 
-    def __init__(self, state: RaceState, plan: Plan, clock: Clock, session: int, count_hosts: Callable[[], int]) -> None:
+    def __init__(
+        self,
+        state: RaceState,
+        plan: Plan,
+        clock: Clock,
+        session: int,
+        count_hosts: Callable[[], int],
+        seconds_elsewhere: Callable[[], float] = lambda: 0.0,
+    ) -> None:
         self._state = state
         self._plan = plan
         self._clock = clock
         self._session = session
         self._count_hosts = count_hosts
+        self._seconds_elsewhere = seconds_elsewhere
         self._began = clock.monotonic()
         self._counted = 0
         self._by_run: dict[tuple[int, str], _Run] = defaultdict(_Run)
@@ -75,8 +84,17 @@ class Budget:
 
     def trials_that_fit(self) -> int:
         """Return how many trials one host can still run; they may overrun the budget a little."""
-        left = MAY_OVERRUN * self._state.spec.minutes * 60 - self.seconds_used() - self._reserved()
+        left = MAY_OVERRUN * self._state.spec.minutes * 60 - self._seconds_gone() - self._reserved()
+        if left < 0:  # the other studies may have used it up, or ended
+            return 0
         return max(0, math.floor(left / self.trial_seconds() + _ROUNDING))
+
+    def exclude(self, seconds: float) -> None:
+        """Leave out seconds of this session in which the study was paused."""
+        self._waited += seconds
+
+    def _seconds_gone(self) -> float:
+        return self.seconds_used() + self._seconds_elsewhere()
 
     def seconds_used(self) -> float:
         """Return the seconds of wall clock that were used: all of this session, and the trials of earlier sessions.
@@ -102,7 +120,7 @@ class Budget:
 
     def seconds_left(self, trials_needed: int | None) -> float:
         """Estimate the seconds left: the trials that a safe choice is expected to need, else what the budget holds."""
-        left = max(0.0, self._state.spec.minutes * 60 - self.seconds_used())
+        left = max(0.0, self._state.spec.minutes * 60 - self._seconds_gone())
         if trials_needed is None:
             return left
         return min(left, trials_needed * self.trial_seconds() / max(1, self._count_hosts()) + self._reserved())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+from collections.abc import Generator
 from pathlib import Path
 
 import dialin
@@ -15,7 +16,7 @@ from dialin.model.verdict import Verdict
 from dialin.preflight import machine_noise
 from dialin.preflight.checked import CheckedStudy
 from dialin.race.progress_writer import ProgressWriter
-from dialin.race.runner import Runner
+from dialin.race.runner import ALONE, InSuite, Runner, finished
 from dialin.race.state import RaceState
 from dialin.race.tune_runner import TuneRunner
 from dialin.search.proposer import CONTENDERS, Proposer
@@ -46,6 +47,20 @@ def begin(
         UserError: the directory is in use, or cannot be written to.
         DialinError: it could not be finished; what was measured is in the directory.
     """
+    return finished(begin_in_blocks(ready, out, tools, watcher, command, proposer, hosts))
+
+
+def begin_in_blocks(
+    ready: CheckedStudy,
+    out: Path,
+    tools: Tools,
+    watcher: Watcher,
+    command: str,
+    proposer: Proposer = CONTENDERS,
+    hosts: FleetChoice = ONE_HOST,
+    suite: InSuite = ALONE,
+) -> Generator[None, None, Verdict]:
+    """Start a study as `begin` does, but pause before each block; closing the generator interrupts the study."""
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -66,7 +81,7 @@ def begin(
     ):
         for note in ready.notes:
             store.say(tools.clock.now(), note)
-        return _run(ready, out, store, tools, watcher, proposer, hosts)
+        return (yield from _run(ready, out, store, tools, watcher, proposer, hosts, suite))
 
 
 def resume(
@@ -83,10 +98,23 @@ def resume(
         UserError: another dialin is running it.
         DialinError: it could not be finished; what was measured is in the directory.
     """
+    return finished(resume_in_blocks(ready, directory, tools, watcher, proposer, hosts))
+
+
+def resume_in_blocks(
+    ready: CheckedStudy,
+    directory: Path,
+    tools: Tools,
+    watcher: Watcher,
+    proposer: Proposer = CONTENDERS,
+    hosts: FleetChoice = ONE_HOST,
+    suite: InSuite = ALONE,
+) -> Generator[None, None, Verdict]:
+    """Resume a study as `resume` does, but pause before each block; closing the generator interrupts the study."""
     with sole_runner(directory, identity(os.getpid())), Store.open(directory) as store:
         store.set_spec(ready.spec)
         store.add_to_host(load_identity.later_driver_facts(store.host, ready.workload.version()))
-        return _run(ready, directory, store, tools, watcher, proposer, hosts)
+        return (yield from _run(ready, directory, store, tools, watcher, proposer, hosts, suite))
 
 
 def accept_weaker_durability(directory: Path) -> None:
@@ -122,7 +150,8 @@ def _run(
     watcher: Watcher,
     proposer: Proposer,
     hosts: FleetChoice,
-) -> Verdict:
+    suite: InSuite,
+) -> Generator[None, None, Verdict]:
     """Prepare the data and run the blocks; a study interrupted from here on can be resumed."""
     session = store.begin_session()
     remove_unfinished_files(store)
@@ -138,12 +167,19 @@ def _run(
             stop_asked = functools.partial(requests.is_asked_to_stop, directory)
             common = (store, tools.clock, progress, ready.plan, fleet, session)
             if ready.spec.tune is not None:
-                runner: Runner = TuneRunner(
+                verdict = TuneRunner(
                     *common, admit=ready.admit, inspect=ready.inspect, inspected=ready.inspected, stop_asked=stop_asked
-                )
+                ).run()
             else:
-                runner = Runner(*common, proposer=proposer, admit=ready.admit, inspected=ready.inspected, stop_asked=stop_asked)
-            verdict = runner.run()
+                runner = Runner(
+                    *common,
+                    proposer=proposer,
+                    admit=ready.admit,
+                    inspected=ready.inspected,
+                    stop_asked=stop_asked,
+                    suite=suite,
+                )
+                verdict = yield from runner.blocks()
         machine_noise.remember(tools.home.noise, store.read())
         return verdict
     except Exception as error:

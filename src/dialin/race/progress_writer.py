@@ -39,7 +39,7 @@ class ProgressWriter:
         self._store_progress()
         try:
             yield
-        except (KeyboardInterrupt, InterruptedStudyError):
+        except (KeyboardInterrupt, GeneratorExit, InterruptedStudyError):
             self._store_progress(session=SessionState.STOPPED, step=None)
             raise
         except Exception as error:

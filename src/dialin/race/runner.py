@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from dialin.clock import Clock
@@ -32,7 +32,7 @@ from dialin.store.store import Store
 from dialin.verdict import changed_during_trial, comparison
 from dialin.verdict.effective_settings import EffectiveSettings
 from dialin.verdict.live_periods import observed_figures
-from dialin.verdict.reach_verdict import reach_verdict, standings
+from dialin.verdict.reach_verdict import Judgement, reach_verdict, standings
 
 CONFIRMING_BLOCKS = 6
 """Fresh blocks of the choice and the baseline that confirm it; each is two trials."""
@@ -50,11 +50,38 @@ _WAIT_TRIES = 2
 """Times that a trial for raw waits is run where it is interrupted, because the host itself stalled for most of it."""
 
 
+@dataclass(frozen=True, slots=True)
+class InSuite:
+    """How a study depends on the other studies of its suite.
+
+    Attributes:
+        is_decided: returns whether a judgement decides it, so that it needs no more blocks.
+        seconds_elsewhere: returns how many seconds of the suite's budget the other studies have used; infinity ends the study.
+    """
+
+    is_decided: Callable[[Judgement], bool] = lambda judgement: judgement.decided
+    seconds_elsewhere: Callable[[], float] = lambda: 0.0
+
+
+ALONE = InSuite()
+
+
+def finished(blocks: Generator[None, None, Verdict]) -> Verdict:
+    """Run a study that pauses between blocks to its end, without a pause; return its verdict."""
+    while True:
+        try:
+            next(blocks)
+        except StopIteration as end:
+            verdict: Verdict = end.value
+            return verdict
+
+
 class Runner:
     """Runs a study, from its beginning or from where it was interrupted.
 
     `session` is the number of this run of dialin, and `inspected` the effective settings of the candidates at their inspection.
     `admit` checks a candidate that the study does not have yet. `stop_asked` is called before each block that the budget holds.
+    `suite` is how it depends on the other studies of its suite.
     """
 
     def __init__(
@@ -70,6 +97,7 @@ class Runner:
         admit: Admit = refuse,
         inspected: Mapping[str, EffectiveSettings] | None = None,
         stop_asked: Callable[[], bool] = lambda: False,
+        suite: InSuite = ALONE,
     ) -> None:
         self._store = store
         self._clock = clock
@@ -81,6 +109,7 @@ class Runner:
         self._inspected = dict(inspected or {})
         self._refused: dict[str, str] = {}
         self._stop_asked = stop_asked
+        self._suite = suite
         self._hosts = HostBlocks(fleet, lambda: Recorder(store, clock, watcher, self._seconds_left), store.next_trial_id)
         self._trials_to_go: int | None = None
         self._last_standings: Mapping[str, Standing] = {}
@@ -98,6 +127,13 @@ class Runner:
             ChangedByOthersError: somebody else keeps changing a variable under test.
             InterruptedStudyError: somebody asked for an end after the blocks under way.
         """
+        return finished(self.blocks())
+
+    def blocks(self) -> Generator[None, None, Verdict]:
+        """Run the study as `run` does, but pause before each block while no host is at work; return its verdict.
+
+        The budget excludes the pauses.
+        """
         self._begin()
         self._name_hosts()
         self._watcher.study_began(self._spec, self._budget.blocks_planned(), self._seconds_left())
@@ -108,10 +144,10 @@ class Runner:
         if self._state.blocks:  # dialin may have been killed before a look that was due
             self._look_if_due(max(block.number for block in self._state.blocks))
         if not self._decided():
-            self._run_blocks(Purpose.RACE, 1, self._propose)
+            yield from self._run_blocks(Purpose.RACE, 1, self._propose)
         verdict = self._conclude()
         if self._spec.confirm and not self._spec.aa:
-            verdict = self._confirm(verdict)
+            verdict = yield from self._confirm(verdict)
         if self._spec.waits:
             self._collect_waits()
         self._watcher.study_ended(verdict)
@@ -136,7 +172,9 @@ class Runner:
         self._state = RaceState(self._store)
         while not self._hosts.hosts and not self._decided():  # the budget excludes the time that hosts take to get ready
             self._take_event()
-        self._budget = Budget(self._state, self._plan, self._clock, self._session, lambda: len(self._hosts.hosts))
+        self._budget = Budget(
+            self._state, self._plan, self._clock, self._session, lambda: len(self._hosts.hosts), self._suite.seconds_elsewhere
+        )
         washouts = [one.traffic.washout or 0.0 for one in self._state.figures.values() if one.traffic is not None]
         if max(washouts, default=0.0) > self._plan.warmup:
             self._set_washout(max(washouts))
@@ -163,13 +201,19 @@ class Runner:
     def _decided(self) -> bool:
         return not self._spec.aa and any(look.decided for look in self._state.looks)
 
-    def _run_blocks(self, purpose: Purpose, since: int, propose: Callable[[str], Block | None]) -> None:
+    def _pause(self) -> Generator[None]:
+        began = self._clock.monotonic()
+        yield
+        self._budget.exclude(self._clock.monotonic() - began)
+
+    def _run_blocks(self, purpose: Purpose, since: int, propose: Callable[[str], Block | None]) -> Generator[None]:
         """Give every host one block after another, until the study is decided or there are none.
 
         Blocks that were begun and lack trials go first. `propose` begins the next block for a host, or returns None where
-        there is none. Blocks with numbers below `since` are left alone.
+        there is none. Blocks with numbers below `since` are left alone. Pauses before each round that finds no host at work.
         """
         try:
+            yield from self._pause()
             self._give_blocks(purpose, since, propose)
             while self._hosts.at_work or not self._hosts.hosts:  # without a host the fleet waits for one
                 event, work = self._take_event()
@@ -179,6 +223,8 @@ class Runner:
                 if is_free and purpose is Purpose.RACE and self._decided():
                     break
                 if is_free:
+                    if not self._hosts.at_work:
+                        yield from self._pause()
                     self._give_blocks(purpose, since, propose)
         finally:
             self._hosts.interrupt()
@@ -412,9 +458,10 @@ class Runner:
         if not taken or taken[-1].decided is not None or taken[-1].trials != len(ended):  # else dialin was killed in this look
             state.add_look(Look(len(taken) + 1, blocks, trials=len(ended)))
         judgement = reach_verdict(state.record, state.figures)
-        state.save_verdict(judgement.verdict, decided=judgement.decided)
+        decided = self._suite.is_decided(judgement)
+        state.save_verdict(judgement.verdict, decided=decided)
         self._trials_to_go = None
-        if not judgement.decided and not spec.aa and spec.until is Until.SAFE:
+        if not decided and not spec.aa and spec.until is Until.SAFE:
             needed = comparison.trials_needed(spec, state.race_trials, state.figures, judgement.verdict.decided_by)
             self._trials_to_go = None if needed is None else max(SIZE, needed - len(state.ended))
         return judgement.verdict
@@ -431,7 +478,7 @@ class Runner:
         )
         return state.verdict if state.verdict and judged else self._look(max(finished))
 
-    def _confirm(self, verdict: Verdict) -> Verdict:
+    def _confirm(self, verdict: Verdict) -> Generator[None, None, Verdict]:
         """Measure a choice other than the baseline again, against the baseline, within the budget; this spends no look."""
         chosen, baseline = verdict.recommended_candidate, verdict.baseline
         if chosen == baseline:
@@ -446,7 +493,7 @@ class Runner:
                 return None
             return self._begin_block(host, number, (chosen, baseline), Purpose.CONFIRM)
 
-        self._run_blocks(Purpose.CONFIRM, first, propose)
+        yield from self._run_blocks(Purpose.CONFIRM, first, propose)
         if not all(self._state.is_complete(number, Purpose.CONFIRM) for number in numbers):
             self.log(LogCode.CONFIRMING_CUT)
         look = self._state.looks[-1]

@@ -26,7 +26,7 @@ Figures = Mapping[str, Any]
 def _costs_throughput(spec: StudySpec, data: Figures) -> str:
     ratio = Estimate(mean=data["ratio"], low=data["low"], high=data["high"])
     costs = "costs" if ratio.high is not None and ratio.high < 1 else "may cost"
-    figure = change_with_confidence(ratio, spec.confidence)
+    figure = change_with_confidence(ratio, 1 - spec.alpha)
     return f"{name_in_sentence(spec, data['candidate'])} {costs} throughput: {figure} against the baseline"
 
 

@@ -81,7 +81,7 @@ class Contenders:
         racing, spec = history.in_the_race, history.spec
         if spec.aa or spec.live is not None or room.first_on_host or len(racing) <= SIZE:
             return racing
-        rules = Rules(spec.worthwhile, spec.confidence)
+        rules = Rules(spec.worthwhile, spec.confidence, claims=spec.claims)
         if spec.goal is Goal.THROUGHPUT:
             trials = by_typical_speed(trial_speeds(history.trials, history.figures))
         else:

@@ -10,7 +10,6 @@ from dialin.model.study import Until
 from dialin.stats.decide import Rules, representatives, with_representatives
 from dialin.stats.posterior import chances
 from dialin.stats.standings import leader_of
-from dialin.stats.thresholds import thresholds
 from dialin.stats.trial_fit import FEWEST_TO_CLAIM, TimedTrial, TrialFit, fit_trials
 
 SIZE = 2
@@ -43,7 +42,7 @@ def next_block(
     if until is not Until.BEST and fitted is not None and baseline in fitted.names:
         odds = chances(fitted, rules.worthwhile).near
         likeliest = max(odds, key=lambda name: odds[name])
-        needed = thresholds(rules.confidence)
+        needed = rules.thresholds
         if likeliest != baseline and odds[likeliest] >= needed.probable:
             difference = fitted.difference(likeliest, baseline)
             if until is Until.BETTER or difference.z() < needed.leave:
@@ -70,7 +69,7 @@ def contenders(fitted: TrialFit, baseline: str, rules: Rules, until: Until = Unt
     """
     leader = leader_of(dict(zip(fitted.names, fitted.effects.tolist(), strict=True)), fitted.names, baseline)
     trials = dict(zip(fitted.names, fitted.trials.tolist(), strict=True))
-    enough = thresholds(rules.confidence).best ** 2 / 2
+    enough = rules.thresholds.best**2 / 2
     precision = {name: trials[name] ** 2 / variance for name, variance in zip(fitted.names, fitted.variances, strict=True)}
 
     def cost(name: str) -> float:

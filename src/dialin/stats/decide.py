@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from dialin.model.study import Until
 from dialin.model.verdict import AgainstBest, DecidedBy, Estimate, Outcome
-from dialin.stats.candidate_figures import figures_of_fit
+from dialin.stats.candidate_figures import CandidateFigures, figures_of_fit
 from dialin.stats.forecast import detectable
 from dialin.stats.posterior import Chances, chances
 from dialin.stats.standings import ROUNDING, leader_of, outcome_of, state_of_best
@@ -103,11 +103,13 @@ class Rules:
         worthwhile: the smallest relative difference that matters.
         confidence: the confidence of a choice, of all claims together over all looks, and of each quoted interval by itself.
         choose: whether a safe choice is looked for; without it only what is shown is claimed (an A/A study).
+        claims: the number of studies, this one included, whose claims and intervals hold together at the confidence.
     """
 
     worthwhile: float
     confidence: float
     choose: bool = True
+    claims: int = 1
 
     @property
     def margin(self) -> float:
@@ -116,7 +118,12 @@ class Rules:
 
     @property
     def alpha(self) -> float:
-        return 1 - self.confidence
+        """The error that each quoted interval may make."""
+        return (1 - self.confidence) / self.claims
+
+    @property
+    def thresholds(self) -> Thresholds:
+        return thresholds(self.confidence, self.claims)
 
 
 def decide(
@@ -144,21 +151,7 @@ def decide(
     stands_for = representatives(present, identical, baseline)
     states = dict.fromkeys(names, AgainstBest.FAILED) | dict.fromkeys(present, AgainstBest.INCONCLUSIVE)
     fitted = fit(trials, names)
-    figures = figures_of_fit(fitted, trials, names, baseline, rules.alpha)
-    decision = Decision(
-        outcome=Outcome.INCONCLUSIVE,
-        choice=None,
-        leader=None,
-        winners=(),
-        states=states,
-        chances={},
-        ratios=figures.ratios,
-        levels=figures.levels,
-        fit=fitted,
-        sd=fitted.sd if fitted else None,
-        trials=len(trials),
-        detectable=None,
-    )
+    decision = _undecided(fitted, figures_of_fit(fitted, trials, names, baseline, rules.alpha), states, len(trials))
     if len(set(stands_for.values())) == 1 and (len(present) > 1 or len(set(representatives(names, identical).values())) == 1):
         return replace(
             decision,
@@ -180,9 +173,36 @@ def decide(
     return replace(decision, ratios=figures.ratios, levels=figures.levels)
 
 
+def decide_fit(fitted: TrialFit, baseline: str, rules: Rules) -> Decision:
+    """Judge the candidates of a fit that is not of one study's trials (`stats.weighted_mean`), by the rules of `decide`."""
+    names, trials = fitted.names, int(fitted.trials.sum())
+    states = dict.fromkeys(names, AgainstBest.INCONCLUSIVE)
+    undecided = _undecided(fitted, figures_of_fit(fitted, (), names, baseline, rules.alpha), states, trials)
+    decision = _compare(undecided, fitted, {name: name for name in names}, baseline, rules)
+    figures = figures_of_fit(fitted, (), names, baseline, rules.alpha, decision.choice)
+    return replace(decision, ratios=figures.ratios, levels=figures.levels)
+
+
+def _undecided(fitted: TrialFit | None, figures: CandidateFigures, states: dict[str, AgainstBest], trials: int) -> Decision:
+    return Decision(
+        outcome=Outcome.INCONCLUSIVE,
+        choice=None,
+        leader=None,
+        winners=(),
+        states=states,
+        chances={},
+        ratios=figures.ratios,
+        levels=figures.levels,
+        fit=fitted,
+        sd=fitted.sd if fitted else None,
+        trials=trials,
+        detectable=None,
+    )
+
+
 def _compare(decision: Decision, fitted: TrialFit, stands_for: Mapping[str, str], baseline: str, rules: Rules) -> Decision:
     """Complete a decision by comparing the candidates of a fit; each represents those identical to it."""
-    needed = thresholds(rules.confidence)
+    needed = rules.thresholds
     reference = stands_for.get(baseline)
     leader = leader_of(dict(zip(fitted.names, fitted.effects.tolist(), strict=True)), fitted.names, reference or "")
     standing = {name: _standing(fitted, leader, name, needed, rules.margin) for name in fitted.names if name != leader}
@@ -197,7 +217,7 @@ def _compare(decision: Decision, fitted: TrialFit, stands_for: Mapping[str, str]
         outcome, choice = _of_chances(odds, fitted, leader, reference, needed) if rules.choose else (outcome, None)
     better = {name for name in fitted.names if is_better(fitted, name, reference, needed)}
     if rules.choose:
-        behind = {name for name, chance in odds.near.items() if chance < _GIVEN_UP * rules.alpha}
+        behind = {name for name, chance in odds.near.items() if chance < _GIVEN_UP * (1 - rules.confidence)}
         standing |= {name: AgainstBest.BEHIND for name in behind if standing.get(name) is AgainstBest.INCONCLUSIVE}
     standing[leader] = state_of_best(outcome, standing.values())
     probable = max(fitted.names, key=lambda name: (odds.near[name], name == leader))
@@ -271,7 +291,7 @@ def trials_to_choose(
     fitted = fit(with_representatives(trials, stands_for), list(dict.fromkeys(stands_for.values())))
     if fitted is None:
         return None
-    needed = thresholds(rules.confidence)
+    needed = rules.thresholds
     for more in _FORESEEN:
         odds = chances(fitted, rules.worthwhile, more=more)
         if max(*odds.near.values(), odds.all_near) >= needed.probable:

@@ -44,15 +44,20 @@ def at_confidence(deviate: float, confidence: float) -> float:
     return -float(ndtri(min(scale * float(ndtr(-deviate)), 0.5)))
 
 
-def thresholds(confidence: float) -> Thresholds:
-    """Return the thresholds of a study at a confidence, each error in proportion to that of 95 %."""
+def thresholds(confidence: float, claims: int = 1) -> Thresholds:
+    """Return the thresholds of a study at a confidence, each error in proportion to that of 95 %.
+
+    Where the claims of several studies are to hold together, `claims` is their number, and each study may err by its share
+    (Bonferroni). A choice is no claim: its thresholds stay.
+    """
     scale = (1 - confidence) / (1 - CALIBRATED_FOR)
+    of_each = 1 - (1 - confidence) / claims
     return Thresholds(
         probable=1 - scale * (1 - _AT_95.probable),
         all_near=1 - scale * (1 - _AT_95.all_near),
-        best=at_confidence(_AT_95.best, confidence),
-        better=at_confidence(_AT_95.better, confidence),
-        worse=at_confidence(_AT_95.worse, confidence),
+        best=at_confidence(_AT_95.best, of_each),
+        better=at_confidence(_AT_95.better, of_each),
+        worse=at_confidence(_AT_95.worse, of_each),
         leave=at_confidence(_AT_95.leave, confidence),
         on_each=at_confidence(_AT_95.on_each, confidence),
     )

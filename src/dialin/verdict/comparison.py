@@ -25,7 +25,7 @@ On a live server, the number of periods in which the guard restored the baseline
 
 def rules(spec: StudySpec) -> Rules:
     """Return the rules by which a study is decided."""
-    return Rules(worthwhile=spec.worthwhile, confidence=spec.confidence, choose=not spec.aa)
+    return Rules(spec.worthwhile, spec.confidence, choose=not spec.aa, claims=spec.claims)
 
 
 def racing(trials: Sequence[Trial]) -> list[Trial]:

@@ -123,7 +123,7 @@ def _effects(interaction: Interaction, spec: StudySpec, of_kind: Mapping[Hashabl
     """Return the effect of a candidate by kind of host, or by host where no kinds are given."""
     effects = []
     for group, difference in interaction.differences.items():
-        ratio = goal_ratio(difference.ratio(1 - spec.confidence), spec.goal)
+        ratio = goal_ratio(difference.ratio(spec.alpha), spec.goal)
         kind = dict(cast("Kind", group)) if of_kind else {}
         hosts = of_kind[group] if of_kind else [group]
         if ratio is not None:
@@ -132,6 +132,6 @@ def _effects(interaction: Interaction, spec: StudySpec, of_kind: Mapping[Hashabl
         "candidate": interaction.candidate,
         "p": interaction.p,
         "worthwhile": spec.worthwhile,
-        "confidence": spec.confidence,
+        "confidence": 1 - spec.alpha,
         "effects": effects,
     }

@@ -178,7 +178,7 @@ def reach_verdict(record: StudyRecord, known: Mapping[int, Figures] | None = Non
         probability_all_near=decision.all_near,
         minutes_of_load=sum(t.steps.get(Step.MEASURE, 0.0) for t in case.done) / 60,
         minutes_of_wall_clock=seconds_of(record.trials) / 60,
-        confidence=spec.confidence,
+        confidence=1 - spec.alpha,
         worthwhile=spec.worthwhile,
         detectable=decision.detectable,
         detectable_planned=_planned(spec),
@@ -324,7 +324,7 @@ def _weaker(name: str, effective: Mapping[str, Mapping[str, str]], baseline: str
 
 
 def _candidate(case: _Case, name: str, state: CandidateState, *, pareto: bool) -> CandidateVerdict:
-    spec, alpha = case.spec, 1 - case.spec.confidence
+    spec, alpha = case.spec, case.spec.alpha
     candidate, trials = spec.candidate(name), case.figures_of(name)
     latest = case.last.get(name, EffectiveSettings({}, {}))
     tps, queries = case.speed.levels.get(name), queries_per_transaction(trials)
@@ -384,7 +384,7 @@ def confirmation(record: StudyRecord, chosen: str) -> Confirmation | None:
     fitted = fit(values, (chosen, spec.baseline)) if chosen != spec.baseline else None
     if fitted is None or fitted.dof == 0:
         return None
-    ratio = goal_ratio(fitted.ratio(chosen, spec.baseline, 1 - spec.confidence), spec.goal)
+    ratio = goal_ratio(fitted.ratio(chosen, spec.baseline, spec.alpha), spec.goal)
     return None if ratio is None else Confirmation(candidate=chosen, ratio=ratio, blocks=fitted.paired_dof[0][1] + 1)
 
 

@@ -120,7 +120,7 @@ def _with_carried(
         ratio = (
             deciding(judged.candidate(chosen.name), judged)
             if without.name == spec.baseline
-            else goal_ratio(fit.ratio(chosen.name, without.name, 1 - spec.confidence), spec.goal)
+            else goal_ratio(fit.ratio(chosen.name, without.name, spec.alpha), spec.goal)
         )
         if ratio is None:
             return one

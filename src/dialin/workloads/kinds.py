@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from dialin.errors import UserError
 from dialin.model.workload import WorkloadSpec
 from dialin.workloads import dialin_load_kind, sysbench_kind
@@ -77,6 +79,14 @@ def qualified_name(kind: WorkloadKind, name: str) -> str:
 
 def is_path(name: str) -> bool:
     return "/" in name or any(name.endswith(kind.suffixes) for kind in KINDS if kind.suffixes)
+
+
+def with_absolute_path(workload: str, directory: Path) -> str:
+    """Return a workload as a study names it, with its path, if it has one, taken relative to a directory."""
+    kind, name = find_kind(workload)
+    if name not in kind.workloads and (kind.takes_path or is_path(name)):
+        name = str((directory / Path(name).expanduser()).absolute())
+    return qualified_name(kind, name)
 
 
 def installed_alternative(workload: str) -> tuple[str, str]:

@@ -38,6 +38,25 @@ utf8mb4 alike)."""
 RAND_TYPES = ("uniform", "gaussian", "special", "pareto", "zipfian")
 """The distributions that sysbench 1.0.20 draws row numbers from."""
 
+_STATEMENTS = (
+    "delete-inserts",
+    "delta",
+    "distinct-ranges",
+    "index-updates",
+    "non-index-updates",
+    "number-of-ranges",
+    "order-ranges",
+    "point-selects",
+    "random-points",
+    "range-selects",
+    "range-size",
+    "reconnect",
+    "simple-ranges",
+    "skip-trx",
+    "sum-ranges",
+)
+"""Options of the scripts that choose statements, and leave the prepared data as it is."""
+
 _ON = ("on", "true", "1")
 """The spellings of yes that sysbench and dialin-load take."""
 
@@ -90,12 +109,13 @@ def data_options(spec: WorkloadSpec, tables: SysbenchTables) -> dict[str, str]:
     column from the distribution in use.
     """
     shared = spec.name.startswith(("oltp_", "select_random_")) and spec.name in SYSBENCH_SCRIPTS
+    of_data = {name: value for name, value in sorted(spec.options.items()) if not (shared and name in _STATEMENTS)}
     return {
         "script": "oltp_common" if shared else spec.name,
         "tables": str(tables.count),
         "table-size": str(tables.rows),
         "rand-type": spec.rand_type or "default",
-        **dict(sorted(spec.options.items())),
+        **of_data,
     }
 
 

@@ -68,7 +68,7 @@ def choose_pair(record: StudyRecord, trials: Sequence[MeasuredTrial]) -> Pair | 
     if fit is None:
         return None
     others = [name for name in fit.names if name != baseline]
-    alpha = 1 - record.spec.confidence
+    alpha = record.spec.alpha
     verdict = record.verdict
     if verdict is not None and verdict.recommended_candidate in others:
         other = verdict.recommended_candidate
@@ -107,7 +107,7 @@ def all_changes(
     """
     names = measured.names(trials, record)
     followed = [one for rule in rules if (one := _follow(rule, trials, names, compared)) is not None]
-    selected = _selected(followed, compared, 1 - record.spec.confidence)
+    selected = _selected(followed, compared, record.spec.alpha)
     goals = {one.trial.id: _natural(one, record.spec.goal) for one in trials if one.value > 0}
     reasons = []
     for one, ratio in selected:

@@ -32,7 +32,7 @@ def table(why: Why, spec: StudySpec, labels: Mapping[str, str]) -> Table:
     rows = [_row(one, labels, several=several) for one in why.latencies]
     caption = (
         "Percentiles of the measured transactions of a trial, in milliseconds, to within 1 %, each with its "
-        f"{exact_percent(spec.confidence)} confidence interval; beside the longest is that of each trial. A percentile is "
+        f"{exact_percent(1 - spec.alpha)} confidence interval; beside the longest is that of each trial. A percentile is "
         "missing where trials have too few transactions for it."
     )
     return Table("latency-table", caption, columns, rows)
