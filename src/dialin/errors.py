@@ -97,6 +97,10 @@ class NoAnswerError(ServerError):
     fault = Fault.CONNECTION
 
 
+class LostConnectionError(NoAnswerError):
+    """A connection was closed or reset before an answer came. A server that hangs closes none; one that ends is seen to end."""
+
+
 class WorkloadError(DialinError):
     """The load could not be prepared, or its driver died."""
 

@@ -9,7 +9,7 @@ from dialin.model.cause import Cause, CauseCode, Fault
 from dialin.model.record import LogCode
 from dialin.model.trial import Block, Failure, Purpose, Step, Trial, TrialState
 from dialin.model.verdict import CandidateState
-from dialin.race.broken_study import last_tries_of
+from dialin.race.broken_study import disturbed_in_a_row, last_tries_of
 from dialin.report.log_sentences import log_text
 from dialin.store.store import Store
 from fixtures.simulated_runs import proving, simulated
@@ -69,3 +69,21 @@ def test_a_trial_whose_connections_were_lost_twice_has_one_try_left():
     assert last_tries_of([trial(1), trial(2, "b"), trial(3)], block, "h", 1) == {"a"}
     assert last_tries_of([trial(1), trial(2)], block, "h", 2) == frozenset(), "a resumed study tries again"
     assert last_tries_of([trial(1, host="other"), trial(2)], block, "h", 1) == frozenset()
+
+
+def test_a_network_that_fails_whichever_candidate_is_tried_ends_the_study_and_blames_none(study, spec, tmp_path):
+    with pytest.raises(MachineError, match=r"\d trials in a row could not be run") as raised:
+        study(disturbing(lambda trial: trial.id > 3, Fault.CONNECTION, four=1300), proving(spec))
+    assert raised.value.resumable
+    with Store.open(tmp_path / "study") as store:
+        assert all(trial.state is not TrialState.FAILED for trial in store.trials())
+    verdict, _ = study(simulated(four=1300), proving(spec))
+    assert verdict.winners == ["4"]
+
+
+def test_a_network_that_fails_one_candidate_only_ends_no_study():
+    one, two = [trial(1), trial(2), trial(3)], [trial(1), trial(2, "b"), trial(3)]
+    assert disturbed_in_a_row(one, "h", 1) == []
+    assert len(disturbed_in_a_row(two, "h", 1)) == 3
+    assert disturbed_in_a_row(two[:2], "h", 1) == disturbed_in_a_row(two, "h", 2) == disturbed_in_a_row(two, "other", 1) == []
+    assert len(disturbed_in_a_row([trial(n, fault=Fault.MACHINE) for n in (1, 2, 3)], "h", 1)) == 3, "the machine fails for all"

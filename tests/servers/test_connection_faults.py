@@ -3,16 +3,16 @@
 import errno
 import os
 import socket
-import threading
 
 import pymysql
 import pytest
 
-from dialin.errors import MachineError, NoAnswerError
+from dialin.errors import LostConnectionError, MachineError, NoAnswerError
 from dialin.model.cause import CauseCode, Fault
 from dialin.servers import connection
 from dialin.servers.account import Account
 from dialin.servers.connection import RefusedError, TurnedAwayError, connect, is_reachable
+from fixtures.hostile_server import closing_socket
 
 
 def failing(number):
@@ -21,23 +21,8 @@ def failing(number):
 
 @pytest.fixture
 def listening(tmp_path):
-    """A socket at which nothing ever answers: it closes each connection."""
-    place = tmp_path / "s.sock"
-    with socket.socket(socket.AF_UNIX) as listener:
-        listener.bind(str(place))
-        listener.listen()
-
-        def hang_up():
-            while True:
-                try:
-                    peer, _ = listener.accept()
-                except OSError:
-                    return
-                peer.close()
-
-        threading.Thread(target=hang_up, daemon=True).start()
-        yield Account(socket=place)
-        listener.shutdown(socket.SHUT_RDWR)
+    with closing_socket(tmp_path / "s.sock"):
+        yield Account(socket=tmp_path / "s.sock")
 
 
 def ask(account):
@@ -45,15 +30,28 @@ def ask(account):
         query("SELECT 1")
 
 
-def test_a_server_that_hangs_up_gives_no_answer(listening):
-    with pytest.raises(NoAnswerError) as raised:
+def test_a_server_that_hangs_up_loses_the_connection(listening):
+    with pytest.raises(LostConnectionError) as raised:
         ask(listening)
     assert raised.value.fault is Fault.CONNECTION
 
 
+def test_a_server_that_never_answers_loses_no_connection(tmp_path):
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(tmp_path / "s.sock"))
+        listener.listen()
+        with (
+            pytest.raises(NoAnswerError, match="timed out") as raised,
+            connect(Account(socket=tmp_path / "s.sock"), timeout=0.1),
+        ):
+            pass
+    assert type(raised.value) is NoAnswerError
+
+
 def test_where_nothing_listens_there_is_no_answer(tmp_path):
-    with pytest.raises(NoAnswerError, match="does not answer"):
+    with pytest.raises(NoAnswerError, match="does not answer") as raised:
         ask(Account(socket=tmp_path / "nowhere.sock"))
+    assert type(raised.value) is NoAnswerError
     assert not is_reachable(Account(socket=tmp_path / "nowhere.sock"))
 
 
@@ -73,8 +71,9 @@ def test_a_network_that_fails_is_not_the_machine(listening, number, monkeypatch)
         raise failing(number)
 
     monkeypatch.setattr(pymysql.connections.socket, "socket", refuse)
-    with pytest.raises(NoAnswerError):
+    with pytest.raises(NoAnswerError) as raised:
         ask(listening)
+    assert isinstance(raised.value, LostConnectionError) is (number in (errno.ECONNRESET, errno.EPIPE))
 
 
 def lost(number):
@@ -91,10 +90,11 @@ def lost(number):
 @pytest.mark.parametrize(
     ("error", "kind", "fault"),
     [
-        (lost(errno.ECONNRESET), NoAnswerError, Fault.CONNECTION),
+        (lost(errno.ECONNRESET), LostConnectionError, Fault.CONNECTION),
+        (lost(errno.ETIMEDOUT), NoAnswerError, Fault.CONNECTION),
         (lost(errno.EIO), MachineError, Fault.MACHINE),
         (lost(errno.ENOMEM), MachineError, Fault.MACHINE),
-        (pymysql.err.OperationalError(2006, "Server has gone away"), NoAnswerError, Fault.CONNECTION),
+        (pymysql.err.OperationalError(2006, "Server has gone away"), LostConnectionError, Fault.CONNECTION),
         (pymysql.err.InterfaceError(0, ""), NoAnswerError, Fault.CONNECTION),
         (pymysql.err.OperationalError(1317, "Query execution was interrupted"), RefusedError, Fault.CONNECTION),
         (pymysql.err.OperationalError(1053, "Server shutdown in progress"), RefusedError, Fault.CONNECTION),

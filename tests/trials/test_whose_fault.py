@@ -11,6 +11,7 @@ from dialin.errors import (
     DialinError,
     DriverKilledError,
     GuardTrippedError,
+    LostConnectionError,
     MachineError,
     NoAnswerError,
     ServerError,
@@ -30,6 +31,7 @@ from fixtures.recorded import recorded
 
 FULL, MANY, BROKEN = (OSError(number, os.strerror(number), "/a/file") for number in (errno.ENOSPC, errno.EMFILE, errno.EIO))
 LOST = NoAnswerError("The connection broke")
+CLOSED = LostConnectionError("The connection was closed")
 KILLED = driver_process.killed("dialin-load", 9, "")
 
 
@@ -54,6 +56,19 @@ class Breaking(FakeStage):
 
     def log_tail(self):
         return self.tail
+
+
+class LockingOut(FakeStage):
+    """A stage whose server does not accept the account any more after the first connection."""
+
+    connections = 0
+
+    @contextmanager
+    def connect(self, timeout=10.0):
+        self.connections += 1
+        if self.connections > 1:
+            raise TurnedAwayError("Access denied", "", 1045)
+        yield lambda statement, arguments=(): []
 
 
 class BreakingLoad(FakeLoad):
@@ -129,6 +144,11 @@ def test_a_server_of_this_machine_that_does_not_answer_hangs(ended):
     )
 
 
+def test_a_server_of_this_machine_whose_connections_are_closed_does_not_hang(ended):
+    trial = ended(Breaking(LOST, answers=CLOSED, pid=4711))
+    assert (trial.state, trial.failure.fault, trial.failure.is_evidence) == (TrialState.INTERRUPTED, Fault.CONNECTION, False)
+
+
 def test_a_server_of_another_machine_that_does_not_answer_may_be_behind_a_network_that_is_down(ended):
     trial = ended(Breaking(LOST, answers=LOST, pid=None))
     assert (trial.state, trial.failure.fault) == (TrialState.INTERRUPTED, Fault.CONNECTION)
@@ -177,6 +197,13 @@ def test_what_the_user_has_to_correct_ends_the_study_and_fails_no_trial(ended, s
         ended(Breaking(error))
     (trial,) = store.trials()
     assert (trial.state, trial.failure) == (TrialState.INTERRUPTED, None)
+
+
+def test_an_account_that_is_refused_at_the_end_of_a_trial_is_not_tried_again(ended):
+    stage = LockingOut()
+    with pytest.raises(TurnedAwayError):
+        ended(stage)
+    assert stage.connections == 2
 
 
 @pytest.mark.parametrize(

@@ -32,6 +32,7 @@ from dialin.probes import fitness_facts
 from dialin.probes import host as machine
 from dialin.servers import builds
 from dialin.servers.ledger import Ledger
+from dialin.servers.processes import kill
 from dialin.workloads import load_binary
 
 _PROGRAM = "from dialin.fleet.host_process import main; main()"
@@ -181,8 +182,7 @@ class HostAgent:
             try:
                 process.wait(_WITHIN)
             except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+                kill(process, "The process of a host")
                 Ledger(self._home.ledger).end_orphans()
         shutil.rmtree(self._directory, ignore_errors=True)
 

@@ -33,9 +33,15 @@ def last_tries_of(trials: Sequence[Trial], block: Block, host: str, session: int
 
 
 def disturbed_in_a_row(trials: Sequence[Trial], host: str, session: int) -> list[Failure]:
-    """Return the failures of the machine in a host's newest trials of this session, newest first; empty where they are few."""
-    newest = (trial for trial in reversed(trials) if (trial.host, trial.session) == (host, session))
-    disturbed = list(takewhile(lambda trial: _is_disturbed(trial, (Fault.MACHINE,)), newest))
+    """Return why a host's newest trials of this session were disturbed, newest first, where that can go on for ever.
+
+    That is so where the machine fails, or where the network or the load driver fails whichever candidate is tried. Empty where
+    such trials are few.
+    """
+    newest = [trial for trial in reversed(trials) if (trial.host, trial.session) == (host, session)]
+    of_machine = list(takewhile(lambda trial: _is_disturbed(trial, (Fault.MACHINE,)), newest))
+    of_any = list(takewhile(lambda trial: _is_disturbed(trial, PASSING), newest))
+    disturbed = of_any if len({trial.candidate for trial in of_any}) > 1 else of_machine
     return [trial.failure for trial in disturbed if trial.failure] if len(disturbed) >= _TRIES else []
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import re
+import ssl
 import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -14,7 +15,7 @@ import pymysql.cursors
 from pymysql.constants import CR, ER
 
 from dialin.answers import REMEDY, bad_answer
-from dialin.errors import MachineError, NoAnswerError, ServerError, is_machine_fault
+from dialin.errors import LostConnectionError, MachineError, NoAnswerError, ServerError, is_machine_fault
 from dialin.model.cause import Cause, CauseCode, Fault
 from dialin.model.query import Query
 from dialin.servers.account import Account, TlsMode
@@ -25,6 +26,10 @@ from dialin.text import shorten
 _TIMEOUT = 10.0
 _ACCOUNT_REFUSED = (1044, 1045, 1130, 1251, 1698, 1862, 2059, 4151)
 _TLS_FAILED = 2026
+_LOST_NUMBERS = (CR.CR_SERVER_GONE_ERROR, CR.CR_SERVER_LOST)
+_CLOSED = (ConnectionError, ssl.SSLEOFError)
+"""The errors of the system for a connection that was closed or reset; one that was refused is a ConnectionError, too."""
+
 _TOO_MANY_CONNECTIONS = 1040
 _FIRST_SERVER_ERROR = 1000
 """The lowest error number of a server; errors of the operating system have lower numbers."""
@@ -90,8 +95,8 @@ def connect(account: Account, *, timeout: float = _TIMEOUT, program: str = "dial
     `program` is sent to the server as the connection attribute `program_name`.
 
     Raises:
-        NoAnswerError: the server does not answer, lacks the TLS that is required, or the connection broke, or an answer cannot
-            be read or exceeds a limit.
+        LostConnectionError: the connection was closed or reset before an answer came.
+        NoAnswerError: the server does not answer or lacks a required TLS, or an answer cannot be read or exceeds a limit.
         TurnedAwayError: the server accepts no connection.
         RefusedError: the server refuses a statement.
         MachineError: this machine has no room for another connection.
@@ -226,12 +231,6 @@ def _bad(error: Exception) -> str:
             return "it does not follow the protocol of MySQL"
 
 
-def raise_if_of_machine(error: Exception) -> None:
-    """Raise MachineError where an error of the client library comes from this machine, which has no room for a connection."""
-    if (failed := _of_machine(error)) is not None:
-        raise MachineError.of(failed, "The server could not be asked") from error
-
-
 def _statement_error(statement: str, error: Exception) -> ServerError | MachineError:
     """Return the error of a statement, by whose fault it is: the server's, the connection's, or this machine's."""
     if (failed := _of_machine(error)) is not None:
@@ -241,7 +240,7 @@ def _statement_error(statement: str, error: Exception) -> ServerError | MachineE
     figures = {"statement": shorten(statement, _SHOWN), "words": _text(error)}
     if _is_from_server(error):
         return RefusedError(Cause(CauseCode.STATEMENT_REFUSED, figures), "See the server's log", _number(error))
-    return NoAnswerError(Cause(CauseCode.CONNECTION_LOST, figures), "See the server's log")
+    return _no_answer_kind(error)(Cause(CauseCode.CONNECTION_LOST, figures), "See the server's log")
 
 
 def _is_from_server(error: Exception) -> bool:
@@ -251,9 +250,23 @@ def _is_from_server(error: Exception) -> bool:
 
 def _of_machine(error: Exception) -> OSError | None:
     """Return the error of this machine behind an error of the client library; None where it is none."""
-    links = (error, getattr(error, "original_exception", None), error.__cause__, error.__context__)
-    failed = next((each for each in links if isinstance(each, OSError) and is_machine_fault(each)), None)
+    failed = next((each for each in _system_errors(error) if is_machine_fault(each)), None)
     return None if failed is None or failed.errno == _FULL_BACKLOG else failed
+
+
+def _system_errors(error: Exception) -> list[OSError]:
+    """Return the errors of the system behind an error of the client library."""
+    links = (error, getattr(error, "original_exception", None), error.__cause__, error.__context__)
+    return [each for each in links if isinstance(each, OSError)]
+
+
+def _no_answer_kind(error: Exception) -> type[NoAnswerError]:
+    """Return the class of an error without an answer: whether the connection was closed or reset, or nothing came."""
+    behind = _system_errors(error)
+    if any(isinstance(each, _CLOSED) and not isinstance(each, ConnectionRefusedError) for each in behind):
+        return LostConnectionError
+    is_end_of_stream = _number(error) in _LOST_NUMBERS and not behind
+    return LostConnectionError if is_end_of_stream else NoAnswerError
 
 
 def _number(error: BaseException | None) -> int:
@@ -299,7 +312,7 @@ def _connecting_error(account: Account, place: str, error: Exception) -> ServerE
     if _is_from_server(error):
         return TurnedAwayError(Cause(CauseCode.TURNED_AWAY, {"place": place, "words": words}), "See the server's log", number)
     remedy = "See ssl-mode, ssl-ca, ssl-cert and ssl-key" if number == _TLS_FAILED else "See its log"
-    return NoAnswerError(Cause(CauseCode.NO_ANSWER, {"place": place, "words": words}), remedy)
+    return _no_answer_kind(error)(Cause(CauseCode.NO_ANSWER, {"place": place, "words": words}), remedy)
 
 
 def _text(error: BaseException) -> str:

@@ -8,9 +8,11 @@ import signal
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import psutil
+
+from dialin.errors import MachineError
 
 MARK = "DIALIN_SANDBOX"
 """The environment variable that holds the private directory of a process."""
@@ -20,6 +22,9 @@ _SAME_TIME = 5.0
 
 _PATIENCE = 10.0
 """Seconds that a killed process may take to be gone."""
+
+_KILLED_WITHIN = 120.0
+"""Seconds that a killed child may take to be gone: the kernel first frees a large buffer pool, and waits for the disk."""
 
 _NOT_WRITTEN = 71
 """The exit code of a process that could not write its PID, and ended: it could not have been found again."""
@@ -76,6 +81,20 @@ def end(process: psutil.Process) -> None:
         process.wait(_PATIENCE)
     except (psutil.NoSuchProcess, psutil.TimeoutExpired):
         return
+
+
+def kill(process: subprocess.Popen[Any], name: str) -> None:
+    """Kill a process that dialin started, and wait until it is gone; `name` says in the error what it is.
+
+    Raises:
+        MachineError: the kernel does not end it.
+    """
+    process.kill()
+    try:
+        process.wait(_KILLED_WITHIN)
+    except subprocess.TimeoutExpired:
+        words = f"{name} (process {process.pid}) was killed, but still runs after {_KILLED_WITHIN:.0f} s"
+        raise MachineError(words, "Look for a disk that does not answer in the kernel's log (dmesg)") from None
 
 
 def signal_name(number: int) -> str:

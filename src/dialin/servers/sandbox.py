@@ -18,10 +18,8 @@ from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import Any
 
-import pymysql
-
 from dialin.clock import Clock
-from dialin.errors import MachineError, ServerError, UserError, server_failure
+from dialin.errors import LostConnectionError, MachineError, ServerError, UserError, server_failure
 from dialin.model.build import Build
 from dialin.model.cause import Cause, CauseCode, exit_by
 from dialin.model.query import Query
@@ -29,13 +27,16 @@ from dialin.model.setting import Value
 from dialin.paths import Home
 from dialin.servers.account import STANDARD_PORT, Account
 from dialin.servers.capabilities import Capability, base_options, has
-from dialin.servers.connection import RefusedError, connect, raise_if_of_machine
+from dialin.servers.connection import RefusedError, connect
 from dialin.servers.ledger import Ledger, LedgerEntry
-from dialin.servers.processes import processes, signal_name, spawn, tail, was_not_run
+from dialin.servers.processes import kill, processes, signal_name, spawn, tail, was_not_run
 from dialin.variables import optionfile
 
 BOOT_LIMIT = 120.0
 """Seconds after which a server that does not answer counts as hung."""
+
+_LOST_LIMIT = 10.0
+"""Seconds for which all connections to a server that starts may be lost: one that is not ready refuses them."""
 
 INITIALISE_LIMIT = 900.0
 """Seconds that creating an empty data directory may take, even on a slow disk."""
@@ -153,6 +154,7 @@ class Sandbox:
 
         Raises:
             ServerError: the server ended, or did not answer in time; the error has the signal or the server's message.
+            LostConnectionError: it runs, but every connection to it is lost.
             MachineError: the server could not be run, or its disk is full, or this machine has no room for a connection.
         """
         self.write_options(settings)
@@ -165,6 +167,7 @@ class Sandbox:
 
     def _await_answer(self, process: subprocess.Popen[bytes]) -> None:
         limit = self._clock.monotonic() + BOOT_LIMIT
+        lost_since: float | None = None
         while True:
             if process.poll() is not None:
                 if was_not_run(process.returncode):
@@ -172,8 +175,15 @@ class Sandbox:
                 raise server_failure(
                     Cause(CauseCode.NOT_STARTED, {"build": self.build.id, "exit": self.exit()}), self.log_tail()
                 )
-            if self.socket.exists() and self._answers():
-                return
+            try:
+                if self._answers():
+                    return
+                lost_since = None
+            except LostConnectionError:
+                now = self._clock.monotonic()
+                lost_since = now if lost_since is None else lost_since
+                if now - lost_since > _LOST_LIMIT:
+                    raise
             if self._clock.monotonic() > limit:
                 self.kill()
                 raise server_failure(
@@ -182,20 +192,21 @@ class Sandbox:
             self._clock.sleep(_POLL)
 
     def _answers(self) -> bool:
-        # Not `connect`: a server that is still starting refuses connections, which is not an error yet.
-        try:
-            with sockets.socket(sockets.AF_UNIX) as probe:  # PyMySQL would leave a refused socket open
-                probe.connect(str(self.socket))
-            pymysql.connect(
-                unix_socket=str(self.socket), user="root", connect_timeout=2, read_timeout=2, ssl_disabled=True
-            ).close()
-        except pymysql.err.OperationalError as error:
-            raise_if_of_machine(error)
-            return bool(error.args[0] == 1045)  # access denied: it answers, and the account has a password
-        except (pymysql.MySQLError, OSError) as error:
-            raise_if_of_machine(error)
+        """Return whether the server takes connections, if only to refuse an account without its password.
+
+        Raises:
+            LostConnectionError: it accepted a connection, which was closed or reset.
+            MachineError: this machine has no room for a connection.
+        """
+        if not self.socket.exists():
             return False
-        return True
+        try:
+            with self.connect(2.0):
+                return True
+        except LostConnectionError:
+            raise
+        except ServerError as error:  # a server that is still starting refuses connections
+            return error.cause.code is CauseCode.ACCOUNT_REFUSED
 
     def connect(self, timeout: float = 10.0) -> AbstractContextManager[Query]:
         return connect(self.account, timeout=timeout)
@@ -244,10 +255,13 @@ class Sandbox:
             )
 
     def kill(self) -> None:
-        """Kill the server; its data is private and will be deleted."""
+        """Kill the server; its data is private and will be deleted.
+
+        Raises:
+            MachineError: the kernel does not end it.
+        """
         if self._process is not None and self._process.poll() is None:
-            self._process.kill()
-            self._process.wait()
+            kill(self._process, self.build.id)
 
     def remove(self) -> None:
         """End the server if it runs, and remove all files of the sandbox."""

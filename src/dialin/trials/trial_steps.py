@@ -10,7 +10,15 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 
 from dialin.clock import Clock
-from dialin.errors import DialinError, MachineError, ServerError, WorkloadError, machine_error, server_failure
+from dialin.errors import (
+    DialinError,
+    LostConnectionError,
+    MachineError,
+    ServerError,
+    WorkloadError,
+    machine_error,
+    server_failure,
+)
 from dialin.model.cause import PASSING, Cause, CauseCode, Fault
 from dialin.model.cpus import parse_cpus
 from dialin.model.evidence import Gauge, Watched
@@ -294,8 +302,8 @@ class _RunningTrial:
                     with instance.connect() as query:
                         now = global_variables(query)
                     break
-                except (ServerError, MachineError):
-                    if instance.has_ended() or clock.monotonic() > limit:
+                except (ServerError, MachineError) as error:
+                    if error.fault is Fault.REQUEST or instance.has_ended() or clock.monotonic() > limit:
                         raise
                     clock.sleep(0.5)
             _check_alive(instance)  # a restarted server has other values, which nobody set
@@ -436,7 +444,8 @@ class _RunningTrial:
 
         Raises:
             ServerError: it does not.
-            NoAnswerError: it runs on another machine, and either it or the network is the reason.
+            NoAnswerError: it runs on another machine, and either it or the network is the reason; or it runs on this one, and
+                the connection was closed or reset, which a server that hangs does not do.
             MachineError: this machine has no room for a connection, or the disk of the server is full.
         """
         instance = self._stage.instance()
@@ -449,7 +458,7 @@ class _RunningTrial:
         except ServerError as error:
             if is_server_error(error):
                 return
-            if instance.pid is None:
+            if instance.pid is None or isinstance(error, LostConnectionError):
                 raise
             raise server_failure(Cause(CauseCode.UNRESPONSIVE, {"seconds": _ANSWERS_WITHIN}), instance.log_tail()) from error
 

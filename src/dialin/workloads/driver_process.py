@@ -17,7 +17,7 @@ from dialin.errors import DialinError, DriverKilledError, MachineError, UserErro
 from dialin.model.cause import Cause, CauseCode
 from dialin.probes import host
 from dialin.servers.load_sessions import UnreportedSessions, end_left
-from dialin.servers.processes import signal_name, spawn, tail
+from dialin.servers.processes import kill, signal_name, spawn, tail
 from dialin.workloads.base import Target
 
 _LOG_LIMIT = 16 * 1024**2
@@ -94,8 +94,7 @@ def prepare(
             slow = Cause(CauseCode.PREPARING_SLOW, {"driver": driver, "hours": limit / 3600})
             raise WorkloadError(slow) from None
         finally:
-            process.kill()
-            process.wait()
+            kill(process, driver)
             end_left(target.account, target.sessions_file)
     if code < 0:
         raise killed(driver, -code, tail(log))
@@ -252,8 +251,7 @@ class DriverProcess:
             while self._read_chunk(limit):  # a driver whose words nobody reads cannot end
                 pass
         if self._process.poll() is None:
-            self._process.kill()
-        self._process.wait()
+            kill(self._process, "The load driver")
         self._when_ended()
         os.close(self._output)
         self._log.close()

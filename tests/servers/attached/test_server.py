@@ -1,11 +1,14 @@
 """What is asked of an attached server, and how; the server is a fake."""
 
+from contextlib import contextmanager
+
 import pytest
 
 from dialin.errors import ServerError, UserError
 from dialin.model.build import Flavour
 from dialin.servers.attached import restart
 from dialin.servers.attached.attached_build import AttachedBuild
+from dialin.servers.connection import TurnedAwayError
 from servers.attached.fakes import VARIABLES, FakeServer
 
 
@@ -262,3 +265,26 @@ def test_a_restart_command_that_does_not_return_is_ended(monkeypatch):
     monkeypatch.setattr(restart, "LIMIT", 0.05)
     with pytest.raises(ServerError, match="did not return within"):
         restart.run("sleep 30")
+
+
+def test_a_restarted_server_that_refuses_the_account_is_not_waited_for(clock):
+    server = FakeServer()
+    attached = server.attached(clock)
+    answers = iter([TurnedAwayError("Shutdown in progress", "", 1053), TurnedAwayError("Access denied", "", 1045)])
+
+    @contextmanager
+    def connect(timeout=None):
+        if server.restarts:
+            raise next(answers)
+        yield server.query
+
+    def restarting(command):
+        server.restarts += 1
+        return ""
+
+    attached.connect, began = connect, clock.monotonic()
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(restart, "run", restarting)
+        with pytest.raises(TurnedAwayError, match="Access denied"):
+            attached.restart("systemctl restart mysql")
+    assert clock.monotonic() - began < 1

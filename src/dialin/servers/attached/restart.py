@@ -9,6 +9,7 @@ from collections.abc import Iterable
 
 from dialin.errors import ServerError, UserError, os_error
 from dialin.model.cause import Cause, CauseCode, Fault
+from dialin.servers.processes import kill
 
 LIMIT = 600.0
 """Seconds that a restart command may take."""
@@ -62,8 +63,7 @@ def run(command: str) -> str:
         try:
             code: int | None = process.wait(LIMIT)
         except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+            kill(process, words[0])
             code = None
         output.seek(0)
         printed = "\n".join(output.read()[-_TAIL:].decode("utf-8", "replace").splitlines()[-_LINES:])

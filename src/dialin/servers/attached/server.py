@@ -362,7 +362,9 @@ class Attached:
             return False
         try:
             now = self._started()
-        except ServerError:
+        except ServerError as error:
+            if error.fault is Fault.REQUEST:  # it does not accept the account any more, which does not pass
+                raise
             return False
         if now.is_another(started):
             return True

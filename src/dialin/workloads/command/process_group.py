@@ -14,6 +14,7 @@ from pathlib import Path
 import psutil
 
 from dialin.probes.kernel_files import read
+from dialin.servers.processes import kill
 
 _TOKEN = "DIALIN_LOAD"  # noqa: S105 - the name of a variable
 _KILLED_WITHIN = 5.0
@@ -99,12 +100,10 @@ class ProcessGroup:
             self._signal(signal.SIGKILL)
             self._sleep(_POLL)
         for service in self._services:
-            service.kill()
-            service.wait()
+            kill(service, "A service of the load")
         self._services.clear()
         for guard in self._guards:
-            guard.kill()
-            guard.wait()
+            kill(guard, "A guard of the load")
             if guard.stdin:
                 guard.stdin.close()
         self._guards.clear()
