@@ -22,7 +22,7 @@ from dialin.logs.log_folder import Run, load
 from dialin.logs.sibling_files import parse_options, read_options
 from dialin.model.analysis import Analysis
 from dialin.model.verdict import Outcome
-from dialin.workloads.sysbench_log import RunLog
+from dialin.readers.sysbench_log import RunLog
 
 SECONDS = 60
 START, RUN, SECOND, DRIFT = 0.015, 0.007, 0.05, 0.05

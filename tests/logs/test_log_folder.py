@@ -8,7 +8,7 @@ import zstandard
 from dialin.errors import UserError
 from dialin.logs import log_folder
 from dialin.logs.log_folder import incomplete, load, natural_order
-from dialin.workloads import sysbench_log
+from dialin.readers import sysbench_log
 from fixtures.sysbench_logs import HEADER, SUMMARY, csv, human, series, write
 
 X, Y = series(seed=1), series(seed=2)

@@ -22,7 +22,7 @@ from dialin.stats.runs import Comparison, Standings, compare, rank_candidates
 from dialin.stats.trial_figures import goal_ratio
 from dialin.text import listed
 from dialin.verdict.candidate_states import Claim, Compared, candidate_states
-from dialin.workloads.sysbench_log import RunLog
+from dialin.readers.sysbench_log import RunLog
 
 _NEVER_ZERO = 1e-9
 
@@ -82,7 +82,7 @@ def analyze(folder: Folder, request: Request, options: Values | None = None) -> 
     ]
     compared = [run for run in runs if run.name in assigned.settings]
     gaps = [notes.incomplete(text) for run in compared for text in incomplete(run)]
-    return _judge(summed_up, assigned, request, folder.files, [*gaps, *notes.unfinished(compared)])
+    return _judge(summed_up, assigned, request, folder.files, [*gaps, *notes.unfinished(compared), *notes.never_ended(compared)])
 
 
 def _conditions(log: RunLog) -> dict[str, str]:

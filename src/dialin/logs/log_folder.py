@@ -14,7 +14,7 @@ import numpy as np
 from dialin.errors import UserError
 from dialin.model.analysis import FileEntry, FileStatus
 from dialin.text import counted, listed, number
-from dialin.workloads.sysbench_log import LogFile, RunLog, TooLargeError, UnreadableLog, read
+from dialin.readers.sysbench_log import LogFile, RunLog, TooLargeError, UnreadableLog, read
 
 FEWEST = 20
 """The smallest number of lines by which a run can be judged."""

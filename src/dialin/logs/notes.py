@@ -49,6 +49,22 @@ def unfinished(runs: Sequence[Run]) -> list[Note]:
     return [Note(code="unfinished", text=text, data=counts)]
 
 
+def never_ended(runs: Sequence[Run]) -> list[Note]:
+    """Return a note on each run that stood still from some moment on and never ended."""
+    return [
+        Note(
+            code="never_ended",
+            text=(
+                f"{run.name} never ended: from {number(silence.begin)} s on, {duration(silence.seconds)} without a transaction "
+                f"and {counted(silence.threads_gone, 'thread')} gone, which are left out"
+            ),
+            data={"run": run.name, "begin": silence.begin, "seconds": silence.seconds, "threads_gone": silence.threads_gone},
+        )
+        for run in runs
+        if (silence := run.log.silence)
+    ]
+
+
 def errors(runs: Sequence[RunAnalysis]) -> list[Note]:
     """Return a note on the runs in which more than 1 % of the transactions failed."""
     many = [run for run in runs if error_share(run) > _ERRORS]

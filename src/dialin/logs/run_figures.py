@@ -19,7 +19,7 @@ from dialin.stats.steady import examine_run
 from dialin.stats.warm_up_cut import Start, find_start
 from dialin.stats.window import window
 from dialin.text import counted
-from dialin.workloads.sysbench_log import RunLog
+from dialin.readers.sysbench_log import RunLog
 
 _DAY = 86_400
 """Lines of a log above which its warm-up and its course are determined by means of successive lines, to limit memory."""

@@ -17,7 +17,7 @@ from dialin.servers.load_sessions import UnreportedSessions
 from dialin.workloads import driver_process, private, sysbench_account
 from dialin.workloads.base import Second, Target, Workload, digest_of
 from dialin.workloads.driver_process import DriverLoad, DriverProcess, EndedError
-from dialin.workloads.sysbench_log import parse_line
+from dialin.readers.sysbench_log import interval_figures
 from dialin.workloads.sysbench_workloads import (
     BULK_INSERT,
     GROWING,
@@ -221,6 +221,12 @@ class SysbenchLoad(DriverLoad):
     def stop(self) -> None:
         self._sessions.record(self._driver.pid)
         super().stop()
+
+
+def parse_line(line: str) -> Second | None:
+    """Read one interval report of sysbench 1.0.20; return None for any other line."""
+    figures = interval_figures(line)
+    return None if figures is None else Second(int(figures[0]), *figures[1:])
 
 
 def _sessions(target: Target, threads: int) -> UnreportedSessions:

@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dialin.workloads import sysbench_log
-from dialin.workloads.log_text import DAMAGED
-from dialin.workloads.sysbench_log import TooLargeError, UnreadableLog, parse_line, read
+from dialin.readers import sysbench_log
+from dialin.readers.log_text import DAMAGED
+from dialin.readers.sysbench_log import TooLargeError, UnreadableLog, read
+from dialin.workloads.sysbench import parse_line
 from fixtures.sysbench_logs import csv, human, parse, series
 
 TPS = [237.53, 300.0, 0.0]

@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dialin.errors import UserError
-from dialin.workloads.base import Second
-from dialin.workloads.log_text import DAMAGED, Opened, files
+from dialin.readers.log_text import DAMAGED, Opened, files
 
 _Array = NDArray[np.float64]
 
@@ -34,8 +33,7 @@ _HUMAN = re.compile(
     rf"(?P<latency_ms>{_FIGURE}) err/s:? (?P<errors>{_FIGURE}) reconn/s:? (?P<reconnects>{_FIGURE})",
     re.ASCII,
 )
-_FIGURES = ("tps", "reads", "writes", "other", "latency_ms", "errors", "reconnects")
-"""The fields of a `Second` after its number, in order."""
+_FIGURES = ("number", "tps", "reads", "writes", "other", "latency_ms", "errors", "reconnects")
 
 _COLUMNS = 8
 """Columns of a table of interval reports: time, threads, tps, latency, errors per second, percentile (0: not known), and
@@ -106,6 +104,21 @@ class Summary:
     errors: int | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Silence:
+    """The end of a run that went on without transactions, because threads were gone, and never ended.
+
+    Attributes:
+        begin: the time of its first line, seconds since the run began.
+        seconds: how long it lasted.
+        threads_gone: threads that had ended before it began, or when it did.
+    """
+
+    begin: float
+    seconds: float
+    threads_gone: int
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class RunLog:
     """One run of sysbench, line by line; rates are per second. A run without interval reports has no lines.
@@ -121,6 +134,7 @@ class RunLog:
         fatal: its first FATAL or PANIC line; None where it has none.
         impossible: the times of lines that were left out: their throughput is that of a counter below zero.
         unfinished: transactions that did not finish when sysbench forced its end.
+        silence: the zeros at its end that were left out; None where it has none.
         statements: what its lines count: reads, writes, or both; empty where they do not say.
     """
 
@@ -136,6 +150,7 @@ class RunLog:
     fatal: str | None = None
     impossible: tuple[float, ...] = ()
     unfinished: int = 0
+    silence: Silence | None = None
     statements: str = ""
 
 
@@ -166,12 +181,16 @@ class TooLargeError(UserError):
     """A file is larger than `LARGEST`, which no log of sysbench is."""
 
 
-def parse_line(line: str) -> Second | None:
-    """Read one interval report of sysbench 1.0.20; return None for any other line."""
+def interval_figures(line: str) -> tuple[float, ...] | None:
+    """Return the figures of one interval report of sysbench 1.0.20 as text; None for any other line.
+
+    They are the time, transactions, reads, writes and other statements per second, the latency in milliseconds, and errors and
+    reconnects per second.
+    """
     match = _HUMAN.search(line)
     if not match or float(match["tps"]) > _IMPOSSIBLE:
         return None
-    return Second(int(match["number"]), *(float(match[name]) for name in _FIGURES))
+    return tuple(float(match[name]) for name in _FIGURES)
 
 
 def parse(chunks: Iterable[bytes]) -> tuple[RunLog, ...]:
@@ -337,6 +356,8 @@ def _log(table: _Array, events: list[_Event], begin: int) -> RunLog:
     impossible = table[:, 2] > _IMPOSSIBLE
     dropped, table = tuple(table[impossible, 0].tolist()), table[~impossible]
     header, summary = _header(events, begin), _summary(events)
+    silence = None if summary else _silence(table)
+    table = table[table[:, 0] < silence.begin] if silence else table
     percentile = int(table[0, 5]) if len(table) and table[0, 5] else summary.percentile if summary else None
     threads = header.get("Number of threads", "")
     return RunLog(
@@ -352,8 +373,19 @@ def _log(table: _Array, events: list[_Event], begin: int) -> RunLog:
         fatal=next((text for _, kind, text in events if kind == "fatal"), None),
         impossible=dropped,
         unfinished=sum(int(text) for _, kind, text in events if kind == "unfinished"),
+        silence=silence,
         statements=_mix(table),
     )
+
+
+def _silence(table: _Array) -> Silence | None:
+    """Return the zeros at the end of a run without totals in which threads are gone; None where it has none."""
+    busy = np.flatnonzero(table[:, 2])
+    if not busy.size or busy[-1] + 1 == len(table):
+        return None
+    begin, threads = table[busy[-1] + 1, 0], table[:, 1]
+    gone = int(threads.max() - threads[-1])
+    return Silence(float(begin), float(table[-1, 0] - table[busy[-1], 0]), gone) if gone > 0 else None
 
 
 def _mix(table: _Array) -> str:
