@@ -15,6 +15,7 @@ from dialin.logs.run_figures import RunFigures, sum_up_run
 from dialin.model.analysis import Analysis, CandidateAnalysis, FileEntry, RunAnalysis
 from dialin.model.study import WORTHWHILE, Goal
 from dialin.model.verdict import AgainstBest, CandidateState, Estimate, Note
+from dialin.readers.sysbench_log import RunLog
 from dialin.stats.blocks import Observation, levels
 from dialin.stats.intervals import stall_seconds_per_1000, typical
 from dialin.stats.means import geometric_mean
@@ -22,7 +23,6 @@ from dialin.stats.runs import Comparison, Standings, compare, rank_candidates
 from dialin.stats.trial_figures import goal_ratio
 from dialin.text import listed
 from dialin.verdict.candidate_states import Claim, Compared, candidate_states
-from dialin.readers.sysbench_log import RunLog
 
 _NEVER_ZERO = 1e-9
 
@@ -82,7 +82,9 @@ def analyze(folder: Folder, request: Request, options: Values | None = None) -> 
     ]
     compared = [run for run in runs if run.name in assigned.settings]
     gaps = [notes.incomplete(text) for run in compared for text in incomplete(run)]
-    return _judge(summed_up, assigned, request, folder.files, [*gaps, *notes.unfinished(compared), *notes.never_ended(compared)])
+    return _judge(
+        summed_up, assigned, request, folder.files, [*gaps, *notes.unfinished(compared), *notes.never_ended(compared)]
+    )
 
 
 def _conditions(log: RunLog) -> dict[str, str]:

@@ -13,8 +13,8 @@ import numpy as np
 
 from dialin.errors import UserError
 from dialin.model.analysis import FileEntry, FileStatus
-from dialin.text import counted, listed, number
 from dialin.readers.sysbench_log import LogFile, RunLog, TooLargeError, UnreadableLog, read
+from dialin.text import counted, listed, number
 
 FEWEST = 20
 """The smallest number of lines by which a run can be judged."""

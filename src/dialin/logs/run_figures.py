@@ -12,6 +12,7 @@ from dialin.errors import UserError
 from dialin.logs.log_folder import FEWEST, Run, is_summary_only
 from dialin.model.analysis import RunAnalysis
 from dialin.model.course import Course, PeriodicDip
+from dialin.readers.sysbench_log import RunLog
 from dialin.stats.correlation import effective_seconds
 from dialin.stats.dips import Dip, find_dip, without_dip
 from dialin.stats.runs import weighted_mean
@@ -19,7 +20,6 @@ from dialin.stats.steady import examine_run
 from dialin.stats.warm_up_cut import Start, find_start
 from dialin.stats.window import window
 from dialin.text import counted
-from dialin.readers.sysbench_log import RunLog
 
 _DAY = 86_400
 """Lines of a log above which its warm-up and its course are determined by means of successive lines, to limit memory."""

@@ -12,12 +12,12 @@ from typing import Any
 from dialin.errors import UserError, WorkloadError
 from dialin.model.cause import Cause, CauseCode
 from dialin.model.workload import LoadTraits, WorkloadSpec
+from dialin.readers.sysbench_log import interval_figures
 from dialin.servers.account import Account
 from dialin.servers.load_sessions import UnreportedSessions
 from dialin.workloads import driver_process, private, sysbench_account
 from dialin.workloads.base import Second, Target, Workload, digest_of
 from dialin.workloads.driver_process import DriverLoad, DriverProcess, EndedError
-from dialin.readers.sysbench_log import interval_figures
 from dialin.workloads.sysbench_workloads import (
     BULK_INSERT,
     GROWING,
