@@ -8,6 +8,7 @@ mod collect;
 mod connection;
 mod cpus;
 mod dealing;
+mod early_wake;
 mod error_policy;
 mod gathering;
 mod player;

@@ -3,8 +3,11 @@
 //! Timeouts of epoll_wait are whole milliseconds, and epoll_pwait2, which takes nanoseconds, is missing in kernels before 5.11. So both the
 //! tick and the alarm are timers with file descriptors of their own. The kernel keeps them across waits: a wait that needs no other alarm
 //! than the last one is a single system call.
+//!
+//! For what is due soon the thread wakes up a little early, and looks at the sockets until then ([`super::early_wake`]).
 
-use super::clock::SECOND;
+use super::clock::{SECOND, monotonic};
+use super::early_wake::EarlyWake;
 use crate::errors::{Error, Result};
 use rustix::event::Timespec;
 use rustix::event::epoll;
@@ -38,8 +41,18 @@ pub enum Until {
 pub struct Waited {
     /// Whether there may be more events than were reported.
     pub has_more: bool,
-    /// If a timer had expired: when the first of them did, by the kernel's monotonic clock, in nanoseconds.
+    /// A time at which a thread that was not stopped would have looked, by the kernel's monotonic clock, in nanoseconds: when the first
+    /// timer expired, or when the thread last looked without sleeping.
     pub expired: Option<u64>,
+}
+
+/// A timer that is set.
+#[derive(Clone, Copy, Debug)]
+struct Alarm {
+    /// When it goes off.
+    at: u64,
+    /// When that which it was set for is due.
+    due: u64,
 }
 
 /// An epoll instance with the sockets of a load thread, a periodic timer (the tick), and a timer for the next thing that is due (the alarm).
@@ -50,8 +63,9 @@ pub struct Poller {
     next_tick: u64,
     every: u64,
     alarm: OwnedFd,
-    /// When the alarm goes off; None if it has gone off or was never set.
-    alarm_at: Option<u64>,
+    /// What the alarm is set to; None if it has gone off or was never set.
+    set: Option<Alarm>,
+    early: EarlyWake,
     events: Vec<epoll::Event>,
 }
 
@@ -71,7 +85,8 @@ impl Poller {
             Ok(timer)
         };
         let (tick, alarm) = (timer(TICK)?, timer(ALARM)?);
-        Ok(Self { epoll, tick, next_tick: 0, every: 0, alarm, alarm_at: None, events: Vec::with_capacity(MOST_EVENTS) })
+        let events = Vec::with_capacity(MOST_EVENTS);
+        Ok(Self { epoll, tick, next_tick: 0, every: 0, alarm, set: None, early: EarlyWake::default(), events })
     }
 
     /// Starts the tick: the first one is due at `first`, by the kernel's monotonic clock, and the others follow in intervals of `every`
@@ -117,21 +132,56 @@ impl Poller {
             .map_err(|error| failed("used for a socket", error))
     }
 
-    /// Fills `ready` with the places whose sockets have an event, at most [`MOST_EVENTS`] of them. Waits for the first event as long as
-    /// `until` says.
+    /// Fills `ready`, which is empty, with the places whose sockets have an event, at most [`MOST_EVENTS`] of them. Waits for the first event
+    /// as long as `until` says.
     ///
     /// # Errors
     ///
     /// Fails if the kernel refuses to wait.
     pub fn wait(&mut self, until: Until, ready: &mut Vec<usize>) -> Result<Waited> {
-        // An alarm that goes off too early costs one wake-up, which is less than to set the alarm again whenever a timer is cancelled.
-        if let Until::At(at) = until
-            && self.alarm_at.is_none_or(|alarm| at < alarm)
-        {
-            set(&self.alarm, at, 0)?;
-            self.alarm_at = Some(at);
+        match until {
+            Until::Now => self.look(Some(NOTHING), ready),
+            Until::Tick => self.look(None, ready),
+            Until::At(due) => self.wait_until(due, ready, monotonic),
         }
-        let mut limit = (until == Until::Now).then_some(NOTHING);
+    }
+
+    /// Waits until `due`, but no longer than until the next tick. `clock` is the kernel's monotonic clock.
+    fn wait_until(&mut self, due: u64, ready: &mut Vec<usize>, mut clock: impl FnMut() -> u64) -> Result<Waited> {
+        let began = clock();
+        let lead = self.early.lead(began);
+        let sleeps = began + lead < due;
+        // An alarm that goes off too early costs one wake-up, which is less than to set the alarm again whenever a timer is cancelled.
+        if sleeps && self.set.is_none_or(|alarm| due < alarm.due) {
+            let alarm = Alarm { at: due - lead, due };
+            set(&self.alarm, alarm.at, 0)?;
+            self.set = Some(alarm);
+        }
+        let alarm = self.set;
+        let mut waited = self.look(if sleeps { None } else { Some(NOTHING) }, ready)?;
+        if !ready.is_empty() {
+            return Ok(waited);
+        }
+        let woke = clock();
+        if let (Some(alarm), None) = (alarm, self.set)
+            && began < alarm.at
+        {
+            self.early.note(woke.saturating_sub(alarm.at));
+        }
+        let mut looked = woke;
+        while looked < due && due - looked <= lead {
+            waited = Waited { expired: Some(looked), ..self.look(Some(NOTHING), ready)? };
+            if !ready.is_empty() {
+                break;
+            }
+            looked = clock();
+        }
+        self.early.spend(looked - woke);
+        Ok(waited)
+    }
+
+    /// Fills `ready` with the places whose sockets have an event. Waits for the first one no longer than `limit`, or until a timer expires.
+    fn look(&mut self, mut limit: Option<Timespec>, ready: &mut Vec<usize>) -> Result<Waited> {
         loop {
             self.events.clear();
             match epoll::wait(&self.epoll, rustix::buffer::spare_capacity(&mut self.events), limit.as_ref()) {
@@ -145,7 +195,7 @@ impl Poller {
         for event in &self.events {
             match event.data.u64() {
                 TICK => expired = earlier(expired, take_tick(&self.tick, &mut self.next_tick, self.every)),
-                ALARM => expired = earlier(expired, self.alarm_at.take()),
+                ALARM => expired = earlier(expired, self.set.take().map(|alarm| alarm.at)),
                 #[expect(clippy::cast_possible_truncation, reason = "places are counted in usize")]
                 place => ready.push(place as usize),
             }
@@ -208,12 +258,60 @@ mod tests {
     #[test]
     fn an_alarm_ends_a_wait_between_two_ticks_and_not_before_its_time() {
         let mut poller = Poller::new().unwrap();
-        for _ in 0..3 {
+        for number in 0..200 {
             let at = monotonic() + MILLISECOND / 10;
             let waited = poller.wait(Until::At(at), &mut Vec::new()).unwrap();
-            assert_eq!(waited, Waited { has_more: false, expired: Some(at) });
+            assert!(number > 0 || waited == Waited { has_more: false, expired: Some(at) }, "{waited:?}");
+            // Once it wakes up early, it looks without sleeping until then.
             assert!(monotonic() >= at);
         }
+    }
+
+    /// A poller for wake-ups that take 60 microseconds, and a clock of which each reading takes one.
+    fn early(begin: u64) -> (Poller, impl FnMut() -> u64) {
+        let mut poller = Poller::new().unwrap();
+        (0..200).for_each(|_| poller.early.note(60_000));
+        let mut now = begin;
+        (poller, move || {
+            now += 1_000;
+            now
+        })
+    }
+
+    #[test]
+    fn what_is_due_soon_is_looked_for_until_then_and_what_is_due_later_is_slept_for() {
+        // This time has passed by the kernel's clock, so that the alarm goes off at once.
+        let begin = monotonic() - MILLISECOND;
+        for due in [begin + 40_000, begin + 500_000] {
+            let (mut poller, mut clock) = early(begin);
+            let mut readings = Vec::new();
+            let mut read = || {
+                readings.push(clock());
+                readings.last().copied().unwrap()
+            };
+            poller.wait_until(due, &mut Vec::new(), &mut read).unwrap();
+            let last = readings.pop().unwrap();
+            // The alarm went off much too early for what is due later: the next wait sleeps on.
+            assert!(if due < begin + 100_000 { last == due } else { readings.len() == 1 }, "{readings:?} {last}");
+        }
+    }
+
+    #[test]
+    fn an_answer_that_arrives_shortly_before_something_is_due_does_not_wait_for_it() {
+        let (mut poller, mut clock) = early(SECOND);
+        let (ours, mut theirs) = UnixStream::pair().unwrap();
+        poller.watch(&ours, 7, false).unwrap();
+        let (mut ready, mut readings) = (Vec::new(), 0);
+        let read = || {
+            readings += 1;
+            if readings == 10 {
+                theirs.write_all(b"1").unwrap();
+            }
+            clock()
+        };
+        let waited = poller.wait_until(SECOND + 50_000, &mut ready, read).unwrap();
+        // What it finds then arrived after it looked last.
+        assert_eq!((ready, waited.expired, readings), (vec![7], Some(SECOND + 10_000), 10));
     }
 
     #[test]
