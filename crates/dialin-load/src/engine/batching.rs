@@ -71,7 +71,7 @@ impl Batching {
     ) -> Result<(Waited, bool)> {
         let has_time = match until {
             Until::Now => false,
-            Until::At(at) => u128::from(at.saturating_sub(now)) >= self.pause.as_nanos(),
+            Until::At(at) | Until::Exactly(at) => u128::from(at.saturating_sub(now)) >= self.pause.as_nanos(),
             Until::Tick => true,
         };
         if waits < FEWEST_WAITS || !has_time || std::mem::take(&mut self.has_more) {

@@ -5,7 +5,7 @@
 //! sockets, so that no answer waits either. Where wake-ups are exact, it sleeps until the due time.
 //!
 //! What this costs is bounded twice: by [`MOST`] for each due time, and by one part in [`SHARE`] of the thread's time. A thread for which
-//! nothing is due soon never looks without sleeping.
+//! nothing is due soon, as in a closed loop without pauses, never looks without sleeping.
 
 use super::clock::SECOND;
 

@@ -30,8 +30,10 @@ const NOTHING: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
 pub enum Until {
     /// It does not wait.
     Now,
-    /// Until this time, but no longer than until the next tick.
+    /// Until about this time, but no longer than until the next tick.
     At(u64),
+    /// The same, for what must not be late: the thread wakes up early for it.
+    Exactly(u64),
     /// Until the next tick.
     Tick,
 }
@@ -142,7 +144,11 @@ impl Poller {
         match until {
             Until::Now => self.look(Some(NOTHING), ready),
             Until::Tick => self.look(None, ready),
-            Until::At(due) => self.wait_until(due, ready, monotonic),
+            Until::At(due) => {
+                self.set_alarm(due, 0)?;
+                self.look(None, ready)
+            }
+            Until::Exactly(due) => self.wait_until(due, ready, monotonic),
         }
     }
 
@@ -151,11 +157,8 @@ impl Poller {
         let began = clock();
         let lead = self.early.lead(began);
         let sleeps = began + lead < due;
-        // An alarm that goes off too early costs one wake-up, which is less than to set the alarm again whenever a timer is cancelled.
-        if sleeps && self.set.is_none_or(|alarm| due < alarm.due) {
-            let alarm = Alarm { at: due - lead, due };
-            set(&self.alarm, alarm.at, 0)?;
-            self.set = Some(alarm);
+        if sleeps {
+            self.set_alarm(due, lead)?;
         }
         let alarm = self.set;
         let mut waited = self.look(if sleeps { None } else { Some(NOTHING) }, ready)?;
@@ -178,6 +181,17 @@ impl Poller {
         }
         self.early.spend(looked - woke);
         Ok(waited)
+    }
+
+    /// Sets the alarm for what is due at `due` to go off earlier by `lead`, unless it is set for something that is due before.
+    fn set_alarm(&mut self, due: u64, lead: u64) -> Result<()> {
+        // An alarm that goes off too early costs one wake-up, which is less than to set the alarm again whenever a timer is cancelled.
+        if self.set.is_none_or(|alarm| due < alarm.due) {
+            let alarm = Alarm { at: due - lead, due };
+            set(&self.alarm, alarm.at, 0)?;
+            self.set = Some(alarm);
+        }
+        Ok(())
     }
 
     /// Fills `ready` with the places whose sockets have an event. Waits for the first one no longer than `limit`, or until a timer expires.
@@ -260,8 +274,10 @@ mod tests {
         let mut poller = Poller::new().unwrap();
         for number in 0..200 {
             let at = monotonic() + MILLISECOND / 10;
-            let waited = poller.wait(Until::At(at), &mut Vec::new()).unwrap();
-            assert!(number > 0 || waited == Waited { has_more: false, expired: Some(at) }, "{waited:?}");
+            let until = if number % 2 == 0 { Until::At(at) } else { Until::Exactly(at) };
+            let waited = poller.wait(until, &mut Vec::new()).unwrap();
+            let is_alarm = waited == Waited { has_more: false, expired: Some(at) };
+            assert!(is_alarm || number > 1 && until == Until::Exactly(at), "{waited:?}");
             // Once it wakes up early, it looks without sleeping until then.
             assert!(monotonic() >= at);
         }

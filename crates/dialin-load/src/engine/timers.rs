@@ -37,11 +37,11 @@ impl Timers {
         }
     }
 
-    /// When the next timer expires.
-    pub fn next(&mut self) -> Option<u64> {
+    /// When the next timer expires, and its place.
+    pub fn next(&mut self) -> Option<(u64, usize)> {
         while let Some(Reverse((at, place, turn))) = self.entries.peek() {
             if self.turns[*place] == *turn {
-                return Some(*at);
+                return Some((*at, *place));
             }
             self.entries.pop();
         }
@@ -50,7 +50,7 @@ impl Timers {
 
     /// Removes a timer that has expired by `now`, the earliest first. Returns when it expired, and its place.
     pub fn take(&mut self, now: u64) -> Option<(u64, usize)> {
-        self.next().filter(|at| *at <= now)?;
+        self.next().filter(|(at, _)| *at <= now)?;
         self.entries.pop().map(|Reverse((at, place, _))| (at, place))
     }
 }
@@ -64,7 +64,7 @@ mod tests {
     fn timers_expire_in_order_and_only_when_they_are_due() {
         let mut timers = Timers::default();
         [(30, 1), (10, 2), (20, 1)].into_iter().for_each(|(at, place)| timers.set(at, place));
-        assert_eq!((timers.next(), timers.take(9)), (Some(10), None));
+        assert_eq!((timers.next(), timers.take(9)), (Some((10, 2)), None));
         assert_eq!([timers.take(25), timers.take(25), timers.take(25)], [Some((10, 2)), Some((20, 1)), None]);
         assert_eq!((timers.take(30), timers.next()), (Some((30, 1)), None));
     }
@@ -113,7 +113,7 @@ mod tests {
                         }
                     }
                 }
-                prop_assert_eq!(timers.next(), list.iter().map(|(at, _)| *at).min());
+                prop_assert_eq!(timers.next(), list.iter().copied().min());
             }
         }
     }

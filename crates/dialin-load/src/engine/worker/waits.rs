@@ -24,7 +24,7 @@ impl<'s, S: Script<'s>> Worker<'_, 's, S> {
         self.add_unread(&mut ready);
         for place in ready.drain(..) {
             self.receive(place)?;
-            if self.timers.next().is_some_and(|at| at <= self.answered_at) && self.answered_at < self.phase_end {
+            if self.timers.next().is_some_and(|(at, _)| at <= self.answered_at) && self.answered_at < self.phase_end {
                 self.fire(self.answered_at)?;
             }
         }
@@ -49,15 +49,27 @@ impl<'s, S: Script<'s>> Worker<'_, 's, S> {
     }
 
     /// Until when the thread may wait, at the time `now`.
-    fn next_due(&mut self, now: u64) -> Until {
+    pub(super) fn next_due(&mut self, now: u64) -> Until {
         let timer = self.timers.next();
         // `start` may have left free connections for the next pass.
         let more = (!self.free.is_empty() && !self.exhausted && !self.is_taken).then_some(now);
-        match [timer, more, self.poll_by].into_iter().flatten().min() {
+        let first = [timer.map(|(at, _)| at), more, self.poll_by].into_iter().flatten().min();
+        match first {
             Some(at) if at <= now => Until::Now,
-            Some(at) if at < now + self.tick => Until::At(self.clock.to_monotonic(at)),
-            _ => Until::Tick,
+            Some(at) if at >= now + self.tick => Until::Tick,
+            Some(at) if timer.is_some_and(|(due, place)| due == at && self.has_due_time(place)) => {
+                Until::Exactly(self.clock.to_monotonic(at))
+            }
+            Some(at) => Until::At(self.clock.to_monotonic(at)),
+            None => Until::Tick,
         }
+    }
+
+    /// Whether the timer of a connection is one whose lateness counts: that of a transaction, a pause or a step of a replay. Deadlines do
+    /// not count, nor does the time until which a connection is held that waits for others.
+    fn has_due_time(&self, place: usize) -> bool {
+        let slot = &self.slots[place];
+        matches!(slot.state, State::Free | State::Idles | State::Pauses(_)) && !slot.is_held
     }
 
     /// Continues the connections whose timers have expired by `now`.
