@@ -97,7 +97,7 @@ def original(
     log.unlink(missing_ok=True)
     with sandbox_on(tools, build, base) as sandbox:
         log_options = ["long_query_time = 0", f"slow_query_log_file = '{log}'", "slow_query_log = ON"]
-        if build.flavour == "mysql" and build.version >= (8, 0, 14):
+        if build.family == "mysql" and build.version >= (8, 0, 14):
             log_options.insert(0, "log_slow_extra = ON")
         with sandbox.connect() as query:
             for option in log_options:

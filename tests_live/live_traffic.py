@@ -93,7 +93,7 @@ def old_snapshot(server):
 
 def words_of(build):
     """More words of `dialin servers start` for a server with clients that one can study, and stall (`stalling`)."""
-    log = ("--set", "log_bin=ON") if build.flavour == "mariadb" else ()
+    log = ("--set", "log_bin=ON") if build.family == "mariadb" else ()
     return ("--set", "performance_schema=ON", *log)
 
 
@@ -105,7 +105,7 @@ def stalling(server):
     statements wait on after it is set back, those that write are delayed because purge lags. MariaDB has neither; there a
     commit waits for so many others that never come, for `binlog_commit_wait_usec`.
     """
-    if server.build.flavour == "mariadb":
+    if server.build.family == "mariadb":
         server.query("SET GLOBAL binlog_commit_wait_count = 1000", f"SET GLOBAL {COMMIT_WAIT} = 0")
         yield f"{COMMIT_WAIT}=500000"
         server.query("SET GLOBAL binlog_commit_wait_count = DEFAULT", f"SET GLOBAL {COMMIT_WAIT} = DEFAULT")

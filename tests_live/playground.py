@@ -56,7 +56,7 @@ PASSWORD = "s3cret, #'no\\one= sees"
 
 def family(build):
     """The heading of the privileges that the documents name for a build."""
-    if build.flavour == "mysql":
+    if build.family == "mysql":
         return "MySQL 8.0 and later" if build.version >= (8,) else "MySQL 5.5 to 5.7"
     return "MariaDB 11.0 and later" if build.version >= (11,) else "MariaDB up to 10.11"
 

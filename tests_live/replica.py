@@ -33,7 +33,7 @@ class Replica:
 
     def __init__(self, source, server):
         self.source, self.server = source, server
-        self._words = _WORDS[server.build.flavour]
+        self._words = _WORDS[server.build.family]
 
     def start(self):
         self.source.query(

@@ -34,7 +34,7 @@ CHANGES = {"innodb_io_capacity": 1500, "max_connections": "77", "sync_binlog": 1
 
 def test_an_attached_server_is_known_for_what_it_is(server, attachment):
     attached = attach(attachment)
-    assert (attached.build.id, attached.build.flavour) == (server.build.id, server.build.flavour)
+    assert (attached.build.id, attached.build.family) == (server.build.id, server.build.family)
     assert attached.pid == processes(server.directory)[0].pid
     assert not attached.is_gone()
     assert "ready for connections" in attached.log_tail()
@@ -307,7 +307,7 @@ def test_whoever_studies_a_server_is_seen_there_by_dialins_of_other_homes(server
     with pytest.raises(UserError, match="being studied by another dialin") as refusal:
         elsewhere.begin(attach(attachment), attachment, ["max_connections"])
     # Attributes of connections are shown to every account since MySQL 8.0, where the performance schema is on.
-    told = server.build.flavour == "mysql" and server.build.version >= (8,)
+    told = server.build.family == "mysql" and server.build.version >= (8,)
     who = f"the study /work/io (process {os.getpid()} on localhost)" if told else "a study (on localhost)"
     assert who in refusal.value.what
     assert attached.live_reasons() == []

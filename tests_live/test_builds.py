@@ -64,11 +64,11 @@ def test_its_version_and_flavour_are_what_the_server_says(build, fresh):
     with fresh.connect() as query:
         ((version,),) = query("SELECT VERSION()")
     assert version.split("-")[0] == ".".join(map(str, build.version))
-    assert ("MariaDB" in version) == (build.flavour == "mariadb")
+    assert ("MariaDB" in version) == (build.family == "mariadb")
 
 
 def test_a_reference_to_its_very_version_finds_the_row_that_brings_it(build):
-    row = installable(BuildReference(build.flavour, build.version))
+    row = installable(BuildReference(build.vendor, build.version))
     assert row.exact in (None, build.version)
     assert row.reference.matches(build)
 

@@ -27,7 +27,7 @@ def sysbench(server, *words):
 
 
 def leaves_out_begin(build):
-    return build.flavour == "mysql" and build.version < (5, 7)
+    return build.family == "mysql" and build.version < (5, 7)
 
 
 @pytest.fixture(scope="module", params=[build.id for build in INSTALLED])
@@ -65,7 +65,7 @@ def test_a_capture_covers_what_the_server_counted(logging, dialin, tmp_path):
     load = [digest for digest in summary["digests"] if "sbtest" in digest["digest"] or digest["digest"] in ("begin", "commit")]
     assert len(load) > 10
     counted = [digest for digest in load if digest["counted"] is not None and digest not in lost]
-    assert counted or server.build.flavour == "mariadb"  # whose performance schema is off by default
+    assert counted or server.build.family == "mariadb"  # whose performance schema is off by default
     assert [digest["logged"] for digest in counted] == [digest["counted"] for digest in counted]
     whole = [shape for shape in summary["transactions"] if len(shape["steps"]) > 5]
     assert sum(shape["transactions"] for shape in whole) > 10

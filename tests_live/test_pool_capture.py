@@ -18,7 +18,7 @@ from live import INSTALLED, LIMIT
 
 pytestmark = needs_dialin_load
 
-NEWEST = {build.flavour: build for build in sorted(INSTALLED, key=lambda build: build.version)}
+NEWEST = {build.family: build for build in sorted(INSTALLED, key=lambda build: build.version)}
 WORKERS, SECONDS = 4, 4
 ACCOUNTS = 200
 ZONE = "+03:00"
@@ -95,7 +95,7 @@ def captured(request, tmp_path_factory):
             )
         sandbox.stop()
         copy(sandbox.data, directory / "data")
-        extra = {"log_slow_extra": "ON"} if build.flavour == "mysql" else {}
+        extra = {"log_slow_extra": "ON"} if build.family == "mysql" else {}
         log = {"slow_query_log_file": str(directory / "slow.log"), "long_query_time": 0, "log_output": "NONE"}
         sandbox.boot({**QUICK, **log, **extra, "slow_query_log": "ON", "event_scheduler": "OFF"})
         shop = Shop(sandbox)
@@ -130,7 +130,7 @@ def test_a_capture_has_the_transactions_that_the_application_counts(captured):
     assert shop.committed > 20
     inferred, told = (summary.autocommit for summary in summaries)
     assert inferred.inferred_off == WORKERS
-    assert told.inferred_off == (0 if build.flavour == "mysql" else WORKERS), "MariaDB does not show it"
+    assert told.inferred_off == (0 if build.family == "mysql" else WORKERS), "MariaDB does not show it"
 
 
 @pytest.mark.parametrize(("name", "pace"), [("inferred.capture", "1"), ("told.capture", "full")])
@@ -147,7 +147,7 @@ def test_a_replay_leaves_the_same_accounts(captured, name, pace):
         (replayed, zones), (original, set_by_pool) = accounts(sandbox), left
         assert replayed == original
         assert set_by_pool == {ZONE}
-        told = name == "told.capture" and build.flavour == "mysql"  # MariaDB does not show it
+        told = name == "told.capture" and build.family == "mysql"  # MariaDB does not show it
         assert zones == ({ZONE} if told else {"SYSTEM"})
     finally:
         sandbox.remove()

@@ -139,7 +139,7 @@ def test_innodb_reports_its_log_and_pool(watched):
 
 
 def test_semaphores_and_mutexes_are_reported_or_said_not_to_be(sandbox, watched):
-    silent = sandbox.build.flavour == "mariadb" and sandbox.build.version >= (10, 11)
+    silent = sandbox.build.family == "mariadb" and sandbox.build.version >= (10, 11)
     assert bool(watched["innodb"].notes) == bool(watched["mutex"].notes) == silent
     assert ("spin/rw_excl/os_waits" in watched["innodb"].counters) != silent
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from dialin.apply import limiting_pairs, sql_file
-from dialin.model.build import Flavour
+from dialin.model.build import Family
 from dialin.report.files import recommendation
 from dialin.servers.capabilities import Capability, has
 from dialin.variables.catalogue import Catalogue, Kind, Variable
@@ -91,7 +91,7 @@ def test_what_is_above_its_limit_is_cut_or_moves_it_as_the_note_says(server, lim
     before = server.variables()
     if not {limited, limit} <= set(before):
         pytest.skip("the build has no such limit")
-    high, moved = (95, False) if "pct" in limit else (2 * int(before[limit]), server.build.flavour is Flavour.MARIADB)
+    high, moved = (95, False) if "pct" in limit else (2 * int(before[limit]), server.build.family is Family.MARIADB)
     try:
         server.query(f"SET GLOBAL {limited} = {high}")
         now = server.variables()

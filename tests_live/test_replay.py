@@ -37,7 +37,7 @@ def record(build, directory, prepare, run, read):
         prepare(sandbox)
         sandbox.stop()
         copy(sandbox.data, directory / "data")
-        extra = {"log_slow_extra": "ON"} if build.flavour == "mysql" and build.version >= (8, 0, 14) else {}
+        extra = {"log_slow_extra": "ON"} if build.family == "mysql" and build.version >= (8, 0, 14) else {}
         sandbox.boot({**QUICK, **LOG, **extra, "slow_query_log_file": str(directory / "slow.log"), "event_scheduler": "OFF"})
         with sandbox.connect() as query:
             # A session that is in no log itself.

@@ -10,7 +10,7 @@ import pytest
 
 from dialin.clock import SystemClock
 from dialin.errors import ServerError
-from dialin.model.build import Flavour
+from dialin.model.build import Family
 from dialin.question.study_file import question
 from dialin.servers.connection import status
 from dialin.trials.tools import Tools
@@ -18,7 +18,7 @@ from dialin.workloads.base import Target
 from dialin.workloads.kinds import make_workload
 from live import INSTALLED, MYSQL, find, only_with_all
 
-MARIADB = next((build for build in reversed(INSTALLED) if build.flavour is Flavour.MARIADB), None)
+MARIADB = next((build for build in reversed(INSTALLED) if build.family is Family.MARIADB), None)
 MIB = 1024**2
 
 

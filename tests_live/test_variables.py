@@ -215,7 +215,7 @@ def test_a_build_is_asked_within_seconds_and_once(tmp_path, catalogues):
         (home / part).symlink_to(getattr(real, part))
     said = []
     tools = Tools.open(said.append, {**os.environ, "DIALIN_HOME": str(home)})
-    build = max(HERE.values(), key=lambda build: (build.flavour == "mysql", build.version))
+    build = max(HERE.values(), key=lambda build: (build.family == "mysql", build.version))
     found = tools.catalogue(build)
     assert tools.catalogue(build) == found
     assert said == [f"Reading the variables of {build.id}"]

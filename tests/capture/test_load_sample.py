@@ -6,12 +6,12 @@ import pytest
 
 from dialin.capture.load_sample import cost_of, sample_load
 from dialin.capture.log_settings import Source
-from dialin.model.build import Flavour, Version
+from dialin.model.build import Family, Version
 
 
 @dataclass(frozen=True)
 class Server:
-    flavour: Flavour
+    family: Family
     version: Version
 
 
@@ -33,12 +33,12 @@ def test_its_own_statements_and_the_headers_of_packets_are_left_out(clock):
 @pytest.mark.parametrize(
     ("source", "server", "each"),
     [
-        (Source.SLOW, Server(Flavour.MYSQL, (9, 7, 4)), 656),
-        (Source.SLOW, Server(Flavour.MYSQL, (5, 7, 44)), 260),
-        (Source.SLOW, Server(Flavour.MYSQL, (5, 6, 24)), 218),
-        (Source.GENERAL, Server(Flavour.MYSQL, (9, 7, 4)), 100),
-        (Source.GENERAL, Server(Flavour.MARIADB, (10, 11, 19)), 72),
-        (Source.SLOW, Server(Flavour.MARIADB, (10, 11, 19)), 274),
+        (Source.SLOW, Server(Family.MYSQL, (9, 7, 4)), 656),
+        (Source.SLOW, Server(Family.MYSQL, (5, 7, 44)), 260),
+        (Source.SLOW, Server(Family.MYSQL, (5, 6, 24)), 218),
+        (Source.GENERAL, Server(Family.MYSQL, (9, 7, 4)), 100),
+        (Source.GENERAL, Server(Family.MARIADB, (10, 11, 19)), 72),
+        (Source.SLOW, Server(Family.MARIADB, (10, 11, 19)), 274),
     ],
 )
 def test_the_bytes_of_a_statement_are_those_of_each_builds_log(clock, source, server, each):

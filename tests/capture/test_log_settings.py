@@ -6,16 +6,16 @@ import pytest
 
 from dialin.capture.log_settings import Source, leaves_sessions_logging, log_settings
 from dialin.errors import UserError
-from dialin.model.build import Flavour, Version
+from dialin.model.build import Family, Version
 
 
 @dataclass(frozen=True)
 class Server:
-    flavour: Flavour
+    family: Family
     version: Version
 
 
-NEW, OTHER = Server(Flavour.MYSQL, (9, 7, 4)), Server(Flavour.MARIADB, (10, 11, 19))
+NEW, OTHER = Server(Family.MYSQL, (9, 7, 4)), Server(Family.MARIADB, (10, 11, 19))
 MYSQL = {
     "slow_query_log": "OFF",
     "slow_query_log_file": "/var/lib/mysql/db1-slow.log",

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from dialin.cli import variables as command
 from dialin.errors import ServerError, UserError
-from dialin.model.build import Build, Flavour
+from dialin.model.build import Build, Vendor
 from dialin.trials.tools import Tools
 from dialin.variables.catalogue import Catalogue, Kind, Variable
 
@@ -19,9 +19,9 @@ BUFFER = Variable("read_buffer_size", Kind.INTEGER, 8192, 2147479552, block=4096
 INSTANCES = Variable("innodb_buffer_pool_instances", Kind.INTEGER, 0, 64, default="1", dynamic=False)
 SWITCH = Variable("optimizer_switch", Kind.SET, choices=("mrr",) * 40, default="mrr=on," * 40, dynamic=True)
 BUILDS = {
-    Build(Flavour.MYSQL, (9, 7, 4), Path("/m9")): [BUFFER, INSTANCES, SWITCH],
-    Build(Flavour.MYSQL, (5, 6, 24), Path("/m5")): [BUFFER],
-    Build(Flavour.MARIADB, (10, 11, 5), Path("/a")): [BUFFER, Variable("aria_block_size", Kind.INTEGER, 1024, 32768)],
+    Build(Vendor.ORACLE, (9, 7, 4), Path("/m9")): [BUFFER, INSTANCES, SWITCH],
+    Build(Vendor.ORACLE, (5, 6, 24), Path("/m5")): [BUFFER],
+    Build(Vendor.MARIADB, (10, 11, 5), Path("/a")): [BUFFER, Variable("aria_block_size", Kind.INTEGER, 1024, 32768)],
 }
 
 

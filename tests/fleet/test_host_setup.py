@@ -11,7 +11,7 @@ from dialin.datasets.cache import StoredDataset
 from dialin.fleet.host_agent import HostAgent
 from dialin.fleet.host_setup import HostNeeds, UnfitHostError, set_up
 from dialin.fleet.tree_copy import digest
-from dialin.model.build import Build, Flavour
+from dialin.model.build import Build, Vendor
 from dialin.model.cause import CauseCode
 from dialin.paths import Home
 
@@ -33,7 +33,7 @@ def here(tmp_path):
 
 @pytest.fixture
 def needs(here, spec, tmp_path):
-    build = Build(Flavour.MYSQL, (9, 7, 4), here.builds / "mysql@9.7.4" / "bin" / "mysqld")
+    build = Build(Vendor.ORACLE, (9, 7, 4), here.builds / "mysql@9.7.4" / "bin" / "mysqld")
     directory = here.datasets / "0123456789abcdef"
     dataset = StoredDataset(directory.name, directory, 20_000)
     return HostNeeds(here, spec, [build], [dataset], driver=tmp_path / "dialin-load")
@@ -105,7 +105,7 @@ def test_a_host_that_cannot_run_the_study_is_refused_with_the_reason(needs, tmp_
 
 
 def test_a_build_that_dialin_did_not_install_cannot_be_copied(needs, tmp_path):
-    elsewhere = Build(Flavour.MYSQL, (9, 7, 5), tmp_path / "usr" / "sbin" / "mysqld")
+    elsewhere = Build(Vendor.ORACLE, (9, 7, 5), tmp_path / "usr" / "sbin" / "mysqld")
     with pytest.raises(UnfitHostError, match=r"it has no mysql@9\.7\.5"):
         set_up(Calls(tmp_path / "there"), HostNeeds(needs.home, needs.spec, [elsewhere], []), "east")
 

@@ -2,12 +2,12 @@ from pathlib import Path
 
 import pytest
 
-from dialin.model.build import Build, BuildReference, Flavour
+from dialin.model.build import Build, BuildReference, Vendor
 from dialin.model.cpus import parse_cpus
 
 
 def test_a_reference_stands_for_all_versions_that_begin_so():
-    build = Build(Flavour.MYSQL, (9, 7, 4), Path("/x/mysqld"))
+    build = Build(Vendor.ORACLE, (9, 7, 4), Path("/x/mysqld"))
     assert BuildReference.parse("mysql@9.7").matches(build)
     assert BuildReference.parse("MySQL").matches(build)
     assert not BuildReference.parse("mysql@9.70").matches(build)

@@ -64,7 +64,7 @@ def main(asked):
 
 def record(tools, build):
     options = dict(OPTIONS)
-    if build.flavour == "mariadb" and build.version >= (10, 11):
+    if build.family == "mariadb" and build.version >= (10, 11):
         del options["innodb_sync_spin_loops"], options["innodb_spin_wait_delay"]
     directory = SAMPLES / build.id
     directory.mkdir(parents=True, exist_ok=True)

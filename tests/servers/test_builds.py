@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from dialin.errors import UserError
-from dialin.model.build import Build, BuildReference, Flavour
+from dialin.model.build import Build, BuildReference, Family, Vendor
 from dialin.paths import Home
 from dialin.servers.builds import add_directory, added_directories, discover, find, forget_directory, resolve
 from dialin.servers.server_binary import identify
@@ -15,7 +15,7 @@ from servers.fakes import write_server
 
 def build(name: str) -> Build:
     reference = BuildReference.parse(name)
-    return Build(reference.flavour, reference.version, Path("/b") / name)
+    return Build(reference.vendor, reference.version, Path("/b") / name)
 
 
 @pytest.fixture
@@ -46,9 +46,9 @@ def look(home: Home, *path: Path, usual: tuple[Path, ...] = ()) -> list[Build]:
     ],
 )
 def test_flavour_and_version_are_read_from_what_the_binary_says_and_not_from_its_path(
-    tmp_path: Path, says: str, flavour: str, version: tuple[int, ...], text: str
+    tmp_path: Path, says: str, family: str, version: tuple[int, ...], text: str
 ):
-    assert identify(write_server(tmp_path / "mysqld", says)) == (Flavour(flavour), version, text)
+    assert identify(write_server(tmp_path / "mysqld", says)) == (Family(family), version, text)
 
 
 def test_a_launcher_stands_before_the_binary(tmp_path: Path):
@@ -179,7 +179,7 @@ def test_the_newest_match_is_meant_and_the_first_listed_among_equals():
     builds = [build("mysql@8.0.33"), build("mysql@9.7.4"), build("mariadb@10.11.19"), build("mysql@8.0.4")]
     assert resolve(BuildReference.parse("mysql"), builds).id == "mysql@9.7.4"
     assert resolve(BuildReference.parse("mysql@8.0"), builds).id == "mysql@8.0.33"
-    twin = Build(Flavour.MYSQL, (9, 7, 4), Path("/other"))
+    twin = Build(Vendor.ORACLE, (9, 7, 4), Path("/other"))
     assert resolve(BuildReference.parse("mysql@9.7"), [*builds, twin]) is builds[1]
 
 

@@ -4,19 +4,19 @@ from dataclasses import dataclass
 
 import pytest
 
-from dialin.model.build import BuildReference, Flavour, Version
+from dialin.model.build import BuildReference, Family, Version
 from dialin.servers.capabilities import Capability, has
 
 
 @dataclass(frozen=True)
 class Server:
-    flavour: Flavour
+    family: Family
     version: Version
 
 
 def server(text: str) -> Server:
     reference = BuildReference.parse(text)
-    return Server(reference.flavour, reference.version)
+    return Server(reference.family, reference.version)
 
 
 INITIALISES = {"mysql@8.0.33", "mysql@9.7.4"}
@@ -54,4 +54,4 @@ def test_every_capability_is_somebodys():
 
 
 def test_a_server_that_dialin_is_attached_to_needs_no_binary():
-    assert has(Server(Flavour.MYSQL, (8, 0, 33)), Capability.PERSIST)
+    assert has(Server(Family.MYSQL, (8, 0, 33)), Capability.PERSIST)

@@ -17,7 +17,7 @@ GIB = 1024**3
 
 def build(text):
     reference = BuildReference.parse(text)
-    return Build(reference.flavour, reference.version, None)
+    return Build(reference.vendor, reference.version, None)
 
 
 @pytest.mark.parametrize(

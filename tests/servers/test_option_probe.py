@@ -2,7 +2,7 @@
 
 import pytest
 
-from dialin.model.build import Build, Flavour
+from dialin.model.build import Build, Vendor
 from dialin.servers import option_probe
 
 TABLE = """cat <<'END'
@@ -22,7 +22,7 @@ def probing(tmp_path, clock):
         binary = tmp_path / "mysqld"
         binary.write_text(f"#!/bin/sh\n{script}")
         binary.chmod(0o755)
-        return option_probe.ask_of(Build(Flavour.MYSQL, (5, 6, 24), binary, basedir=tmp_path), clock)
+        return option_probe.ask_of(Build(Vendor.ORACLE, (5, 6, 24), binary, basedir=tmp_path), clock)
 
     return make
 
@@ -48,7 +48,7 @@ def test_a_help_mode_that_fails_reports_nothing(probing, script):
 
 
 def test_a_binary_that_is_not_there_reports_nothing(tmp_path, clock):
-    build = Build(Flavour.MYSQL, (5, 6, 24), tmp_path / "none")
+    build = Build(Vendor.ORACLE, (5, 6, 24), tmp_path / "none")
     assert not option_probe.ask_of(build, clock)({}).complete
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from dialin.errors import DialinError, MachineError, UserError
 from dialin.evidence.probe_notes import probe_note_text
-from dialin.model.build import Build, Flavour
+from dialin.model.build import Build, Vendor
 from dialin.model.cause import Fault
 from dialin.model.record import LogCode, LogLine
 from dialin.model.trial import Purpose, Trial, TrialState
@@ -380,7 +380,7 @@ def trial(purpose):
     return Trial(0, 1, 1, 1, "1", TrialState.RUNNING, 0.0, purpose=purpose)
 
 
-BUILD = Build(Flavour.MYSQL, (9, 7, 4), Path("/mysqld"))
+BUILD = Build(Vendor.ORACLE, (9, 7, 4), Path("/mysqld"))
 
 
 def test_only_trials_for_waits_are_started_with_instruments():

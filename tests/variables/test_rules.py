@@ -1,6 +1,6 @@
 import pytest
 
-from dialin.model.build import Flavour
+from dialin.model.build import Family
 from dialin.variables import behaviour, memory, reserved_variables, rules
 from dialin.variables.aliases import shared_name
 from dialin.variables.behaviour import Span
@@ -70,9 +70,9 @@ def test_what_is_about_some_builds_is_about_no_others(build, meant):
     ("version", "meant"), [((8, 2, 9), False), ((8, 3), True), ((8, 4, 9), True), ((9, 0), True), ((9, 1), False)]
 )
 def test_a_span_of_builds_has_both_its_ends(version, meant):
-    span = Span(Flavour.MYSQL, (8, 3), (9, 0))
-    assert span.holds(Flavour.MYSQL, version) is meant
-    assert not span.holds(Flavour.MARIADB, version)
+    span = Span(Family.MYSQL, (8, 3), (9, 0))
+    assert span.holds(Family.MYSQL, version) is meant
+    assert not span.holds(Family.MARIADB, version)
 
 
 def test_inert_variables_have_a_reason():

@@ -37,7 +37,7 @@ def advise(question: StudyOptions, directory: Path, tools: Tools, seconds: float
         return _attached(question, directory, tools, seconds)
     machine = _machine(tools, ())
     sandbox = read_sandbox(question, directory, tools)
-    series = _series(str(sandbox.build.flavour), sandbox.build.version)
+    series = _series(str(sandbox.build.vendor), sandbox.build.version)
     findings = find_experiments(sandbox.reading)
     return Advice(
         server=sandbox.build.id,
@@ -57,7 +57,7 @@ def _attached(question: StudyOptions, directory: Path, tools: Tools, seconds: fl
     server = read_attached(attachment, tools.home, tools.clock, seconds, tools.say)
     for note in server.notes:
         tools.say(f"Note: {note}")
-    series = _series(str(server.build.flavour), server.build.version)
+    series = _series(str(server.build.vendor), server.build.version)
     findings = find_experiments(server.reading)
     return Advice(
         server=server.build.id,
@@ -80,8 +80,8 @@ def _with_commands(
     )
 
 
-def _series(flavour: str, version: Version) -> str:
-    return f"{flavour}@{'.'.join(map(str, version[:2]))}"
+def _series(vendor: str, version: Version) -> str:
+    return f"{vendor}@{'.'.join(map(str, version[:2]))}"
 
 
 def _machine(tools: Tools, without: Collection[str]) -> tuple[Finding, ...]:

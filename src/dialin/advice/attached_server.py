@@ -22,7 +22,7 @@ from dialin.answers import number, whole
 from dialin.clock import Clock
 from dialin.errors import DialinError, ServerError
 from dialin.model.advice import Unread, UnreadCode, Watch
-from dialin.model.build import Flavour
+from dialin.model.build import Family
 from dialin.model.evidence import Watched
 from dialin.model.query import Query
 from dialin.model.setting import same_value
@@ -127,7 +127,7 @@ def _watch(reading: ServerReading, seconds: float, data: float | None) -> Watch:
 
 def _stored_catalogue(home: Home, build: AttachedBuild) -> Catalogue | None:
     """Return the stored catalogue of this build, else of another build of its series; None where dialin has none."""
-    known = stored_catalogues(home, f"{build.flavour}@{'.'.join(map(str, build.version[:2]))}.")
+    known = stored_catalogues(home, f"{build.vendor}@{'.'.join(map(str, build.version[:2]))}.")
     exact = [stored for stored in known if stored.build_id == build.id]
     return next(iter(exact or known), None)
 
@@ -148,8 +148,8 @@ def _changed_defaults(
     query: Query, build: AttachedBuild, in_force: Mapping[str, str], stored: Catalogue | None, unread: list[Unread]
 ) -> dict[str, str]:
     """Return the defaults of the variables that somebody changed, as far as the server or a stored catalogue shows them."""
-    series = f"{build.flavour}@{'.'.join(map(str, build.version[:2]))}"
-    if build.flavour is Flavour.MARIADB and has(build, Capability.VALUE_ORIGIN):
+    series = f"{build.vendor}@{'.'.join(map(str, build.version[:2]))}"
+    if build.family is Family.MARIADB and has(build, Capability.VALUE_ORIGIN):
         rows = query(
             "SELECT variable_name, default_value FROM information_schema.system_variables"
             " WHERE global_value_origin IN ('CONFIG', 'SQL')"

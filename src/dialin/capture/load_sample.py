@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from dialin.answers import whole
 from dialin.capture.log_settings import Source
 from dialin.clock import Clock
-from dialin.model.build import Flavour
+from dialin.model.build import Family
 from dialin.model.query import Query
 from dialin.servers.capabilities import Capability, Versioned, has
 
@@ -84,7 +84,7 @@ def _per_statement(source: Source, build: Versioned) -> _PerStatement:
     is_to_the_second = not has(build, Capability.MICROSECONDS_IN_LOGS)
     if source is Source.GENERAL:
         return _GENERAL_TO_THE_SECOND if is_to_the_second else _GENERAL
-    if build.flavour is Flavour.MARIADB:
+    if build.family is Family.MARIADB:
         return _SLOW_OF_MARIADB
     if has(build, Capability.LOG_SLOW_EXTRA):
         return _SLOW_EXTRA

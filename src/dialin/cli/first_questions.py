@@ -170,7 +170,7 @@ def choices_here() -> Choices:
     from dialin.servers import builds
 
     home = Home.of()
-    installed = sorted(builds.discover(home, os.environ), key=lambda build: (build.flavour, build.version), reverse=True)
+    installed = sorted(builds.discover(home, os.environ), key=lambda build: (build.vendor, build.version), reverse=True)
     return Choices(list(dict.fromkeys(build.id for build in installed)), _known_variables)
 
 

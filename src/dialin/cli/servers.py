@@ -14,7 +14,7 @@ from dialin.errors import UserError
 from dialin.model.build import Build, BuildReference
 from dialin.places.sandbox import lasting_sandboxes
 from dialin.servers import builds
-from dialin.servers.install import installer
+from dialin.servers.install import archive_file, installer
 from dialin.servers.install.installable import INSTALLABLE, parse_reference, row_of
 from dialin.text import listed
 from dialin.trials.tools import Tools
@@ -26,7 +26,8 @@ servers = typer.Typer(
     no_args_is_help=False,
 )
 
-BuildName = Annotated[str, typer.Argument(metavar="BUILD", help="Such as mysql@9.7 or mariadb@10.11.")]
+_WHOLE_VERSION = 3
+BuildName = Annotated[str, typer.Argument(metavar="BUILD", help="Such as mysql@9.7, percona@8.0 or mariadb@10.11.")]
 
 
 @servers.callback(invoke_without_command=True)
@@ -37,11 +38,17 @@ def _list(context: typer.Context) -> None:
     console = output()
     installed = builds.discover(tools.home, os.environ)
     width = max((len(build.id) for build in installed), default=0)
+    names: set[str] = set()
     for build in installed:
-        console.print(f"{build.id:<{width}}  {escape(build.origin)}: {escape(str(build.binary))}", soft_wrap=True)
+        twin = " (not used: the first of this name is)" if build.id in names else ""
+        console.print(f"{build.id:<{width}}  {escape(build.origin)}: {escape(str(build.binary))}{twin}", soft_wrap=True)
+        names.add(build.id)
+    for gone in builds.added_directories(tools.home):
+        if gone.is_gone:
+            console.print(f"{escape(gone.directory)} was added and is gone (dialin servers forget DIR)", soft_wrap=True)
     if not installed:
         console.print("There is no MySQL or MariaDB on this machine.")
-    installed_rows = [row_of(BuildReference(build.flavour, build.version)) for build in installed]
+    installed_rows = [row_of(build.reference) for build in installed]
     missing = [entry for entry in INSTALLABLE if entry not in installed_rows]
     if missing:
         console.print("\nCan be installed (dialin servers install BUILD):")
@@ -90,11 +97,43 @@ def remove_build(build: BuildName) -> None:
 
 @servers.command("add")
 def add(
-    directory: Annotated[Path, typer.Argument(metavar="DIR", help="An unpacked server, or a directory with a mysqld.")],
+    path: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE|DIR",
+            help="A server's archive (.tar.gz, .tar.xz, .tar.zst), or a directory: an unpacked archive, an image's file system.",
+        ),
+    ],
+    name: Annotated[
+        str | None,
+        typer.Option("--as", metavar="NAME", help="Its name where its version text misleads, such as mysql@9.7.4-patched."),
+    ] = None,
 ) -> None:
-    """Add a directory with a server build."""
+    """Add a server that you have, such as Percona Server or MySQL 8.4. It is started once, to try it."""
     tools = Tools.open(say)
-    for build in builds.add_directory(tools.home, directory):
+    reference = parse_reference(name) if name else None
+    if reference and len(reference.version) != _WHOLE_VERSION:
+        raise UserError(
+            f"--as {name} is not a whole name", "Give a vendor and a version of three numbers, as in percona@8.0.36"
+        )
+
+    def verify(build: Build) -> None:
+        tools.catalogue(build)
+
+    if path.is_file() and not os.access(path, os.X_OK):
+        added = [
+            archive_file.add_archive(
+                tools.home,
+                path.expanduser().resolve(),
+                say,
+                reference,
+                check=lambda build: builds.check_name(tools.home, build),
+                verify=verify,
+            )
+        ]
+    else:
+        added = builds.add_directory(tools.home, path, reference, verify)
+    for build in added:
         say(f"Added {build.id}: {build.binary}")
 
 

@@ -1,4 +1,4 @@
-"""A build: a server binary with its flavour and version."""
+"""A build: a server binary with its vendor, family and version."""
 
 from __future__ import annotations
 
@@ -7,14 +7,35 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
-_REFERENCE = re.compile(r"(mysql|mariadb)(?:@(\d+(?:\.\d+){0,2}))?")
+_REFERENCE = re.compile(r"(mysql|percona|mariadb)(?:@(\d+(?:\.\d+){0,2})(?:-([a-z0-9][a-z0-9._]*))?)?")
 
 
-class Flavour(StrEnum):
-    """Which family of servers a binary belongs to; MariaDB is never taken for MySQL."""
+class Family(StrEnum):
+    """What servers share: variables, SQL and behaviour, but for what a vendor adds. MariaDB is never taken for MySQL."""
 
     MYSQL = "mysql"
     MARIADB = "mariadb"
+
+
+class Vendor(StrEnum):
+    """Who makes a server; its builds' names begin with it. Distributions' builds of Oracle's MySQL count as Oracle's."""
+
+    ORACLE = "mysql"
+    PERCONA = "percona"
+    MARIADB = "mariadb"
+
+    @classmethod
+    def named_in(cls, text: str) -> Vendor:
+        """Return the vendor that a server names in its version or `version_comment`."""
+        words = text.lower()
+        return next((vendor for vendor in (cls.MARIADB, cls.PERCONA) if vendor in words), cls.ORACLE)
+
+    @property
+    def family(self) -> Family:
+        return Family.MARIADB if self is Vendor.MARIADB else Family.MYSQL
+
+
+VENDOR_TITLES = {Vendor.ORACLE: "MySQL", Vendor.PERCONA: "Percona Server", Vendor.MARIADB: "MariaDB"}
 
 
 Version = tuple[int, ...]
@@ -23,25 +44,37 @@ Version = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class BuildReference:
-    """What a user writes to name a build: `mysql@9.7`, `mariadb@10.11`, or a flavour alone for its newest version."""
+    """What a user writes to name a build: `mysql@9.7`, `percona@8.0.36`, or a vendor alone for its newest version.
 
-    flavour: Flavour
+    Attributes:
+        label: tells a build from others of its version, as in `mysql@9.7.4-patched`; such a build is used only by its full name.
+    """
+
+    vendor: Vendor
     version: Version = ()
+    label: str = ""
 
     @classmethod
     def parse(cls, text: str) -> BuildReference:
         """Read a reference such as `mysql@9.7`; raise ValueError for other text."""
         match = _REFERENCE.fullmatch(text.strip().lower())
         if not match:
-            raise ValueError(f"{text!r} does not name a build; write it like mysql@9.7 or mariadb@10.11")
+            raise ValueError(f"{text!r} does not name a build; write it like mysql@9.7, percona@8.0 or mariadb@10.11")
         version = tuple(int(part) for part in match[2].split(".")) if match[2] else ()
-        return cls(Flavour(match[1]), version)
+        return cls(Vendor(match[1]), version, match[3] or "")
+
+    @property
+    def family(self) -> Family:
+        return self.vendor.family
 
     def matches(self, build: Build) -> bool:
-        return build.flavour is self.flavour and build.version[: len(self.version)] == self.version
+        is_of_version = build.version[: len(self.version)] == self.version
+        return build.vendor is self.vendor and is_of_version and build.label == self.label
 
     def __str__(self) -> str:
-        return f"{self.flavour}@{'.'.join(map(str, self.version))}" if self.version else str(self.flavour)
+        if not self.version:
+            return str(self.vendor)
+        return f"{self.vendor}@{'.'.join(map(str, self.version))}{f'-{self.label}' if self.label else ''}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,15 +82,16 @@ class Build:
     """A server binary that this machine can run.
 
     Attributes:
-        flavour: MySQL or MariaDB, read from the binary.
-        version: its version, read from the binary.
+        vendor: who made it, read from the binary unless the user said otherwise.
+        version: its version, read from the binary unless the user said otherwise.
         launcher: what precedes the binary on a command line (a private loader with its library path); often empty.
         basedir: the root of the share and plugin directories, or None where the binary finds them itself.
         messages: the directory of error messages, or None where the binary finds it itself.
         origin: where it was found, in words: "installed by dialin", "on PATH".
+        label: tells it from other builds of its version; see `BuildReference`.
     """
 
-    flavour: Flavour
+    vendor: Vendor
     version: Version
     binary: Path
     launcher: tuple[str, ...] = ()
@@ -65,8 +99,17 @@ class Build:
     messages: Path | None = None
     origin: str = ""
     version_text: str = field(default="", compare=False)
+    label: str = ""
+
+    @property
+    def family(self) -> Family:
+        return self.vendor.family
+
+    @property
+    def reference(self) -> BuildReference:
+        return BuildReference(self.vendor, self.version, self.label)
 
     @property
     def id(self) -> str:
         """The build's name in full, e.g. `mysql@9.7.4`."""
-        return f"{self.flavour}@{'.'.join(map(str, self.version))}"
+        return str(self.reference)

@@ -29,7 +29,7 @@ class CheckedStudy:
     """A study that was checked and can begin.
 
     Attributes:
-        servers: per build id, what is known of it: `version`, `origin`, `flavour`; `instance`, where dialin is attached to one.
+        servers: per build id, what is known of it: `version`, `origin`, `vendor`; `instance`, where dialin is attached to one.
         notes: what the user should know before it begins.
         changes: what it will change on a server that dialin did not start, in words; the user must agree to it.
         inspected: the effective settings of each candidate when it was inspected.

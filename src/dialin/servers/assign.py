@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from dialin.answers import single
 from dialin.errors import DialinError, SettingRefusedError, UserError
-from dialin.model.build import Flavour
+from dialin.model.build import Family
 from dialin.model.cause import Cause, CauseCode
 from dialin.model.query import Query
 from dialin.model.setting import Value, as_number
@@ -173,8 +173,8 @@ def missing_privilege(scope: Scope, words: str) -> str:
 
 
 _STATEMENTS = {
-    Flavour.MYSQL: "SELECT variable_name FROM performance_schema.variables_info WHERE variable_source = 'DYNAMIC'",
-    Flavour.MARIADB: "SELECT variable_name FROM information_schema.system_variables WHERE global_value_origin = 'SQL'",
+    Family.MYSQL: "SELECT variable_name FROM performance_schema.variables_info WHERE variable_source = 'DYNAMIC'",
+    Family.MARIADB: "SELECT variable_name FROM information_schema.system_variables WHERE global_value_origin = 'SQL'",
 }
 
 
@@ -185,4 +185,4 @@ def set_since_start(query: Query, build: Versioned) -> frozenset[str]:
     """
     if not has(build, Capability.VALUE_ORIGIN):
         return frozenset()
-    return frozenset(str(name).lower() for (name,) in query(_STATEMENTS[build.flavour]))
+    return frozenset(str(name).lower() for (name,) in query(_STATEMENTS[build.family]))

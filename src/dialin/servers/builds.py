@@ -1,22 +1,21 @@
-"""The builds on this machine: installed by dialin, found in the usual places, or in directories that the user added."""
+"""The builds on this machine: installed by dialin, found in the usual places, or added by the user."""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from dialin.errors import UserError
 from dialin.model.build import Build, BuildReference
 from dialin.paths import Home, parse_json, replace_text
 from dialin.servers.install.installable import INSTALLABLE, nearest, parse_reference
-from dialin.servers.install.manifest import installed, messages_directory
+from dialin.servers.install.manifest import build_at, installed
+from dialin.servers.install.unpacked import executables_in, servers_in
 from dialin.servers.server_binary import identify
-
-_NAMES = ("mariadbd", "mysqld")
-_SYSTEM_PREFIXES = (Path("/"), Path("/usr"))
-_BINARY_DIRECTORIES = ("bin", "sbin", "libexec", "usr/sbin", "usr/bin", "usr/libexec", ".")
+from dialin.text import listed
 
 USUAL_DIRECTORIES = (
     "/usr/sbin",
@@ -32,6 +31,18 @@ USUAL_PATTERNS = ("/opt/*/bin", "/opt/*/sbin", "/usr/local/mysql-*/bin", "/usr/l
 """Where servers from archives are usually unpacked."""
 
 
+@dataclass(frozen=True, slots=True)
+class Added:
+    """A directory that the user added; `name` is the build's name where the user gave one."""
+
+    directory: str
+    name: str = ""
+
+    @property
+    def is_gone(self) -> bool:
+        return not Path(self.directory).exists()
+
+
 def discover(
     home: Home,
     environment: Mapping[str, str] = os.environ,
@@ -39,29 +50,36 @@ def discover(
 ) -> list[Build]:
     """Return the builds on this machine, each binary once; a binary that does not run is left out.
 
-    Builds that dialin installed come first, then those in added directories, on PATH, and in the usual places.
+    Builds in added directories come first, so that none with the same name is used in their place; then those that dialin
+    installed, those on PATH, and those in the usual places.
     """
-    builds = installed(home)
-    binaries = {build.binary.resolve() for build in builds}
-    for place, origin in _places(home, environment, usual):
-        for binary, basedir in find_binaries(place) if origin.startswith("added") else _binaries_in(place):
-            if binary in binaries:
-                continue
-            binaries.add(binary)
-            try:
-                builds.append(_build(binary, basedir, origin))
-            except UserError:
-                continue
-    return builds
+    builds: dict[Path, Build] = {}
+    for build in _all(home, environment, usual):
+        builds.setdefault(build.binary.resolve(), build)
+    return list(builds.values())
 
 
-def _places(home: Home, environment: Mapping[str, str], usual: Iterable[Path] | None) -> Iterator[tuple[Path, str]]:
-    for directory in added_directories(home):
-        yield directory, f"added: {directory}"
+def _all(home: Home, environment: Mapping[str, str], usual: Iterable[Path] | None) -> Iterator[Build]:
+    for added in added_directories(home):
+        yield from _runnable(Path(added.directory), f"added: {added.directory}", added.name)
+    yield from installed(home)
+    for directory, origin in _system_directories(environment, usual):
+        for binary in executables_in(directory):
+            yield from _runnable(binary, origin)
+
+
+def _system_directories(environment: Mapping[str, str], usual: Iterable[Path] | None) -> Iterator[tuple[Path, str]]:
     for part in filter(None, environment.get("PATH", "").split(os.pathsep)):
         yield Path(part), "on PATH"
     for directory in usual_directories() if usual is None else usual:
         yield directory, f"in {directory}"
+
+
+def _runnable(place: Path, origin: str, name: str = "") -> list[Build]:
+    try:
+        return _builds_in(place, origin, name)
+    except UserError:
+        return []
 
 
 def usual_directories() -> list[Path]:
@@ -70,47 +88,23 @@ def usual_directories() -> list[Path]:
     return [path for path in (*map(Path, USUAL_DIRECTORIES), *globbed) if path.is_dir()]
 
 
-def find_binaries(place: Path) -> list[tuple[Path, Path | None]]:
-    """Return the servers in an unpacked archive, or in its binary directory, each with its basedir."""
-    if place.is_file():
-        return _binaries_in(place.parent, (place.name,))
-    basedirs: dict[Path, Path | None] = {}
-    for name in _BINARY_DIRECTORIES:
-        for binary, basedir in _binaries_in(place / name):
-            basedirs.setdefault(binary, basedir)
-    return list(basedirs.items())
+def _builds_in(place: Path, origin: str, name: str = "") -> list[Build]:
+    builds = []
+    for server in servers_in(place):
+        reference, text = identify(server.binary, server.layout.launcher(server.root))
+        reference = BuildReference.parse(name) if name else reference
+        builds.append(build_at(server.root, server.layout, reference, text, origin))
+    return builds
 
 
-def _binaries_in(directory: Path, names: Sequence[str] = _NAMES) -> list[tuple[Path, Path | None]]:
-    basedirs = {}
-    for name in names:
-        path = directory / name
-        if path.is_file() and os.access(path, os.X_OK):
-            binary = path.resolve()
-            basedirs[binary] = _basedir(binary)
-    return list(basedirs.items())
-
-
-def _basedir(binary: Path) -> Path | None:
-    candidates = (binary.parent.parent, binary.parent)  # in some archives the server is next to share/, not in bin/
-    return next((each for each in candidates if each not in _SYSTEM_PREFIXES and messages_directory(each)), None)
-
-
-def _build(binary: Path, basedir: Path | None, origin: str) -> Build:
-    flavour, version, text = identify(binary)
-    messages = messages_directory(basedir) if basedir else None
-    return Build(flavour, version, binary, basedir=basedir, messages=messages, origin=origin, version_text=text)
-
-
-def added_directories(home: Home) -> list[Path]:
+def added_directories(home: Home) -> list[Added]:
     """Return the directories that the user added.
 
     Raises:
         UserError: the file that lists them cannot be read.
     """
     try:
-        directories = parse_json(home.config.read_text(encoding="utf-8"))["directories"]
-        return [Path(each) for each in directories]
+        return [Added(**each) for each in parse_json(home.config.read_text(encoding="utf-8"))["added"]]
     except FileNotFoundError:
         return []
     except OSError as error:
@@ -123,23 +117,41 @@ def added_directories(home: Home) -> list[Path]:
         ) from error
 
 
-def add_directory(home: Home, path: Path) -> list[Build]:
-    """Remember a directory that holds servers, e.g. an unpacked archive, and return its builds.
+def add_directory(
+    home: Home, path: Path, name: BuildReference | None = None, verify: Callable[[Build], None] | None = None
+) -> list[Build]:
+    """Remember a directory that holds servers, e.g. an unpacked archive, and return its builds; `name` replaces what they say.
 
     Raises:
-        UserError: there is no server in it that runs here; nothing is remembered.
+        UserError: there is no server in it that runs here, or its name is that of another build; nothing is remembered.
     """
     directory = path.expanduser().resolve()
-    binaries = find_binaries(directory)
-    if not binaries:
+    builds = _builds_in(directory, f"added: {directory}", str(name or ""))
+    if not builds:
         raise UserError(
             f"There is no mysqld or mariadbd in {directory}", "Name the directory that an archive was unpacked to, or its bin"
         )
-    builds = [_build(binary, basedir, f"added: {directory}") for binary, basedir in binaries]
-    directories = added_directories(home)
-    if directory not in directories:
-        _remember(home, [*directories, directory])
+    if name and len(builds) > 1:
+        raise UserError(f"{directory} has several servers: {listed([str(each.binary) for each in builds])}", "Name one of them")
+    for build in builds:
+        check_name(home, build)
+        if verify:
+            verify(build)
+    others = [added for added in added_directories(home) if added.directory != str(directory)]
+    _remember(home, [*others, Added(str(directory), str(name or ""))])
     return builds
+
+
+def check_name(home: Home, build: Build) -> None:
+    """Raise UserError if a build has the name of another one on this machine: the other would run in its place, or it in its."""
+    twin = next(
+        (each for each in discover(home) if each.id == build.id and each.binary.resolve() != build.binary.resolve()), None
+    )
+    if twin is not None:
+        raise UserError(
+            f"{build.id} is on this machine already ({twin.origin}: {twin.binary})",
+            f"Give this one another name, such as --as {BuildReference(build.vendor, build.version, 'mine')}",
+        )
 
 
 def forget_directory(home: Home, path: Path) -> None:
@@ -148,16 +160,17 @@ def forget_directory(home: Home, path: Path) -> None:
     Raises:
         UserError: the directory was not added.
     """
-    directory = path.expanduser().resolve()
-    directories = added_directories(home)
-    if directory not in directories:
+    directory = str(path.expanduser().resolve())
+    added = added_directories(home)
+    rest = [each for each in added if each.directory != directory]
+    if rest == added:
         raise UserError(f"{directory} was not added", "`dialin servers` lists the added directories")
-    _remember(home, [each for each in directories if each != directory])
+    _remember(home, rest)
 
 
-def _remember(home: Home, directories: Sequence[Path]) -> None:
+def _remember(home: Home, added: Sequence[Added]) -> None:
     home.root.mkdir(parents=True, exist_ok=True)
-    replace_text(home.config, json.dumps({"directories": [str(each) for each in directories]}, indent=2) + "\n")
+    replace_text(home.config, json.dumps({"added": [asdict(each) for each in added]}, indent=2) + "\n")
 
 
 def resolve(reference: BuildReference, builds: Sequence[Build]) -> Build:
@@ -173,19 +186,39 @@ def resolve(reference: BuildReference, builds: Sequence[Build]) -> Build:
     what = f"No build of {reference} is on this machine, which has {ids}"
     if any(row.covers(reference) for row in INSTALLABLE):
         raise UserError(what, f"`dialin servers install {reference}` installs it")
-    near = nearest(
-        reference, [*(BuildReference(each.flavour, each.version) for each in builds), *(row.reference for row in INSTALLABLE)]
-    )
+    near = nearest(reference, [*(build.reference for build in builds), *(row.reference for row in INSTALLABLE)])
     hint = f"The nearest is {near}; " if near else ""
     raise UserError(
-        what, f"{hint}`dialin servers` lists what can be installed, `dialin servers add DIR` uses one that you have"
+        what,
+        f"{hint}`dialin servers` lists what can be installed, `dialin servers add FILE|DIR` uses an archive or a directory",
     )
 
 
-def find(text: str, builds: Sequence[Build]) -> Build:
-    """Return the build that the user's text refers to.
+def find(text: str, builds: Sequence[Build], home: Home | None = None) -> Build:
+    """Return the build that the user's text refers to: its name, or the directory that it was added from.
 
     Raises:
-        UserError: the text names no build, or none that is on this machine.
+        UserError: the text names no build, or none that is on this machine. With `home`, the error names added directories
+            that are gone.
     """
-    return resolve(parse_reference(text, (build.id for build in builds)), builds)
+    if "/" in text:
+        return _in_directory(Path(text), builds)
+    try:
+        return resolve(parse_reference(text, (build.id for build in builds)), builds)
+    except UserError as error:
+        gone = [each.directory for each in added_directories(home) if each.is_gone] if home else []
+        if not gone:
+            raise
+        raise UserError(f"{error.what}. {listed(gone)} was added and is gone", "Add it again where it is now") from None
+
+
+def _in_directory(path: Path, builds: Sequence[Build]) -> Build:
+    directory = path.expanduser().resolve()
+    inside = [
+        build for build in builds if build.origin.startswith("added") and build.binary.resolve().is_relative_to(directory)
+    ]
+    if len(inside) == 1:
+        return inside[0]
+    if inside:
+        raise UserError(f"{path} has several servers", f"Name one: {listed([build.id for build in inside])}")
+    raise UserError(f"{path} was not added", f"`dialin servers add {path}` adds the server in it")

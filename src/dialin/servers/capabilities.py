@@ -1,6 +1,6 @@
-"""What each flavour and version can do: one table, and the only place where the code depends on versions.
+"""What each family and version can do: one table, and the only place where the code depends on versions.
 
-Each row has the first version of a flavour with a capability, and the first one without it again, if any. The facts come from
+Each row has the first version of a family with a capability, and the first one without it again, if any. The facts come from
 real builds; `tests_live` checks them against the builds that are installed.
 """
 
@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
-from dialin.model.build import Build, Flavour, Version
+from dialin.model.build import Build, Family, Version
 
-MYSQL, MARIADB = Flavour.MYSQL, Flavour.MARIADB
+MYSQL, MARIADB = Family.MYSQL, Family.MARIADB
 
 
 class Capability(StrEnum):
@@ -96,10 +96,10 @@ class Capability(StrEnum):
 
 
 class Versioned(Protocol):
-    """Something that has a flavour and a version: a build, or a server that dialin is attached to."""
+    """Something that has a family and a version: a build, or a server that dialin is attached to."""
 
     @property
-    def flavour(self) -> Flavour: ...
+    def family(self) -> Family: ...
 
     @property
     def version(self) -> Version: ...
@@ -107,7 +107,7 @@ class Versioned(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    flavour: Flavour
+    family: Family
     capability: Capability
     since: Version
     until: Version | None = None
@@ -155,7 +155,7 @@ _TABLE = (
 def has(build: Versioned, capability: Capability) -> bool:
     return any(
         row.capability is capability
-        and row.flavour is build.flavour
+        and row.family is build.family
         and build.version >= row.since
         and (row.until is None or build.version < row.until)
         for row in _TABLE

@@ -95,7 +95,7 @@ def root_login_statements(build: Build) -> list[str]:
     grant = f"GRANT ALL PRIVILEGES ON *.* TO {root}"
     if not has(build, Capability.ALTER_USER):
         return ["FLUSH PRIVILEGES", f"{grant} IDENTIFIED BY '' WITH GRANT OPTION", "FLUSH PRIVILEGES"]
-    if build.flavour == "mariadb":
+    if build.family == "mariadb":
         create = f"CREATE OR REPLACE USER {root} IDENTIFIED VIA mysql_native_password USING ''"
         return ["FLUSH PRIVILEGES", create, f"{grant} WITH GRANT OPTION"]
     plugin = "caching_sha2_password" if has(build, Capability.PERSIST) else "mysql_native_password"

@@ -10,7 +10,7 @@ from dialin.clock import Clock, SystemClock
 from dialin.datasets.cache import DEFAULT_LIMIT, DatasetCache
 from dialin.datasets.prepare import Preparer
 from dialin.errors import UserError
-from dialin.model.build import Build
+from dialin.model.build import Build, BuildReference, Vendor
 from dialin.model.setting import Value
 from dialin.paths import Home
 from dialin.servers import builds, dry_run, process_limits
@@ -57,10 +57,10 @@ class Tools:
             UserError: a requested build is not on this machine, or no build is.
         """
         if requested:
-            return {text: builds.find(text, installed) for text in requested}
-        for flavour in ("mysql", "mariadb"):
-            if any(build.flavour == flavour for build in installed):
-                return {flavour: builds.find(flavour, installed)}
+            return {text: builds.find(text, installed, self.home) for text in requested}
+        for vendor in Vendor:
+            if any(BuildReference(vendor).matches(build) for build in installed):
+                return {str(vendor): builds.find(vendor, installed)}
         raise UserError("No MySQL or MariaDB was found on this machine", "Install one: dialin servers install mysql@9.7")
 
     def catalogue(self, build: Build) -> Catalogue:

@@ -9,22 +9,20 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from dialin.model.build import BuildReference, Flavour, Version
+from dialin.model.build import BuildReference, Family, Version
 from dialin.model.setting import Value, same_value
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A range of builds of a flavour; `last` is a prefix of versions, as `(10, 4)` for all of 10.4, and None for no limit."""
+    """A range of builds of a family; `last` is a prefix of versions, as `(10, 4)` for all of 10.4, and None for no limit."""
 
-    flavour: Flavour
+    family: Family
     first: Version = ()
     last: Version | None = None
 
-    def holds(self, flavour: Flavour, version: Version) -> bool:
-        return (
-            flavour is self.flavour and version >= self.first and (self.last is None or version[: len(self.last)] <= self.last)
-        )
+    def holds(self, family: Family, version: Version) -> bool:
+        return family is self.family and version >= self.first and (self.last is None or version[: len(self.last)] <= self.last)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +46,10 @@ class Behaviour:
             build = BuildReference.parse(build_id)
         except ValueError:
             return not self.on
-        return not self.on or any(span.holds(build.flavour, build.version) for span in self.on)
+        return not self.on or any(span.holds(build.family, build.version) for span in self.on)
 
 
-_MYSQL, _MARIADB = Flavour.MYSQL, Flavour.MARIADB
+_MYSQL, _MARIADB = Family.MYSQL, Family.MARIADB
 PERSISTS = Behaviour("SET PERSIST keeps values for the next starts", "manual: SET Syntax", on=(Span(_MYSQL, (8, 0)),))
 _CHUNKS = (Span(_MYSQL, (5, 7)), Span(_MARIADB, (10, 2), (10, 4)))
 """Builds whose buffer pool has both chunks and instances."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from dialin.errors import DialinError, UserError
-from dialin.model.build import BuildReference, Flavour
+from dialin.model.build import BuildReference, Family
 from dialin.model.setting import Setting, Value, as_number, same_setting, same_value
 from dialin.model.study import Candidate, StudySpec
 from dialin.model.verdict import Note
@@ -89,7 +89,7 @@ def _newest_first(build_id: str) -> tuple[bool, tuple[int, ...]]:
         build = BuildReference.parse(build_id)
     except ValueError:
         return True, ()
-    return build.flavour is not Flavour.MYSQL, tuple(-part for part in build.version)
+    return build.family is not Family.MYSQL, tuple(-part for part in build.version)
 
 
 def _either(names: Sequence[str]) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from dialin.model.build import BuildReference, Flavour
+from dialin.model.build import VENDOR_TITLES, BuildReference, Family, Vendor
 from dialin.model.setting import as_number
 from dialin.variables import behaviour, durability, memory, reserved_variables, rules, set_global
 from dialin.variables.aliases import OPTION_OF, shared_name
@@ -15,7 +15,6 @@ from dialin.variables.behaviour import Behaviour
 from dialin.variables.catalogue import NUMBERS, Catalogue, Kind, Variable
 from dialin.variables.size_units import BYTES, plain_number, unit_of, with_letter
 
-_FLAVOURS = {Flavour.MYSQL: "MySQL", Flavour.MARIADB: "MariaDB"}
 _KINDS = {
     Kind.INTEGER: "a whole number",
     Kind.NUMERIC: "a number",
@@ -173,19 +172,19 @@ def _together(by_build: Mapping[str, str]) -> str:
 
 
 def _named(builds: Sequence[str], among: Iterable[str]) -> str:
-    """Return builds in short: only the flavour where several builds are all that it has in `among`, else with versions."""
+    """Return builds in short: only the vendor where several builds are all that it has in `among`, else with versions."""
     parts = []
-    for flavour, title in _FLAVOURS.items():
-        versions = [version for build in builds if (version := _version(build, flavour))]
-        all_versions = [version for build in among if (version := _version(build, flavour))]
+    for vendor, title in VENDOR_TITLES.items():
+        versions = [version for build in builds if (version := _version(build, vendor))]
+        all_versions = [version for build in among if (version := _version(build, vendor))]
         if versions:
             parts.append(title if versions == all_versions and len(all_versions) > 1 else f"{title} {', '.join(versions)}")
     return "; ".join(parts)
 
 
-def _version(build: str, flavour: Flavour) -> str:
+def _version(build: str, vendor: Vendor) -> str:
     name, _, version = build.partition("@")
-    return version if name == flavour else ""
+    return version if name == vendor else ""
 
 
 def _other_names(name: str, known: Iterable[str]) -> list[str]:
@@ -282,16 +281,16 @@ def _rules_as_data(name: str, known: Iterable[str], having: Sequence[Catalogue])
 
 def _age(catalogue: Catalogue) -> tuple[bool, tuple[int, ...]]:
     reference = BuildReference.parse(catalogue.build_id)
-    return reference.flavour is not Flavour.MYSQL, reference.version
+    return reference.family is not Family.MYSQL, reference.version
 
 
 def _presence(name: str, ordered: Sequence[Catalogue]) -> list[str]:
     sentences = []
-    for flavour, title in _FLAVOURS.items():
-        here = [each for each in ordered if _version(each.build_id, flavour)]
+    for vendor, title in VENDOR_TITLES.items():
+        here = [each for each in ordered if _version(each.build_id, vendor)]
         if here:
             having = [name in each.variables for each in here]
-            sentences.append(f"{title}: {_span([_version(each.build_id, flavour) for each in here], having)}")
+            sentences.append(f"{title}: {_span([_version(each.build_id, vendor) for each in here], having)}")
     return sentences
 
 

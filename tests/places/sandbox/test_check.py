@@ -7,14 +7,14 @@ from types import SimpleNamespace
 
 import pytest
 
-from dialin.model.build import Build, Flavour
+from dialin.model.build import Build, Vendor
 from dialin.model.study import Switch
 from dialin.model.trial import Purpose, Trial, TrialState
 from dialin.places.sandbox.check import check_disk
 from dialin.places.sandbox.shared_sandbox import SharedStage
 from dialin.places.sandbox.site import Sandboxes, SandboxStage
 
-BUILD = Build(Flavour.MYSQL, (9, 7, 4), Path("/mysqld"))
+BUILD = Build(Vendor.ORACLE, (9, 7, 4), Path("/mysqld"))
 PREPARER = SimpleNamespace(
     prepared=lambda *asked: SimpleNamespace(data=Path("/data"), size=1), in_use=lambda dataset: nullcontext()
 )

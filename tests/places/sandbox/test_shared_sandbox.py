@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from dialin.errors import DialinError, ServerError, SettingRefusedError
-from dialin.model.build import Build, Flavour
+from dialin.model.build import Build, Vendor
 from dialin.model.trial import Step, Trial, TrialState
 from dialin.places.sandbox.shared_sandbox import SharedSandbox, SharedStage
 from dialin.trials.changes import changes_between
@@ -72,7 +72,7 @@ class Site:
 
     def trial(self, candidate, block=1, *, well=True):
         trial = Trial(id=0, block=block, session=1, position=1, candidate=candidate, state=TrialState.RUNNING, started=0.0)
-        stage = SharedStage(self.lives, trial, Build(Flavour.MYSQL, (9, 7, 4), binary=None))
+        stage = SharedStage(self.lives, trial, Build(Vendor.ORACLE, (9, 7, 4), binary=None))
         try:
             self.steps, server = made_ready(stage)
             assert server is stage.instance()
@@ -139,7 +139,7 @@ def test_a_server_that_does_not_start_is_taken_away_and_tried_anew(site):
 
 def test_a_trial_sees_the_sandbox_that_lives(site, clock):
     trial = Trial(id=0, block=1, session=1, position=1, candidate="a", state=TrialState.RUNNING, started=0.0)
-    stage = SharedStage(site.lives, trial, Build(Flavour.MYSQL, (9, 7, 4), binary=None))
+    stage = SharedStage(site.lives, trial, Build(Vendor.ORACLE, (9, 7, 4), binary=None))
     assert stage.instance() is None
     made_ready(stage)
     assert stage.target() is site.begun[-1]

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 import pytest
 
 from dialin.errors import ServerError, UserError
-from dialin.model.build import Flavour
+from dialin.model.build import Family
 from dialin.servers.attached import restart
 from dialin.servers.attached.attached_build import AttachedBuild
 from dialin.servers.connection import TurnedAwayError
@@ -64,7 +64,7 @@ def attached(server, clock):
 def test_mariadb_is_never_taken_for_mysql(variables, id_):
     build = AttachedBuild.of(variables)
     assert build.id == id_
-    assert build.flavour is Flavour(id_.partition("@")[0])
+    assert build.family is Family(id_.partition("@")[0])
 
 
 def test_what_has_no_version_is_neither():

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dialin.errors import ServerError, UserError
-from dialin.model.build import Build, BuildReference, Flavour
+from dialin.model.build import Build, BuildReference, Vendor
 from dialin.paths import Home
 from dialin.servers.builds import discover
 from dialin.servers.install.apt import AptServer
@@ -214,7 +214,7 @@ def test_removing_a_build_removes_all_of_it(home: Home):
 
 def builds(home: Home, *versions: tuple[int, ...]) -> list[Build]:
     return [
-        Build(Flavour.MYSQL, version, home.builds / f"mysql@{'.'.join(map(str, version))}" / "mysqld") for version in versions
+        Build(Vendor.ORACLE, version, home.builds / f"mysql@{'.'.join(map(str, version))}" / "mysqld") for version in versions
     ]
 
 
@@ -227,7 +227,7 @@ def test_of_several_builds_none_is_removed_before_one_is_named(home: Home, text:
 
 def test_the_one_that_is_named_is_meant_and_of_equals_dialins_own(home: Home, tmp_path: Path):
     old, new = builds(home, (9, 7, 1), (9, 7, 4))
-    other = Build(Flavour.MYSQL, (9, 7, 4), tmp_path / "usr" / "mysqld")
+    other = Build(Vendor.ORACLE, (9, 7, 4), tmp_path / "usr" / "mysqld")
     assert to_remove(home, BuildReference.parse("mysql@9.7.4"), [old, other, new]) == new
     assert to_remove(home, BuildReference.parse("mysql@9.7.4"), [old, other]) == other
     assert to_remove(home, BuildReference.parse("mysql@9.7.1"), [old, new]) == old
@@ -237,7 +237,7 @@ def test_the_one_that_is_named_is_meant_and_of_equals_dialins_own(home: Home, tm
 def test_a_build_that_came_otherwise_is_not_removed(home: Home, tmp_path: Path):
     binary = write_server(tmp_path / "mysqld")
     with pytest.raises(UserError, match="was not installed by dialin"):
-        remove(home, Build(Flavour.MYSQL, (9, 7, 4), binary))
+        remove(home, Build(Vendor.ORACLE, (9, 7, 4), binary))
     assert binary.exists()
 
 
@@ -304,7 +304,7 @@ def test_a_mirror_that_cannot_serve_has_its_remedy_among_the_other_rows():
         if isinstance(row.source, AptServer):
             other = installable(BuildReference.parse(row.source.packages.instead))
             assert not isinstance(other.source, AptServer)
-            assert other.reference.flavour is row.reference.flavour
+            assert other.reference.family is row.reference.family
 
 
 def test_no_row_names_a_host():

@@ -352,6 +352,6 @@ def facts_of_server(attached: Attached) -> dict[str, Any]:
     return {
         "version": build.version_text,
         "origin": f"attached: {attached.account}",
-        "flavour": build.flavour.value,
+        "vendor": build.vendor.value,
         "instance": build.instance,
     }

@@ -178,4 +178,4 @@ def check_disk(tools: Tools, workload: Workload, count: int) -> None:
 
 
 def facts_of(build: Build) -> dict[str, str]:
-    return {"version": build.version_text or build.id, "origin": build.origin, "flavour": build.flavour.value}
+    return {"version": build.version_text or build.id, "origin": build.origin, "vendor": build.vendor.value}

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from dialin.answers import whole
 from dialin.errors import ServerError, UserError
-from dialin.model.build import Flavour, Version
+from dialin.model.build import BuildReference, Family, Vendor, Version
 from dialin.text import visible
 
 Facts = Mapping[str, str | int]
@@ -20,7 +20,7 @@ _IDENTITY = ("hostname", "port", "datadir", "uuid")
 class AttachedBuild:
     """What an attached server runs, and which server it is."""
 
-    flavour: Flavour
+    vendor: Vendor
     version: Version
     version_text: str = field(default="", compare=False)
     hostname: str = ""
@@ -35,10 +35,9 @@ class AttachedBuild:
         numbers = text.partition("-")[0].split(".")
         if not numbers or not all(number.isdecimal() for number in numbers):
             raise UserError(f"The server says that its version is {text!r}", "dialin studies MySQL and MariaDB")
-        words = f"{text} {variables.get('version_comment', '')}".lower()
-        is_mariadb = "mariadb" in words or "aria_pagecache_buffer_size" in variables
+        named = Vendor.named_in(f"{text} {variables.get('version_comment', '')}")
         return cls(
-            Flavour.MARIADB if is_mariadb else Flavour.MYSQL,
+            Vendor.MARIADB if "aria_pagecache_buffer_size" in variables else named,
             tuple(whole(number) for number in numbers),
             text,
             variables.get("hostname", ""),
@@ -48,9 +47,13 @@ class AttachedBuild:
         )
 
     @property
+    def family(self) -> Family:
+        return self.vendor.family
+
+    @property
     def id(self) -> str:
         """The build's name in full, e.g. `mysql@9.7.4`."""
-        return f"{self.flavour}@{'.'.join(map(str, self.version))}"
+        return str(BuildReference(self.vendor, self.version))
 
     @property
     def instance(self) -> dict[str, str | int]:

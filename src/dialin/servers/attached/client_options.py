@@ -20,7 +20,7 @@ from dialin.variables import optionfile
 from dialin.variables.optionfile import Option
 
 GROUPS = ("client", "client-server", "client-mariadb", "dialin")
-"""The groups that are read: those of every client of either flavour, and one only for dialin."""
+"""The groups that are read: those of every client of either family, and one only for dialin."""
 
 SYSTEM_FILES = (Path("/etc/my.cnf"), Path("/etc/mysql/my.cnf"))
 
@@ -193,7 +193,7 @@ def _system_user(environment: Mapping[str, str]) -> str:
 
 
 def _tls(gathered: _Gathered) -> Tls:
-    """Return how connections are encrypted, by the options of either flavour's client.
+    """Return how connections are encrypted, by the options of either family's client.
 
     `ssl-ca` alone requires a server certificate that is signed by this CA. MariaDB's `ssl` requires TLS, and its
     `ssl-verify-server-cert` verifies the host name as well. A client certificate requires TLS.

@@ -21,7 +21,7 @@ from dialin.servers.install.apt import AptPackages, unpack
 from dialin.servers.install.clients import Clients
 from dialin.servers.install.manifest import Layout, check_search_path, messages_directory
 
-_DAMAGED = (zipfile.BadZipFile, tarfile.TarError, gzip.BadGzipFile, zlib.error, EOFError)
+DAMAGED = (zipfile.BadZipFile, tarfile.TarError, gzip.BadGzipFile, zlib.error, EOFError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +141,7 @@ def extract(archive: Path, into: Path, parts: Iterable[Part]) -> None:
     try:
         with archive.open("rb") as file:
             _extract(file, into, [part for part in parts if part.within is None], [part for part in parts if part.within])
-    except _DAMAGED as error:
+    except DAMAGED as error:
         archive.unlink(missing_ok=True)
         raise UserError(f"{archive.name} arrived damaged: {error}", "Try again; it is downloaded again") from error
 

