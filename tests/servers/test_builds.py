@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from dialin.errors import UserError
-from dialin.model.build import Build, BuildReference, Family, Vendor
+from dialin.model.build import Build, BuildReference, Vendor
 from dialin.paths import Home
-from dialin.servers.builds import add_directory, added_directories, discover, find, forget_directory, resolve
+from dialin.servers.builds import Added, add_directory, added_directories, discover, find, forget_directory, resolve
 from dialin.servers.server_binary import identify
 from servers.fakes import write_server
 
@@ -34,27 +34,27 @@ def look(home: Home, *path: Path, usual: tuple[Path, ...] = ()) -> list[Build]:
 
 
 @pytest.mark.parametrize(
-    ("says", "flavour", "version", "text"),
+    ("says", "vendor", "version", "text"),
     [
         ("mysqld  Ver 9.7.4-2 for Linux on x86_64 ((Debian))", "mysql", (9, 7, 4), "9.7.4-2"),
         ("mysqld  Ver 8.0.33 for Linux on x86_64 (MySQL Community Server - GPL)", "mysql", (8, 0, 33), "8.0.33"),
         ("mysqld  Ver 5.5.9 for Linux on x86_64 (MySQL Community Server (GPL))", "mysql", (5, 5, 9), "5.5.9"),
-        ("mysqld  Ver 8.0.36-28 for Linux on x86_64 (Percona Server (GPL))", "mysql", (8, 0, 36), "8.0.36-28"),
+        ("mysqld  Ver 8.0.36-28 for Linux on x86_64 (Percona Server (GPL))", "percona", (8, 0, 36), "8.0.36-28"),
         ("mysqld  Ver 10.1.8-MariaDB for Linux on x86_64", "mariadb", (10, 1, 8), "10.1.8-MariaDB"),
         ("mysqld  Ver 11.4.5 for Linux on x86_64 (MariaDB Server)", "mariadb", (11, 4, 5), "11.4.5"),
         ("mariadb/mysqld  Ver 8.0.36 for Linux on x86_64", "mysql", (8, 0, 36), "8.0.36"),
     ],
 )
-def test_flavour_and_version_are_read_from_what_the_binary_says_and_not_from_its_path(
-    tmp_path: Path, says: str, family: str, version: tuple[int, ...], text: str
+def test_vendor_and_version_are_read_from_what_the_binary_says_and_not_from_its_path(
+    tmp_path: Path, says: str, vendor: str, version: tuple[int, ...], text: str
 ):
-    assert identify(write_server(tmp_path / "mysqld", says)) == (Family(family), version, text)
+    assert identify(write_server(tmp_path / "mysqld", says)) == (BuildReference(Vendor(vendor), version), text)
 
 
 def test_a_launcher_stands_before_the_binary(tmp_path: Path):
     server = write_server(tmp_path / "mysqld")
     server.chmod(0o644)
-    assert identify(server, ("/bin/sh",))[1] == (9, 7, 4)
+    assert identify(server, ("/bin/sh",))[0].version == (9, 7, 4)
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,7 @@ def test_adding_twice_remembers_once_and_forgetting_leaves_the_files(home: Home,
     binary = unpacked(tmp_path / "mysql")
     add_directory(home, tmp_path / "mysql")
     add_directory(home, tmp_path / "mysql")
-    assert added_directories(home) == [tmp_path / "mysql"]
+    assert added_directories(home) == [Added(str(tmp_path / "mysql"), "", ("mysql@8.0.36",))]
     forget_directory(home, tmp_path / "mysql")
     assert look(home) == []
     assert binary.exists()
@@ -160,11 +160,71 @@ def test_a_directory_whose_server_does_not_run_is_refused_and_not_remembered(hom
     assert not home.config.exists()
 
 
-def test_an_added_directory_that_is_gone_is_passed_over(home: Home, tmp_path: Path):
-    binary = unpacked(tmp_path / "mysql")
-    add_directory(home, tmp_path / "mysql")
-    binary.unlink()
+def test_a_moved_directory_is_named_whatever_refers_to_its_build(home: Home, tmp_path: Path):
+    root = tmp_path / "mysql"
+    unpacked(root)
+    add_directory(home, root)
+    root.rename(tmp_path / "moved")
     assert look(home) == []
+    for text in ("mysql@8.0", "mysql@8.0.36", str(root)):
+        with pytest.raises(UserError, match=rf"mysql@8\.0\.36 was added from {root}, which is gone"):
+            find(text, look(home), home)
+
+
+def test_an_installed_build_never_runs_in_place_of_an_added_one_of_its_name(home: Home, tmp_path: Path):
+    root = tmp_path / "mysql"
+    binary = unpacked(root)
+    add_directory(home, root)
+    write_server(tmp_path / "usr" / "mysqld", "mysqld  Ver 8.0.36 for Linux on x86_64")
+    assert find("mysql", look(home, tmp_path / "usr"), home).binary == binary
+    binary.unlink()
+    with pytest.raises(UserError, match="which has no such server now"):
+        find("mysql", look(home, tmp_path / "usr"), home)
+    forget_directory(home, root)
+    assert find("mysql", look(home, tmp_path / "usr"), home).binary == tmp_path / "usr" / "mysqld"
+
+
+def test_a_build_of_the_name_of_another_is_added_only_under_a_name_of_its_own(home: Home, tmp_path: Path, monkeypatch):
+    unpacked(tmp_path / "one")
+    unpacked(tmp_path / "other")
+    add_directory(home, tmp_path / "one")
+    with pytest.raises(UserError, match=r"mysql@8\.0\.36 is on this machine already") as caught:
+        add_directory(home, tmp_path / "other")
+    assert "--as mysql@8.0.36-mine" in caught.value.remedy
+    (mine,) = add_directory(home, tmp_path / "other", BuildReference.parse("mysql@8.0.36-mine"))
+    assert find("mysql@8.0.36-mine", look(home), home) == mine
+    assert find("mysql@8.0", look(home), home).id == "mysql@8.0.36"
+
+
+def test_the_directory_of_an_added_server_names_it(home: Home, tmp_path: Path):
+    unpacked(tmp_path / "percona", says="mysqld  Ver 8.0.36-28 for Linux on x86_64 (Percona Server (GPL), Release 28)")
+    (added,) = add_directory(home, tmp_path / "percona")
+    assert added.id == "percona@8.0.36"
+    assert find(str(tmp_path / "percona"), look(home), home) == added
+    with pytest.raises(UserError, match="was not added"):
+        find(str(tmp_path / "no"), look(home), home)
+
+
+def test_vanilla_and_percona_of_one_version_are_two_builds():
+    here = [build("mysql@8.0.36"), build("percona@8.0.36")]
+    assert [resolve(BuildReference.parse(name), here).id for name in ("percona", "mysql")] == ["percona@8.0.36", "mysql@8.0.36"]
+
+
+def test_a_server_for_another_processor_is_refused(tmp_path: Path, home: Home):
+    binary = write_server(tmp_path / "bin" / "mysqld")
+    binary.write_bytes(b"\x7fELF\x02\x01\x01" + bytes(11) + (243).to_bytes(2, "little") + bytes(40))
+    with pytest.raises(UserError, match="was built for riscv64; this machine is"):
+        add_directory(home, tmp_path)
+    assert not home.config.exists()
+
+
+def test_a_missing_library_is_named_with_the_package_that_has_it(tmp_path: Path):
+    path = tmp_path / "mysqld"
+    path.write_text("#!/bin/sh\necho 'mysqld: error while loading shared libraries: libaio.so.1: cannot open' >&2; exit 127\n")
+    path.chmod(0o755)
+    with pytest.raises(UserError) as caught:
+        identify(path)
+    assert caught.value.remedy == "Debian, Ubuntu: apt-get install libaio1; Fedora, RHEL: dnf install libaio"
 
 
 @pytest.mark.parametrize("text", ["{", "[]", json.dumps({"directories": 3})])
@@ -197,8 +257,8 @@ def test_a_build_that_cannot_be_installed_gets_the_nearest_named():
     assert caught.value.remedy.startswith("The nearest is mysql@8.0; ")
 
 
-def test_words_that_name_no_build_get_the_nearest_spelling():
+def test_words_that_name_no_build_get_the_nearest_spelling(home: Home):
     with pytest.raises(UserError) as caught:
-        find("mysq@9.7", [build("mysql@9.7.4")])
+        find("mysq@9.7", [build("mysql@9.7.4")], home)
     assert caught.value.remedy.startswith("Did you mean mysql@9.7")
-    assert find(" MySQL@9.7 ", [build("mysql@9.7.4")]).id == "mysql@9.7.4"
+    assert find(" MySQL@9.7 ", [build("mysql@9.7.4")], home).id == "mysql@9.7.4"

@@ -11,7 +11,7 @@ from rich.markup import escape
 
 from dialin.cli.console import output, say
 from dialin.errors import UserError
-from dialin.model.build import Build, BuildReference
+from dialin.model.build import Build
 from dialin.places.sandbox import lasting_sandboxes
 from dialin.servers import builds
 from dialin.servers.install import archive_file, installer
@@ -43,9 +43,8 @@ def _list(context: typer.Context) -> None:
         twin = " (not used: the first of this name is)" if build.id in names else ""
         console.print(f"{build.id:<{width}}  {escape(build.origin)}: {escape(str(build.binary))}{twin}", soft_wrap=True)
         names.add(build.id)
-    for gone in builds.added_directories(tools.home):
-        if gone.is_gone:
-            console.print(f"{escape(gone.directory)} was added and is gone (dialin servers forget DIR)", soft_wrap=True)
+    for lost in builds.lost_builds(tools.home):
+        console.print(f"{lost.build}  cannot be used: added from {escape(lost.directory)}, {escape(lost.why)}", soft_wrap=True)
     if not installed:
         console.print("There is no MySQL or MariaDB on this machine.")
     installed_rows = [row_of(build.reference) for build in installed]
@@ -88,7 +87,7 @@ def remove_build(build: BuildName) -> None:
     tools = Tools.open(say)
     installed = builds.discover(tools.home, os.environ)
     reference = parse_reference(build, (each.id for each in installed))
-    chosen = installer.to_remove(tools.home, reference, installed) or builds.find(build, installed)
+    chosen = installer.to_remove(tools.home, reference, installed) or builds.find(build, installed, tools.home)
     if users := users_of(chosen.id, tools.ledger):
         raise UserError(f"{chosen.id} is in use by {listed(users)}", "End that first, or wait for it")
     installer.remove(tools.home, chosen)
@@ -101,7 +100,7 @@ def add(
         Path,
         typer.Argument(
             metavar="FILE|DIR",
-            help="A server's archive (.tar.gz, .tar.xz, .tar.zst), or a directory: an unpacked archive, an image's file system.",
+            help="An archive (.tar.gz, .tar.xz, .tar.zst), or a directory: an unpacked archive, the file system of an image.",
         ),
     ],
     name: Annotated[
@@ -156,7 +155,7 @@ def start(
     from dialin.cli.study_flags import pairs
 
     tools = Tools.open(say)
-    chosen = builds.find(build, builds.discover(tools.home, os.environ))
+    chosen = builds.find(build, builds.discover(tools.home, os.environ), tools.home)
     setting = pairs(fixed, "--set")
     tools.check_setting(chosen, setting)
     sandbox = lasting_sandboxes.start(chosen, setting, port, tools.home, tools.ledger, tools.clock, tools.preparer)

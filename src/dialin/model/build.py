@@ -47,7 +47,7 @@ class BuildReference:
     """What a user writes to name a build: `mysql@9.7`, `percona@8.0.36`, or a vendor alone for its newest version.
 
     Attributes:
-        label: tells a build from others of its version, as in `mysql@9.7.4-patched`; such a build is used only by its full name.
+        label: distinguishes a build from others of its version, as in `mysql@9.7.4-patched`; only the full name refers to it.
     """
 
     vendor: Vendor
@@ -67,7 +67,8 @@ class BuildReference:
     def family(self) -> Family:
         return self.vendor.family
 
-    def matches(self, build: Build) -> bool:
+    def matches(self, build: Build | BuildReference) -> bool:
+        """Return whether a build, or the reference that is its name, is one of those that this reference stands for."""
         is_of_version = build.version[: len(self.version)] == self.version
         return build.vendor is self.vendor and is_of_version and build.label == self.label
 

@@ -33,14 +33,11 @@ USUAL_PATTERNS = ("/opt/*/bin", "/opt/*/sbin", "/usr/local/mysql-*/bin", "/usr/l
 
 @dataclass(frozen=True, slots=True)
 class Added:
-    """A directory that the user added; `name` is the build's name where the user gave one."""
+    """A directory that the user added, the name that the user gave its build, and the names of the builds that were there."""
 
     directory: str
     name: str = ""
-
-    @property
-    def is_gone(self) -> bool:
-        return not Path(self.directory).exists()
+    builds: tuple[str, ...] = ()
 
 
 def discover(
@@ -104,7 +101,11 @@ def added_directories(home: Home) -> list[Added]:
         UserError: the file that lists them cannot be read.
     """
     try:
-        return [Added(**each) for each in parse_json(home.config.read_text(encoding="utf-8"))["added"]]
+        listed_there = parse_json(home.config.read_text(encoding="utf-8"))["added"]
+        added = [Added(each["directory"], each["name"], tuple(each["builds"])) for each in listed_there]
+        for name in (name for each in added for name in (each.name, *each.builds) if name):
+            BuildReference.parse(name)
+        return added
     except FileNotFoundError:
         return []
     except OSError as error:
@@ -115,6 +116,31 @@ def added_directories(home: Home) -> list[Added]:
         raise UserError(
             f"{home.config} is not dialin's list of added directories", "Delete or rename it, then add the directories again"
         ) from error
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """A build that was added and is not where it was, or does not run any more; `why` is a sentence's end."""
+
+    build: str
+    directory: str
+    why: str
+
+
+def lost_builds(home: Home) -> list[Lost]:
+    """Return the builds in added directories that cannot be used now: the directory was moved, or its server does not run."""
+    lost = []
+    for added in added_directories(home):
+        why = "which is gone"
+        here: list[str] = []
+        if Path(added.directory).exists():
+            why = "which has no such server now"
+            try:
+                here = [build.id for build in _builds_in(Path(added.directory), "", added.name)]
+            except UserError as error:
+                why = f"where it does not run now: {error.what}"
+        lost += [Lost(build, added.directory, why) for build in added.builds if build not in here]
+    return lost
 
 
 def add_directory(
@@ -138,12 +164,12 @@ def add_directory(
         if verify:
             verify(build)
     others = [added for added in added_directories(home) if added.directory != str(directory)]
-    _remember(home, [*others, Added(str(directory), str(name or ""))])
+    _remember(home, [*others, Added(str(directory), str(name or ""), tuple(build.id for build in builds))])
     return builds
 
 
 def check_name(home: Home, build: Build) -> None:
-    """Raise UserError if a build has the name of another one on this machine: the other would run in its place, or it in its."""
+    """Raise UserError if a build has the name of another one on this machine: one would run in place of the other."""
     twin = next(
         (each for each in discover(home) if each.id == build.id and each.binary.resolve() != build.binary.resolve()), None
     )
@@ -194,26 +220,40 @@ def resolve(reference: BuildReference, builds: Sequence[Build]) -> Build:
     )
 
 
-def find(text: str, builds: Sequence[Build], home: Home | None = None) -> Build:
+def find(text: str, builds: Sequence[Build], home: Home) -> Build:
     """Return the build that the user's text refers to: its name, or the directory that it was added from.
 
+    A build that was added and cannot be used now is named; another one with its name is never used in its place.
+
     Raises:
-        UserError: the text names no build, or none that is on this machine. With `home`, the error names added directories
-            that are gone.
+        UserError: the text names no build, or none that is on this machine.
     """
     if "/" in text:
-        return _in_directory(Path(text), builds)
+        return _in_directory(Path(text), builds, home)
+    reference = parse_reference(text, (build.id for build in builds))
+    lost = [each for each in lost_builds(home) if reference.matches(BuildReference.parse(each.build))]
     try:
-        return resolve(parse_reference(text, (build.id for build in builds)), builds)
+        build = resolve(reference, builds)
     except UserError as error:
-        gone = [each.directory for each in added_directories(home) if each.is_gone] if home else []
-        if not gone:
+        if not lost:
             raise
-        raise UserError(f"{error.what}. {listed(gone)} was added and is gone", "Add it again where it is now") from None
+        raise _said(lost[0]) from error
+    if twin := next((each for each in lost if each.build == build.id), None):
+        raise _said(twin)
+    return build
 
 
-def _in_directory(path: Path, builds: Sequence[Build]) -> Build:
+def _said(lost: Lost) -> UserError:
+    return UserError(
+        f"{lost.build} was added from {lost.directory}, {lost.why}",
+        f"Add it again where it is now, or `dialin servers forget {lost.directory}`",
+    )
+
+
+def _in_directory(path: Path, builds: Sequence[Build], home: Home) -> Build:
     directory = path.expanduser().resolve()
+    if lost := next((each for each in lost_builds(home) if each.directory == str(directory)), None):
+        raise _said(lost)
     inside = [
         build for build in builds if build.origin.startswith("added") and build.binary.resolve().is_relative_to(directory)
     ]

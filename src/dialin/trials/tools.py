@@ -60,7 +60,7 @@ class Tools:
             return {text: builds.find(text, installed, self.home) for text in requested}
         for vendor in Vendor:
             if any(BuildReference(vendor).matches(build) for build in installed):
-                return {str(vendor): builds.find(vendor, installed)}
+                return {str(vendor): builds.find(vendor, installed, self.home)}
         raise UserError("No MySQL or MariaDB was found on this machine", "Install one: dialin servers install mysql@9.7")
 
     def catalogue(self, build: Build) -> Catalogue:

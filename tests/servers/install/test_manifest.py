@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from dialin.errors import UserError
-from dialin.model.build import Vendor
+from dialin.model.build import BuildReference
 from dialin.servers.install import manifest
 from dialin.servers.install.manifest import Layout, check_search_path
 from servers.fakes import write_server
@@ -30,7 +30,7 @@ def test_what_was_written_is_read_wherever_the_directory_is_by_then(tmp_path: Pa
     here, there = tmp_path / "here", tmp_path / "there"
     layout = Layout("bin/mysqld", ".", libraries=("libs",))
     write_server(here / layout.binary)
-    manifest.write(here, layout, manifest.build_at(here, layout, (Vendor.ORACLE, (5, 6, 24), "5.6.24")), "a source")
+    manifest.write(here, layout, manifest.build_at(here, layout, BuildReference.parse("mysql@5.6.24"), "5.6.24"), "a source")
     here.rename(there)
     build = manifest.read(there)
     assert build is not None

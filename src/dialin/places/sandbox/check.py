@@ -105,7 +105,7 @@ def resume_sandboxed(
         UserError: a build is gone.
     """
     installed = builds.discover(tools.home, os.environ)
-    used = {name: builds.find(name, installed) for name in {candidate.server for candidate in spec.candidates}}
+    used = {name: builds.find(name, installed, tools.home) for name in {candidate.server for candidate in spec.candidates}}
     uninspected = spec.model_copy(update={"candidates": tuple(c for c in spec.candidates if c.name not in inspected)})
     all_inspected = {**inspected, **inspection.inspect_all(uninspected, make_inspector(spec, used, tools))}
     changes = None

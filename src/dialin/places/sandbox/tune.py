@@ -87,7 +87,7 @@ def resume_tuned(spec: StudySpec, allowed: Plan, tools: Tools, workload: Workloa
         UserError: the build is gone.
         ServerError: the baseline's server does not start.
     """
-    build = builds.find(spec.candidates[0].server, builds.discover(tools.home, os.environ))
+    build = builds.find(spec.candidates[0].server, builds.discover(tools.home, os.environ), tools.home)
     baseline = make_inspector(spec, {build.id: build}, tools)(spec.baseline, spec.setting_of(spec.baseline))
     if baseline is None:
         raise ServerError("The baseline's server does not start", "See its log above")

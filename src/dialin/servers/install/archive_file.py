@@ -9,7 +9,7 @@ import tarfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
-from typing import IO
+from typing import IO, cast
 
 from dialin.errors import UserError
 from dialin.model.build import Build, BuildReference
@@ -38,6 +38,10 @@ def add_archive(
     """Unpack the server of an archive into dialin's cache, and return its build; `name` replaces what the server says.
 
     Args:
+        home: dialin's cache.
+        archive: the file.
+        say: takes a line for each step.
+        name: the build's name where the user gave one.
         check: refuses a build before anything is kept, e.g. because of its name.
         verify: tests the build in its final place; if it raises, nothing is kept.
 
@@ -80,7 +84,7 @@ def _unpack(archive: Path, into: Path) -> None:
     into.mkdir()
     try:
         with _opened(archive) as stream, tarfile.open(fileobj=stream, mode="r|*") as packed:
-            packed.extractall(into, filter=_needed)
+            packed.extractall(into, filter=_needed)  # noqa: S202 - the filter keeps what lies inside
     except tarfile.ReadError as error:
         remedy = "Give a .tar.gz, .tar.xz or .tar.zst; unpack other kinds (dpkg -x, rpm2cpio, unzip) and add the directory"
         raise UserError(f"{archive} is not a tar archive, or is damaged: {error}", remedy) from error
@@ -112,8 +116,7 @@ def _opened(archive: Path) -> Iterator[IO[bytes]]:
         if shutil.which("zstd") is None:
             raise missing("zstd")
         with subprocess.Popen(["zstd", "-dcq"], stdin=file, stdout=subprocess.PIPE) as process:
-            assert process.stdout is not None
             try:
-                yield process.stdout
+                yield cast("IO[bytes]", process.stdout)
             finally:
                 process.kill()
