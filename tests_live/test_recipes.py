@@ -16,7 +16,7 @@ def test_every_variable_of_a_recipe_exists_in_its_build_and_takes_its_values(nam
     for study in library.find(name).study:
         for scale in ScaleName:
             question = study.question(scale)
-            settings, _ = question.settings(library.DIRECTORY)
+            settings = question.settings()
             for server in question.servers:
                 build = find(server)
                 if build is None:

@@ -120,6 +120,23 @@ def parse_json(text: str | bytes) -> Any:
         raise ValueError("it is nested too deeply") from None
 
 
+def parse_yaml(text: str) -> list[Any]:
+    """Return the documents of a YAML text; objects of Python in it are refused.
+
+    Raises:
+        ValueError: it is no YAML; the message names the line and quotes nothing, for the text may hold a secret.
+    """
+    import yaml  # only resources and compose files need it
+
+    try:
+        return list(yaml.safe_load_all(text))
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark
+        raise ValueError(f"line {mark.line + 1} is no YAML" if mark else "it is no YAML") from None
+    except (yaml.YAMLError, RecursionError):
+        raise ValueError("it is no YAML") from None
+
+
 def _whole(digits: str) -> int:
     if len(digits) > _MOST_DIGITS:
         raise ValueError(f"a number has {len(digits)} digits")

@@ -1,54 +1,88 @@
 import pytest
 
 from dialin.errors import UserError
-from dialin.model.study import Candidate
 from dialin.preflight.checked import StudyRequest
-from dialin.preflight.option_files import base_setting, naming_lines, without_unknown
+from dialin.preflight.option_files import base_setting, requested_settings
 from dialin.question.options import StudyOptions
 from dialin.variables.catalogue import Catalogue, Kind, Variable
-from dialin.variables.check import check_setting
 
 BUILD = "mysql@9.7.4"
-KNOWN = Catalogue(BUILD, {"back_log": Variable("back_log", Kind.INTEGER, default="80", minimum=1, maximum=65535)})
+KNOWN = Catalogue(
+    BUILD,
+    {
+        "back_log": Variable("back_log", Kind.INTEGER, default="80", minimum=1, maximum=65535),
+        "innodb_buffer_pool_size": Variable("innodb_buffer_pool_size", Kind.INTEGER, default="134217728"),
+    },
+)
 
 
 @pytest.fixture
-def file(tmp_path):
-    path = tmp_path / "my.cnf"
-    path.write_text("[mysqld]\nloose_rocksdb_max=1\nloose_back_log=70\nquery_cache_size=1M\n")
-    return path
+def write(tmp_path):
+    def of(name, *lines):
+        path = tmp_path / name
+        path.write_text("\n".join(["[mysqld]", *lines]))
+        return path
+
+    return of
 
 
-def test_a_loose_option_is_left_out_where_the_build_does_not_know_it(file):
-    setting = {"rocksdb_max": 1, "back_log": 70, "query_cache_size": "1M"}
-    (candidate,), notes = without_unknown([Candidate(name="my.cnf", setting=setting, server=BUILD)], [file], {BUILD: KNOWN})
-    assert candidate.setting == {"back_log": 70, "query_cache_size": "1M"}
-    assert notes == ["mysql@9.7.4 has no rocksdb_max: left out, as loose_ asks for"]
+def compared(path, *others, **options):
+    question = StudyOptions(compare=[str(each) for each in (path, *others)], **options)
+    return requested_settings(question, path.parent, KNOWN, {})
 
 
-def test_an_error_about_a_variable_of_a_file_names_the_line(file):
-    with (
-        pytest.raises(UserError, match=r"my\.cnf, line 4: mysql@9\.7\.4 has no variable"),
-        naming_lines([file]),
-    ):
-        check_setting({"query_cache_size": "1M"}, KNOWN, {})
-    with pytest.raises(UserError, match=r"^mysql@9\.7\.4 has no variable"), naming_lines([file]):
-        check_setting({"another_size": "1M"}, KNOWN, {})
+def test_a_loose_option_is_left_out_where_the_build_does_not_know_it(write):
+    requested = compared(write("a.cnf", "loose_rocksdb_max=1", "loose_back_log=70"))
+    assert requested.settings == [("a.cnf", {"back_log": 70})]
+    assert requested.notes == ("a.cnf: mysql@9.7.4 has no rocksdb_max: left out, as loose_ asks for",)
 
 
-def _request(setting, file):
-    """A tune whose baseline comes from a file."""
-    return StudyRequest(StudyOptions(tune=[], set=setting), file.parent, None, None, base_file=file)
+def test_one_fault_is_one_line_with_its_place_and_remedy(write):
+    with pytest.raises(
+        UserError, match=r"a\.cnf, line 2: mysql@9\.7\.4 has no variable query_cache_size: removed in"
+    ) as caught:
+        compared(write("a.cnf", "query_cache_size=1M"))
+    assert caught.value.remedy == "Leave it out (--leave-out-unknown)"
 
 
-def test_the_file_of_a_tunes_baseline_has_loose_options_as_the_server_has_them(file):
-    setting, notes = base_setting(_request({"rocksdb_max": 1, "back_log": 70}, file), KNOWN, {})
-    assert setting == {"back_log": 70}
-    assert notes == ["mysql@9.7.4 has no rocksdb_max: left out, as loose_ asks for"]
-    with pytest.raises(UserError, match=r"my\.cnf, line 4: mysql@9\.7\.4 has no variable"):
-        base_setting(_request({"query_cache_size": "1M"}, file), KNOWN, {})
+def test_all_faults_of_all_files_are_said_in_one_go_each_once(write):
+    a, b = (write(f"{name}.cnf", "query_cache_size=1M", "sync_frm=1", "back_log=0") for name in "ab")
+    with pytest.raises(UserError) as caught:
+        compared(a, b)
+    assert str(caught.value) == (
+        "mysql@9.7.4 does not take 3 options of the files, listed above. Correct them; --leave-out-unknown leaves out those "
+        "that it does not have"
+    )
+    lines = caught.value.log_tail.splitlines()
+    assert lines[0] == f"query_cache_size: removed in MySQL 8.0 ({a}, line 2; {b}, line 2)"
+    assert lines[2].startswith("back_log: back_log must be 1 to 65535; 0 was requested on mysql@9.7.4")
 
 
-def test_what_the_user_sets_is_never_left_out(file):
+def test_what_the_build_lacks_is_left_out_as_asked_with_one_note_for_both_files(write):
+    files = [write(f"{name}.cnf", "query_cache_size=1M", "back_log=70") for name in "ab"]
+    requested = compared(*files, **{"leave-out-unknown": True})
+    assert [setting for _, setting in requested.settings] == [{"back_log": 70}] * 2
+    (note,) = requested.notes
+    assert note.startswith("a.cnf and b.cnf: not in mysql@9.7.4 and left out")
+
+
+def test_sizes_are_scaled_as_asked_and_the_note_says_to_what(write):
+    requested = compared(write("a.cnf", "innodb_buffer_pool_size=45G", "back_log=70"), **{"scale-sizes": "20%"})
+    assert requested.settings == [("a.cnf", {"innodb_buffer_pool_size": "9G", "back_log": 70})]
+    assert requested.notes == ("a.cnf: sizes scaled to 20 %: innodb_buffer_pool_size 45G is 9G",)
+
+
+def base(setting, file):
+    request = StudyRequest(StudyOptions(tune=[], set=setting), file.parent, None, None, base_file=file)
+    return base_setting(request, KNOWN, {})
+
+
+def test_the_baseline_of_a_tune_is_its_file_below_what_is_set(write):
+    setting, of_file = base({"back_log": 90}, write("a.cnf", "back_log=70", "innodb_buffer_pool_size=1G", "port=1"))
+    assert setting == {"back_log": 90, "innodb_buffer_pool_size": "1G"}
+    assert of_file.notes == ("a.cnf: left out, as they belong to one server only: port",)
+
+
+def test_what_the_user_sets_is_never_left_out(write):
     with pytest.raises(UserError, match=r"has no variable"):
-        base_setting(_request({"another_size": 1}, file), KNOWN, {})
+        base({"another_size": 1}, write("a.cnf", "back_log=70"))

@@ -28,5 +28,5 @@ def test_each_bad_study_file_breaks_one_rule(path):
     text = path.read_text()
     says = text.splitlines()[0].removeprefix("# ")
     with pytest.raises(study_file.UserError) as refused:
-        study_file.read(path).settings(path.parent)
+        study_file.read(path).settings()
     assert says in str(refused.value)

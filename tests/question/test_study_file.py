@@ -31,7 +31,7 @@ def written(tmp_path, text):
 
 
 def names(asked, directory):
-    settings, _ = asked.settings(directory)
+    settings = asked.settings()
     return [candidate.name for candidate in candidates_of(settings, asked.servers or ["mysql@9.7.4"])]
 
 
@@ -39,7 +39,7 @@ def test_a_study_file_says_all_that_the_options_say(tmp_path):
     asked = read(written(tmp_path, GOOD))
     assert asked.worthwhile == 0.02
     assert asked.table_size == 50_000
-    candidates = candidates_of(asked.settings(tmp_path)[0], ["mysql@9.7.4"])
+    candidates = candidates_of(asked.settings(), ["mysql@9.7.4"])
     spec = asked.spec(candidates, "4", asked.workload_spec(tmp_path), tmp_path)
     assert [candidate.setting for candidate in spec.candidates] == [{"innodb_buffer_pool_instances": v} for v in (1, 4, 16)]
     assert spec.fixed == {"innodb_buffer_pool_size": "1G"}
@@ -49,7 +49,7 @@ def test_a_study_file_says_all_that_the_options_say(tmp_path):
 @pytest.mark.parametrize("until", Until)
 def test_a_study_file_says_until_when_a_study_runs(tmp_path, until):
     asked = read(written(tmp_path, f'until = "{until}"\n{GOOD}'))
-    candidates = candidates_of(asked.settings(tmp_path)[0], ["mysql@9.7.4"])
+    candidates = candidates_of(asked.settings(), ["mysql@9.7.4"])
     assert asked.spec(candidates, "4", asked.workload_spec(tmp_path), tmp_path).until is until
     assert read(written(tmp_path, GOOD)).until is Until.SAFE
 
@@ -97,12 +97,12 @@ def test_a_missing_file_is_refused(tmp_path):
 @pytest.mark.parametrize("values", [[1], [1, 1], ["1G", 1073741824], ["ON", "on"]])
 def test_one_value_or_the_same_twice_is_refused(values, tmp_path):
     with pytest.raises(UserError, match=r"has only one value|same value twice"):
-        question({"sweep": {"some_variable": values}}).settings(tmp_path)
+        question({"sweep": {"some_variable": values}}).settings()
 
 
 def test_a_name_that_cannot_be_a_variable_is_refused(tmp_path):
     with pytest.raises(UserError, match="cannot be the name"):
-        question({"sweep": {"a; drop table": [1, 2]}}).settings(tmp_path)
+        question({"sweep": {"a; drop table": [1, 2]}}).settings()
 
 
 def test_several_variables_make_every_combination(tmp_path):
@@ -117,14 +117,12 @@ def test_too_many_candidates_are_refused(tmp_path):
 
 
 def test_option_files_are_compared_by_name_and_may_be_the_same_twice(tmp_path):
-    for directory in ("x", "y"):
-        (tmp_path / directory).mkdir()
-        (tmp_path / directory / "my.cnf").write_text("[mysqld]\nread-buffer-size=1M\nport=3306\n")
-    both = question({"compare": ["x/my.cnf", "y/my.cnf"]})
-    assert names(both, tmp_path) == ["x/my.cnf", "y/my.cnf"]
-    _, left_out = both.settings(tmp_path)
-    assert "port" in left_out[0]
-    assert names(question({"compare": ["x/my.cnf", "x/my.cnf"]}), tmp_path) == ["x/my.cnf", "x/my.cnf (2)"]
+    def named(*files):
+        return question({"compare": list(files)}).option_files(tmp_path)
+
+    assert named("x/a.cnf", "y/b.cnf") == [("a.cnf", tmp_path / "x/a.cnf"), ("b.cnf", tmp_path / "y/b.cnf")]
+    assert [name for name, _ in named("x/my.cnf", "y/my.cnf")] == ["x/my.cnf", "y/my.cnf"]
+    assert [name for name, _ in named("x/my.cnf", "x/my.cnf")] == ["x/my.cnf", "x/my.cnf (2)"]
 
 
 def test_builds_are_compared_alone_or_with_settings(tmp_path):

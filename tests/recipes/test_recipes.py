@@ -33,7 +33,7 @@ def of(name, study):
 
 def spec_of(study, scale):
     question = study.question(scale)
-    settings, _ = question.settings(ROOT)
+    settings = question.settings()
     candidates = candidates_of(settings, question.servers)
     load = with_traits(question.workload_spec(ROOT))
     return question.spec(candidates, find_baseline(question.baseline, candidates), load, ROOT)

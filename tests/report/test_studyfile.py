@@ -16,7 +16,7 @@ HERE = Path("/nowhere")
 def read_back(spec):
     """Return the study that the file asks for, as `dialin run` reads it."""
     asked = question(tomllib.loads(study_file(spec)))
-    settings, _ = asked.settings(HERE)
+    settings = asked.settings()
     servers = asked.servers or [spec.candidates[0].server]
     candidates = candidates_of(settings, servers)
     load = with_traits(asked.workload_spec(HERE))

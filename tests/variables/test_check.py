@@ -5,6 +5,7 @@ from dialin.model.study import Candidate, StudySpec
 from dialin.model.workload import WorkloadSpec
 from dialin.variables import check
 from dialin.variables.catalogue import Catalogue, Kind, Variable
+from dialin.variables.memory import Need, Room
 
 GIB = 2**30
 
@@ -261,11 +262,16 @@ def test_the_same_setting_on_two_builds_is_no_duplicate():
     assert check.duplicates(candidates) == []
 
 
-def test_a_candidate_that_fits_in_memory_passes():
-    check.check_memory("a", {"buffer pool": 4 * GIB}, 4 * GIB)
+ROOM = Room(memory=23 * GIB, total_memory=32 * GIB, disk=30 * GIB, cpus=4)
 
 
-def test_a_candidate_that_does_not_fit_is_refused_with_its_largest_part():
-    text = refusal(check.check_memory, "40G", {"key buffer": GIB, "buffer pool": 39 * GIB}, 23 * GIB)
-    assert "Candidate 40G needs about 40 GiB of memory, this machine has 23 GiB free" in text
-    assert "the buffer pool, 39 GiB" in text
+def test_a_candidate_that_fits_this_machine_passes():
+    check.check_fits("a", Need({"buffer pool": 23 * GIB}, 30 * GIB), ROOM)
+
+
+def test_a_candidate_that_does_not_fit_is_refused_with_every_size_that_does_not(mysql):
+    text = refusal(check.check_fits, "40G", Need({"key buffer": GIB, "buffer pool": 39 * GIB}, 40 * GIB), ROOM)
+    assert "40G does not fit this machine: it needs about 40 GiB of memory, most of it for the buffer pool (39 GiB)" in text
+    assert "23 GiB are free; its redo log grows to 40 GiB, and the disk has 30 GiB free" in text
+    assert "scale" not in text
+    assert "--scale-sizes 55%" in refusal(check.check_fits, "40G", Need({"buffer pool": 39 * GIB}, 0), ROOM, 0.55)

@@ -27,21 +27,60 @@ def refusal(read, text):
     return str(caught.value)
 
 
-def test_the_servers_groups_are_read_and_a_clients_are_not(read):
-    result = read(
-        "[client]\nport=1\n[mysql]\nprompt=\\u@\\h\nno-auto-rehash\n"
-        "[mysqld]\nsync_binlog=0\n[mysqldump]\nquick\n[server]\nmax-connections = 99\n[mariadb]\nkey_buffer_size=1M\n"
+GROUPS = """[client]
+port=1
+[mysql]
+prompt=\\u@\\h
+no-auto-rehash
+[mysqld]
+sync_binlog=0
+[mysqldump]
+quick
+[server]
+max-connections = 99
+[mariadb]
+key_buffer_size=1M
+[mysqld-9.7]
+back_log=97
+[mysqld-8.4]
+back_log=84
+[mariadb-10.11]
+back_log=1011
+"""
+
+
+@pytest.mark.parametrize(
+    ("build", "more"),
+    [
+        ("mysql@9.7.4", {"back_log": 97}),
+        ("mysql@8.4.2", {"back_log": 84}),
+        ("mysql@8.0.33", {}),
+        ("mariadb@10.11.19", {"key_buffer_size": "1M", "back_log": 1011}),
+        ("mariadb@11.4.5", {"key_buffer_size": "1M"}),
+    ],
+)
+def test_the_groups_of_the_build_and_its_version_are_read_and_a_clients_are_not(tmp_path, build, more):
+    path = tmp_path / "my.cnf"
+    path.write_text(GROUPS)
+    read = optionfile.read(path, build)
+    assert read.setting == {"sync_binlog": 0, "max_connections": 99, **more}
+    assert read.notes == ()
+
+
+def test_without_includes_none_is_read_and_that_is_said(tmp_path):
+    path = tmp_path / "my.cnf"
+    path.write_text("[mysqld]\nback_log=5\n!includedir /nowhere\n!include /nowhere.cnf\n")
+    read = optionfile.read(path, includes=False)
+    assert read.setting == {"back_log": 5}
+    assert read.notes == (
+        "line 3: !includedir was left out (--no-includes)",
+        "line 4: !include was left out (--no-includes)",
     )
-    assert result == optionfile.OptionFile({"sync_binlog": 0, "max_connections": 99, "key_buffer_size": "1M"})
 
 
-def test_a_group_of_a_version_is_not_read(read):
-    unread = read("[mysqld-9.7]\nsync_binlog=7\n[mariadb-10.11]\nsync_binlog=10\n")
-    assert unread.setting == {}
-    assert [note.partition("group ")[2] for note in unread.notes] == [
-        "[mysqld-9.7] is of one version and was not read",
-        "[mariadb-10.11] is of one version and was not read",
-    ]
+@pytest.mark.parametrize("line", ["x = {{ y }}", "{% if a %}", "port=${PORT}", "a=<%= b %>", "text={{ c | default('utf8') }}"])
+def test_a_template_is_refused_as_one_with_its_line(read, line):
+    assert "line 3: this is a template" in refusal(read, f"[mysqld]\n# {{{{ a comment }}}}\n{line}\n")
 
 
 def test_values_keep_the_form_in_which_they_are_written(read):

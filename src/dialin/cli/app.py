@@ -99,7 +99,7 @@ def _run() -> int:
         code = ExitCode.MISUSE
     except DialinError as error:
         if error.log_tail:
-            errors().print(escape(error.log_tail), style="dim")
+            errors().print(escape(error.log_tail), style="dim", soft_wrap=True)
         _print_error(str(error))
         code = error.exit_code
     except OSError as error:

@@ -24,7 +24,7 @@ from dialin.fleet.fleet_choice import LOCAL, FleetChoice, check_fleet
 from dialin.fleet.stop_signals import not_suspended, stopping_cleanly
 from dialin.model.progress import Watcher
 from dialin.model.record import StudyRecord
-from dialin.model.study import StudySpec
+from dialin.model.setting import Value
 from dialin.model.verdict import Verdict
 from dialin.model.why import Why
 from dialin.places.attached.check import Permission
@@ -37,19 +37,18 @@ from dialin.report.names import naming
 from dialin.report.plain_lines import PlainLines
 from dialin.report.render.terminal_summary import print_summary
 from dialin.report.screen import LiveScreen
+from dialin.report.setting_sentences import difference_lines
 from dialin.report.tune_words import best_so_far, setting_text, space_text
 from dialin.report.verdict_texts import add_sentences
 from dialin.store import UNFINISHED_STUDY_FILE, read_only
 from dialin.store.lock import LOCK_FILE
 from dialin.store.store import Store
-from dialin.text import counted, listed, without_secrets
+from dialin.text import counted, without_secrets
 from dialin.trials.tools import Tools
+from dialin.variables.catalogue import Catalogue
 
 Printed = Callable[[StudyRecord, Console, Why], None]
 """Prints a study's verdict for people."""
-
-_MOST_DIFFERENCES = 20
-"""The most variables that are listed before a study begins, of those in which the candidates differ."""
 
 
 def conduct(
@@ -162,7 +161,7 @@ def announce(ready: CheckedStudy, where: Path) -> None:
         return
     names = ", ".join(candidate.name for candidate in spec.candidates)
     say(f"Comparing {len(spec.candidates)} candidates ({names}; baseline {spec.baseline}) on {', '.join(ready.servers)}")
-    for line in differences(spec):
+    for line in differences(ready):
         say(line)
     say(f"Load: {spec.workload.describe()}")
     say(
@@ -174,21 +173,21 @@ def announce(ready: CheckedStudy, where: Path) -> None:
     _say_all(ready)
 
 
-def differences(spec: StudySpec) -> list[str]:
-    """Return the variables in which the candidates differ, a line for each; empty where the candidates' names show them."""
+def differences(ready: CheckedStudy) -> list[str]:
+    """Return the effective values in which candidates differ, a line for each; empty where their names show them."""
+    spec = ready.spec
     if spec.aa or naming(spec).variables or not spec.variables_under_test:
         return []
-    lines = []
-    for name in spec.variables_under_test:
-        values: dict[str, list[str]] = {}
-        for candidate in spec.candidates:
-            values.setdefault(str(candidate.setting.get(name, "default")), []).append(candidate.name)
-        if len(values) > 1:
-            lines.append(f"  {name}: {'; '.join(f'{value} ({listed(names)})' for value, names in values.items())}")
-    if not lines:
-        return ["They set the same values"]
-    more = [f"  and {len(lines) - _MOST_DIFFERENCES} more variables"] if len(lines) > _MOST_DIFFERENCES else []
-    return ["They differ in", *lines[:_MOST_DIFFERENCES], *more]
+    defaults = {build: Catalogue.from_json(text).defaults() for build, text in ready.catalogues.items()}
+    values: dict[str, dict[str, Value]] = {
+        candidate.name: {
+            **defaults.get(candidate.server, {}),
+            **spec.setting_of(candidate.name),
+            **(ready.inspected[candidate.name].in_force if candidate.name in ready.inspected else {}),
+        }
+        for candidate in spec.candidates
+    }
+    return difference_lines(spec, values)
 
 
 def _announce_tune(ready: CheckedStudy, where: Path) -> None:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dialin.cli import study_flags as given
-from dialin.cli.console import say
 from dialin.errors import UserError
 from dialin.model.setting import Value, parse_value
 from dialin.question.study_file import question as check_options
@@ -50,7 +49,7 @@ Confirm = Annotated[
 ]
 
 
-@given.with_study_options
+@partial(given.with_study_options, hidden=(*given.OF_A_TUNE, *given.OF_FILES))
 def sweep(
     *,
     variables: Annotated[
@@ -96,7 +95,10 @@ def sweep(
 def compare(
     *,
     option_files: Annotated[
-        list[Path] | None, typer.Argument(metavar="A.cnf B.cnf ...", help="Whole option files to compare.")
+        list[Path] | None,
+        typer.Argument(
+            metavar="A.cnf B.cnf ...", help="Whole option files to compare, or other files of settings (docs/study-file.md)."
+        ),
     ] = None,
     shared: Mapping[str, Any],
     common: Mapping[str, Any],
@@ -138,7 +140,11 @@ def tune(
     ] = None,
     from_file: Annotated[
         Path | None,
-        typer.Option("--from", metavar="FILE", help="Option file with the baseline's settings; --set takes precedence."),
+        typer.Option(
+            "--from",
+            metavar="FILE",
+            help="Option file with the baseline's settings, or another form (docs/study-file.md); --set takes precedence.",
+        ),
     ] = None,
     shared: Mapping[str, Any],
     common: Mapping[str, Any],
@@ -166,14 +172,7 @@ def tune(
     """
     named = [text.partition("=")[0].strip() for text in variables or ()]
     name = "-".join(["tune", *named[:3]])
-    base_setting: dict[str, Value] = {}
-    if from_file is not None:
-        from dialin.question.candidates import option_file_settings
-
-        ((_, base_setting),), left_out = option_file_settings([from_file], [str(from_file)])
-        for note in left_out:
-            say(f"Note: {note}")
-    _conduct({**shared, "tune": list(variables or ()), "set": base_setting}, name, base_file=from_file, **common)
+    _conduct({**shared, "tune": list(variables or ())}, name, base_file=from_file, **common)
 
 
 def _permission(restart_command: str | None, *, live: bool) -> Permission:

@@ -15,7 +15,7 @@ from pydantic.fields import FieldInfo
 from dialin.errors import UserError
 from dialin.model.live import LiveOptions
 from dialin.model.measure import capital
-from dialin.model.option_types import ATTACHED, LIVE, LOAD, MACHINE, METHOD, WHY, Panel, kebab
+from dialin.model.option_types import ATTACHED, FILES, LIVE, LOAD, MACHINE, METHOD, WHY, Panel, kebab
 from dialin.model.setting import parse_value
 from dialin.model.workload import LoadOptions
 from dialin.question.options import StudyOptions
@@ -103,7 +103,7 @@ def _parameters() -> list[inspect.Parameter]:
     """Return the options of a study as parameters; help, defaults and panels are those of its fields."""
     fields = StudyOptions.model_fields.items()
     panels = {name: panel for name, field in fields for panel in field.metadata if isinstance(panel, Panel)}
-    order = (ATTACHED, LIVE, LOAD, METHOD, WHY, MACHINE)
+    order = (FILES, ATTACHED, LIVE, LOAD, METHOD, WHY, MACHINE)
     # The workload comes before the options that every load has.
     names = sorted(panels, key=lambda name: (order.index(panels[name]), name in LoadOptions.model_fields))
     return [_parameter(name, panels[name]) for name in names]
@@ -157,6 +157,10 @@ def _common(
 
 OF_A_TUNE = ("worst",)
 """Options that only a tune takes: the help of other commands leaves them out."""
+
+
+OF_FILES = ("leave_out_unknown", "includes", "scale_sizes")
+"""Options for commands that take files of settings."""
 
 
 OF_LIVE_TRAFFIC = ("traffic", *LiveOptions.model_fields)

@@ -20,6 +20,7 @@ class Panel:
 LOAD, METHOD, WHY, MACHINE = Panel("Load"), Panel("Method"), Panel("Why"), Panel("Machine")
 ATTACHED = Panel("Attached server")
 LIVE = Panel("Live traffic")
+FILES = Panel("Option files")
 
 
 def kebab(name: str) -> str:

@@ -98,6 +98,43 @@ class Attachment(FrozenModel):
     wait_for_server: float = WAIT_FOR_SERVER
 
 
+class FormKind(StrEnum):
+    """What settings were read from, where that was no option file; a recommendation is also written in this form."""
+
+    LISTING = "listing"
+    """Output of SHOW VARIABLES."""
+
+    PARAMETER_GROUP = "parameter_group"
+    """JSON of `aws rds describe-db-parameters`."""
+
+    RESOURCE = "resource"
+    """A Kubernetes resource that holds an option file."""
+
+    COMPOSE = "compose"
+    """The `command:` of a service in a compose file."""
+
+
+class SettingForm(FrozenModel):
+    """What the settings of a study were read from.
+
+    Attributes:
+        place: where they are in it, as keys: `("spec", "pxc", "configuration")`, `("services", "db", "command")`.
+        heading: keys with texts that name the whole, such as a resource's kind.
+        forbidden: variables that the service does not let anybody change.
+        computed: variables whose value the service computes, with the formula.
+        at_start: variables that the service changes only with a restart.
+        numbered: variables whose ON and OFF it writes as 1 and 0.
+    """
+
+    kind: FormKind
+    place: tuple[str, ...] = ()
+    heading: dict[str, str] = Field(default_factory=dict)
+    forbidden: tuple[str, ...] = ()
+    computed: dict[str, str] = Field(default_factory=dict)
+    at_start: tuple[str, ...] = ()
+    numbered: tuple[str, ...] = ()
+
+
 class MethodOptions(FrozenModel):
     """The options of how a study measures and decides; the same fields in its file and in the store."""
 
@@ -189,6 +226,7 @@ class StudySpec(MethodOptions):
         live: the options of a study on live traffic; None in other studies.
         claims: the number of claims that hold together at the confidence: this study's, and those of the other workloads of its
             suite, with that of their mean.
+        form: what its settings were read from, where that was no option file.
         tune: what a search changes; None where the candidates were named. A tune begins with its baseline alone, and each
             setting that the search tries enters as a candidate.
     """
@@ -206,6 +244,7 @@ class StudySpec(MethodOptions):
     initial: str | None = None
     space: tuple[str, ...] = ()
     live: LiveOptions | None = None
+    form: SettingForm | None = None
     tune: TunePlan | None = None
     claims: int = Field(default=1, ge=1)
 

@@ -1,65 +1,108 @@
-"""What option files add to a question: options that a server may lack, and the lines that errors name."""
+"""The settings of files that a question names, as a build takes them: option files to compare, and the baseline of a tune."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from dialin.errors import UserError
 from dialin.model.setting import Value
-from dialin.model.study import Candidate
+from dialin.model.study import SettingForm
 from dialin.preflight.checked import StudyRequest
-from dialin.question.candidates import canonical
-from dialin.text import listed
-from dialin.variables import optionfile
+from dialin.question.candidates import Variables, canonical
+from dialin.question.options import StudyOptions
+from dialin.text import counted, listed
+from dialin.variables import memory
 from dialin.variables.catalogue import Catalogue
-from dialin.variables.check import Elsewhere, SettingError, check_setting, known_as
+from dialin.variables.check import Elsewhere, check_setting
+from dialin.variables.fitting import Fault, fit
+from dialin.variables.forms.read import read
 
 
-def without_unknown(
-    candidates: Sequence[Candidate], files: Sequence[Path], catalogues: Mapping[str, Catalogue]
-) -> tuple[list[Candidate], list[str]]:
-    """Leave out the `loose_` options that a candidate's build does not know, as a server does, and say which those are."""
-    loose = frozenset[str]().union(*(optionfile.read(path).loose for path in files))
-    reduced: list[Candidate] = []
-    notes: dict[str, None] = {}
-    for candidate in candidates:
-        unknown = [name for name in candidate.setting if name in loose and not known_as(name, catalogues[candidate.server])]
-        setting = {name: value for name, value in candidate.setting.items() if name not in unknown}
-        reduced.append(candidate.model_copy(update={"setting": setting}))
-        if unknown:
-            notes[_left_out(candidate.server, unknown)] = None
-    return reduced, list(notes)
+@dataclass(frozen=True, slots=True)
+class RequestedSettings:
+    """The settings that a question names.
+
+    Attributes:
+        settings: by the name of their candidate.
+        notes: what became of the files' lines, a sentence each.
+        form: what the first file is that is no option file; None where all are.
+    """
+
+    settings: Sequence[tuple[str, Variables]]
+    notes: tuple[str, ...] = ()
+    form: SettingForm | None = None
 
 
-def base_setting(request: StudyRequest, catalogue: Catalogue, elsewhere: Elsewhere) -> tuple[dict[str, Value], list[str]]:
-    """Return the setting of a tune's baseline, and a sentence on the `loose_` options of its file that the build lacks.
+def requested_settings(
+    question: StudyOptions, directory: Path, catalogue: Catalogue, elsewhere: Elsewhere
+) -> RequestedSettings:
+    """Return the settings that a question names as a build takes them.
 
     Raises:
-        UserError: the build has no such variable, or it takes no such value; the error names file and line.
+        UserError: a file cannot be read, or has options that the build does not take; the error names all of them.
     """
-    files = [request.base_file] if request.base_file is not None else []
-    loose = frozenset[str]().union(*(optionfile.read(path).loose for path in files))
+    if not question.compare:
+        return RequestedSettings(question.settings())
+    return _of_files(question.option_files(directory), question, catalogue, elsewhere)
+
+
+def base_setting(
+    request: StudyRequest, catalogue: Catalogue, elsewhere: Elsewhere
+) -> tuple[dict[str, Value], RequestedSettings]:
+    """Return the setting of a tune's baseline, that of its file below what is set for all, and what became of the file.
+
+    Raises:
+        UserError: the file cannot be read, the build has no such variable, or it takes no such value.
+    """
+    files = [(request.base_file.name, request.base_file)] if request.base_file is not None else []
+    of_file = _of_files(files, request.question, catalogue, elsewhere)
     requested = canonical(request.question.set)
-    unknown = [name for name in requested if name in loose and not known_as(name, catalogue)]
-    setting = {name: value for name, value in requested.items() if name not in unknown}
-    with naming_lines(files):
-        check_setting(setting, catalogue, elsewhere)
-    return setting, [_left_out(catalogue.build_id, unknown)] if unknown else []
+    check_setting(requested, catalogue, elsewhere)
+    base = dict(of_file.settings[0][1]) if files else {}
+    return {**base, **requested}, of_file
 
 
-def _left_out(build: str, unknown: Sequence[str]) -> str:
-    return f"{build} has no {listed(unknown)}: left out, as loose_ asks for"
+def _of_files(
+    files: Sequence[tuple[str, Path]], question: StudyOptions, catalogue: Catalogue, elsewhere: Elsewhere
+) -> RequestedSettings:
+    settings: list[tuple[str, Variables]] = []
+    notes: dict[str, list[str]] = {}
+    faults: list[Fault] = []
+    form = None
+    for name, path in files:
+        file = read(path, catalogue.build_id, includes=question.includes)
+        fitted = fit(file, catalogue, elsewhere, leave_out=question.leave_out_unknown)
+        form = form or file.form
+        faults += fitted.faults
+        setting = fitted.setting
+        if question.scale_sizes is not None:
+            setting, scaled = memory.scaled(setting, question.scale_sizes)
+            fitted = replace(fitted, notes=tuple(filter(None, (*fitted.notes, scaled))))
+        settings.append((name, setting))
+        for note in fitted.notes:
+            notes.setdefault(note, []).append(name)
+    _raise(faults, catalogue.build_id)
+    texts = tuple(f"{listed(list(dict.fromkeys(names)))}: {note}" for note, names in notes.items())
+    return RequestedSettings(settings, texts, form)
 
 
-@contextmanager
-def naming_lines(files: Sequence[Path]) -> Iterator[None]:
-    """Put the file and the line of a variable in front of the error about it, where a file sets it."""
-    try:
-        yield
-    except SettingError as error:
-        for path in files:
-            if place := optionfile.read(path).places.get(error.variable):
-                raise UserError(f"{place}: {error.what}", error.remedy) from error
-        raise
+def _raise(faults: Sequence[Fault], build: str) -> None:
+    """Raise one error for all faults; a single one keeps its own remedy."""
+    if not faults:
+        return
+    if len(faults) == 1:
+        (fault,) = faults
+        write = f"Write {fault.gone.successor}, or leave" if fault.gone and fault.gone.successor else "Leave"
+        remedy = f"{write} it out (--leave-out-unknown)" if fault.gone else fault.error.remedy
+        raise UserError(f"{fault.place}: {fault.error.what}", remedy)
+    places: dict[tuple[str, str], list[str]] = {}
+    for fault in faults:
+        places.setdefault((fault.name, fault.why), []).append(fault.place)
+    unknown = "; --leave-out-unknown leaves out those that it does not have" if any(one.is_unknown for one in faults) else ""
+    raise UserError(
+        f"{build} does not take {counted(len(places), 'option')} of the files, listed above",
+        f"Correct them{unknown}",
+        "\n".join(f"{name}: {why} ({'; '.join(where)})" for (name, why), where in places.items()),
+    )

@@ -14,6 +14,7 @@ from dialin.model.build import BuildReference
 from dialin.model.dimension import Dimension
 from dialin.model.durability import DurabilityLoss
 from dialin.model.setting import Setting, Value, as_number, same_value
+from dialin.model.study import SettingForm
 from dialin.model.tune import AtMost, MemoryFormula
 from dialin.search import variable_choice
 from dialin.search.ranges import RequestedVariable, VariableFacts, make_dimension, parse_requested
@@ -102,17 +103,34 @@ def name_variables(
     return variables
 
 
-def propose_variables(catalogue: Catalogue, situation: Situation, *, weaker: bool) -> list[Dimension]:
+def refuse_forbidden(named: Sequence[RequestedVariable], form: SettingForm | None) -> None:
+    """Refuse variables that the service of the baseline's parameter group lets nobody change.
+
+    Raises:
+        UserError: one is named.
+    """
+    forbidden = [one.name for one in named if form and one.name in form.forbidden]
+    if forbidden:
+        raise UserError(f"{forbidden[0]} cannot be tuned: the service does not let anybody change it", "Leave it out")
+
+
+def propose_variables(
+    catalogue: Catalogue, situation: Situation, *, weaker: bool, form: SettingForm | None = None
+) -> list[Dimension]:
     """Return the variables that dialin proposes for a build, a machine and a load, the most important first.
+
+    What the service of a parameter group forbids or computes itself (`form`) is not among them.
 
     Raises:
         UserError: it has none to propose.
     """
     chosen = variable_choice.choose_variables(catalogue.variables, situation, weaker=weaker)
+    of_service = {*form.forbidden, *form.computed} if form else set()
     variables = [
         _variable(one.dimension, catalogue.variables[one.name], one.reason)
         for one in chosen
-        if one.name not in rules.SHAPES_DATA or (one.name in _LOGS_OF_DATA and _resizes_logs(catalogue.build_id))
+        if one.name not in of_service
+        and (one.name not in rules.SHAPES_DATA or (one.name in _LOGS_OF_DATA and _resizes_logs(catalogue.build_id)))
     ]
     if not variables:
         raise UserError("dialin knows no variable that this load touches", "Name variables to tune")

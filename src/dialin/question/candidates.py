@@ -10,7 +10,6 @@ from pathlib import Path
 from dialin.errors import UserError
 from dialin.model.setting import Value, canonical_name, combination_name, parse_value, same_value
 from dialin.model.study import MAX_CANDIDATES, Candidate
-from dialin.variables import optionfile
 
 Variables = dict[str, Value]
 
@@ -78,27 +77,14 @@ def sweep_settings(sweep: Mapping[str, Sequence[Value]], *, least: int = 2) -> l
     return settings
 
 
-def option_file_settings(paths: Sequence[Path], written: Sequence[str]) -> tuple[list[tuple[str, Variables]], list[str]]:
-    """Return the settings of option files by name, and sentences on what was left out of them.
-
-    `written` holds the paths as the user wrote them; a file's own name is used where no other has it.
-
-    Raises:
-        UserError: one cannot be read.
-    """
+def option_file_names(written: Sequence[str]) -> list[str]:
+    """Return the candidates' names for option files as the user wrote them: a file's own name where no other has it."""
     short = [Path(text).name for text in written]
     names: list[str] = []
     for text, name in zip(written, short, strict=True):
         label = name if short.count(name) == 1 else text
         names.append(label if label not in names else f"{label} ({names.count(label) + 1})")
-    settings, left_out = [], []
-    for path, name in zip(paths, names, strict=True):
-        read = optionfile.read(path)
-        settings.append((name, dict(read.setting)))
-        if read.ignored:
-            left_out.append(f"{name}: left out, as they belong to one server only: {', '.join(sorted(read.ignored))}")
-        left_out += [f"{name}: {note}" for note in read.notes]
-    return settings, left_out
+    return names
 
 
 def canonical(setting: Mapping[str, Value]) -> Variables:

@@ -14,7 +14,7 @@ from pydantic import ConfigDict, Field, field_validator, model_validator
 
 from dialin.errors import UserError
 from dialin.model.live import LiveOptions
-from dialin.model.option_types import ATTACHED, LIVE, LOAD, METHOD, Fraction, Threads, kebab
+from dialin.model.option_types import ATTACHED, FILES, LIVE, LOAD, METHOD, Fraction, Threads, kebab
 from dialin.model.setting import Value
 from dialin.model.study import (
     COST_GOALS,
@@ -29,7 +29,7 @@ from dialin.model.study import (
 )
 from dialin.model.tune import TunePlan
 from dialin.model.workload import MOST_THREADS, LoadOptions, WorkloadSpec
-from dialin.question.candidates import Variables, canonical, option_file_settings, sweep_settings
+from dialin.question.candidates import Variables, canonical, option_file_names, sweep_settings
 from dialin.workloads import kinds
 from dialin.workloads.load_request import LoadRequest
 from dialin.workloads.traffic.traffic_kind import TRAFFIC
@@ -78,6 +78,19 @@ class StudyOptions(MethodOptions, LoadOptions, LiveOptions):
     )
     sweep: dict[str, list[Value]] = Field(default_factory=dict, description="variables with the values to compare")
     compare: list[str] = Field(default_factory=list, description="option files to compare, relative to this file")
+    leave_out_unknown: Annotated[bool, FILES] = Field(
+        default=False, description="leave out options of the files that the build does not have, instead of refusing them"
+    )
+    includes: Annotated[bool, FILES] = Field(
+        default=True, description="follow !include and !includedir in option files, on this machine"
+    )
+    scale_sizes: Annotated[Fraction | None, FILES] = Field(
+        default=None,
+        gt=0,
+        le=1,
+        description="multiply the buffer pool, other caches and the redo log of the files by this, such as 25%, to make the "
+        "setting of a larger machine fit this one",
+    )
     candidates: dict[str, Variables] = Field(default_factory=dict, description="settings to compare, by name")
     aa: int | None = Field(
         default=None,
@@ -300,25 +313,23 @@ class StudyOptions(MethodOptions, LoadOptions, LiveOptions):
             wait_for_server=self.wait_for_server,
         )
 
-    def option_files(self, directory: Path) -> list[Path]:
-        """Return the option files to compare; paths are relative to a directory."""
-        return [directory / path for path in self.compare]
+    def option_files(self, directory: Path) -> list[tuple[str, Path]]:
+        """Return the option files to compare, each with its candidate's name; paths are relative to a directory."""
+        return [(name, directory / path) for name, path in zip(option_file_names(self.compare), self.compare, strict=True)]
 
-    def settings(self, directory: Path) -> tuple[list[tuple[str, Variables]], list[str]]:
-        """Return the named settings to compare, and sentences on what was left out of option files.
+    def settings(self) -> list[tuple[str, Variables]]:
+        """Return the named settings to compare; those of option files depend on the build (`preflight.option_files`).
 
         Raises:
-            UserError: one value only, duplicate values, too many candidates, an unreadable option file.
+            UserError: one value only, duplicate values, too many candidates.
         """
         if self.sweep:
-            return sweep_settings(self.sweep, least=1 if self.attach else 2), []
+            return sweep_settings(self.sweep, least=1 if self.attach else 2)
         if self.candidates:
-            return [(name, canonical(setting)) for name, setting in self.candidates.items()], []
-        if self.compare:
-            return option_file_settings(self.option_files(directory), self.compare)
+            return [(name, canonical(setting)) for name, setting in self.candidates.items()]
         if self.aa:
-            return [(f"A{number}", {}) for number in range(1, self.aa + 1)], []
-        return [("", {})], []
+            return [(f"A{number}", {}) for number in range(1, self.aa + 1)]
+        return [("", {})]
 
     def spec(
         self,

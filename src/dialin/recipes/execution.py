@@ -95,7 +95,7 @@ def _checked(place: StudyPlace, scale: ScaleName, tools: Tools) -> RecipeStep:
 
 
 def _asks(question: StudyOptions, spec: StudySpec) -> bool:
-    settings, _ = question.settings(library.DIRECTORY)
+    settings = question.settings()
     load = question.workload_spec(library.DIRECTORY)
     return (
         load.model_copy(update={"traits": spec.workload.traits}) == spec.workload

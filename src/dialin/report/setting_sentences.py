@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from dialin.model.durability import from_data
-from dialin.model.setting import Value, as_number
+from dialin.model.setting import Value, as_number, same_value
 from dialin.model.study import StudySpec
 from dialin.report.names import name_in_sentence, names_in_sentence
 from dialin.report.tune_words import value_text
@@ -155,3 +155,38 @@ def _sized(value: str) -> str:
     if isinstance(number, int) and number >= 2**20 and number % 1024 == 0:
         return with_letter(number)
     return (value if len(value) <= _LONGEST else f"{value[:_LONGEST]}...") or "nothing"
+
+
+_MOST_DIFFERENCES = 20
+"""The most variables that are listed of those in which the candidates differ."""
+
+
+def difference_lines(spec: StudySpec, values: Mapping[str, Mapping[str, Value]]) -> list[str]:
+    """Return the variables under test in which candidates differ, a line for each.
+
+    `values` has those of each candidate's server, as far as they are known: in force, else requested, else the default.
+    """
+    lines = []
+    for name in spec.variables_under_test:
+        groups: list[tuple[Value | None, list[str]]] = []
+        for candidate in spec.candidates:
+            value = values[candidate.name].get(name)
+            group = next((names for known, names in groups if _are_same(known, value)), None)
+            if group is None:
+                groups.append((value, [candidate.name]))
+            else:
+                group.append(candidate.name)
+        if len(groups) > 1:
+            lines.append(f"  {name}: {'; '.join(f'{_shown(name, value)} ({listed(names)})' for value, names in groups)}")
+    if not lines:
+        return ["They set the same values"]
+    more = [f"  and {len(lines) - _MOST_DIFFERENCES} more variables"] if len(lines) > _MOST_DIFFERENCES else []
+    return ["They differ in", *lines[:_MOST_DIFFERENCES], *more]
+
+
+def _are_same(one: Value | None, other: Value | None) -> bool:
+    return one is other if one is None or other is None else same_value(one, other)
+
+
+def _shown(name: str, value: Value | None) -> str:
+    return "default" if value is None else shorten(value_text(name, value), _LONGEST)

@@ -48,5 +48,7 @@ def check(build: Build, settings: Setting) -> None:
             raise ServerError(f"{build.binary} cannot be run: {error}", "Name another build with --server") from error
     complaints = [line for line in done.stderr.decode("utf-8", "replace").splitlines() if _COMPLAINT.search(line)]
     if complaints:
-        message = _LOG_PREFIX.sub("", complaints[0]).strip().rstrip(".")
-        raise UserError(f"{build.id} does not accept {describe(settings)}: {message}", "Give a value that the server accepts")
+        messages = dict.fromkeys(_LOG_PREFIX.sub("", line).strip().rstrip(".") for line in complaints)
+        raise UserError(
+            f"{build.id} does not accept {describe(settings)}: {'; '.join(messages)}", "Give a value that the server accepts"
+        )

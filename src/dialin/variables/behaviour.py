@@ -33,12 +33,14 @@ class Behaviour:
         text: the behaviour, as a sentence without its full stop.
         on: the builds that behave so; all builds where it is empty.
         dies_of: values that can crash the server.
+        formula: of a derived variable, its value by those of others.
     """
 
     text: str
     source: str
     on: tuple[Span, ...] = ()
     dies_of: tuple[Value, ...] = ()
+    formula: Callable[[Mapping[str, float]], float] | None = None
 
     def is_of(self, build_id: str) -> bool:
         """Return whether a build, such as `mysql@9.7.4`, behaves so."""
@@ -51,6 +53,11 @@ class Behaviour:
 
 _MYSQL, _MARIADB = Family.MYSQL, Family.MARIADB
 PERSISTS = Behaviour("SET PERSIST keeps values for the next starts", "manual: SET Syntax", on=(Span(_MYSQL, (8, 0)),))
+TAKES_BEGINNINGS = Behaviour(
+    "takes the beginning of an option's name for the option, where only one begins so",
+    "read on 5.6.24, 9.7.4 and 10.11.19; manual 5.7, Command-Line Options",
+    (Span(_MYSQL, (), (5, 6)), Span(_MARIADB)),
+)
 _CHUNKS = (Span(_MYSQL, (5, 7)), Span(_MARIADB, (10, 2), (10, 4)))
 """Builds whose buffer pool has both chunks and instances."""
 
@@ -60,6 +67,11 @@ _SINCE_8_4 = (Span(_MYSQL, (8, 4)),)
 _SINCE_10_11 = (Span(_MARIADB, (10, 11)),)
 _SINCE_11 = (Span(_MARIADB, (11, 0)),)
 _WRITTEN_THROUGH = Behaviour("writes go through to the disk under O_DSYNC", "read on 11.4.5", _SINCE_11)
+
+
+def _host_cache(known: Mapping[str, float]) -> float:
+    connections = known["max_connections"]
+    return min(128 + min(connections, 500) + max(0, connections - 500) // 20, 2000)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +167,9 @@ DERIVED: Mapping[str, DerivedVariable] = {
                 (_BEFORE_8_4,),
             ),
             Behaviour(
-                "it is twice innodb_io_capacity; a value above it at run time is lowered to it", "read on 9.7.4", _SINCE_8_4
+                "it is twice innodb_io_capacity; a value above it at run time is lowered to it",
+                "read on 9.7.4",
+                _SINCE_8_4,
             ),
             Behaviour(
                 "it is twice innodb_io_capacity, and at least 2000; a value above it at run time raises it",
@@ -197,12 +211,20 @@ DERIVED: Mapping[str, DerivedVariable] = {
                 "it is table_open_cache",
                 "read on 5.6.24, 8.0.33, 9.7.4 and MariaDB 10.1 to 11.4",
                 (*_SINCE_5_6, Span(_MARIADB)),
+                formula=lambda known: known["table_open_cache"],
             ),
         ),
     ),
     "table_definition_cache": DerivedVariable(
         ("table_open_cache",),
-        (Behaviour("it is 400 plus half of table_open_cache, at most 2000", "read on 5.6.24, 8.0.33 and 9.7.4", _SINCE_5_6),),
+        (
+            Behaviour(
+                "it is 400 plus half of table_open_cache, at most 2000",
+                "read on 5.6.24, 8.0.33 and 9.7.4",
+                _SINCE_5_6,
+                formula=lambda known: min(400 + known["table_open_cache"] // 2, 2000),
+            ),
+        ),
     ),
     "table_open_cache": DerivedVariable(
         ("max_connections", "open_files_limit"),
@@ -232,9 +254,17 @@ DERIVED: Mapping[str, DerivedVariable] = {
         ("max_connections",),
         (
             Behaviour(
-                "it is 8 plus a hundredth of max_connections, at most 100", "read on 5.6.24, 8.0.33 and 9.7.4", _SINCE_5_6
+                "it is 8 plus a hundredth of max_connections, at most 100",
+                "read on 5.6.24, 8.0.33 and 9.7.4",
+                _SINCE_5_6,
+                formula=lambda known: min(8 + known["max_connections"] // 100, 100),
             ),
-            Behaviour("it is max_connections, at most 256", "read on MariaDB 10.2 to 11.4", (Span(_MARIADB, (10, 2)),)),
+            Behaviour(
+                "it is max_connections, at most 256",
+                "read on MariaDB 10.2 to 11.4",
+                (Span(_MARIADB, (10, 2)),),
+                formula=lambda known: min(known["max_connections"], 256),
+            ),
         ),
     ),
     "host_cache_size": DerivedVariable(
@@ -243,17 +273,24 @@ DERIVED: Mapping[str, DerivedVariable] = {
             Behaviour(
                 "it is 128 plus max_connections up to 500, plus a twentieth of those above 500",
                 "read on 5.6.24, 8.0.33, 9.7.4 and MariaDB 10.1 to 11.4",
+                formula=_host_cache,
             ),
         ),
     ),
     "back_log": DerivedVariable(
         ("max_connections",),
         (
-            Behaviour("it is max_connections", "read on 8.0.33", (Span(_MYSQL, (8, 0), (8,)),)),
+            Behaviour(
+                "it is max_connections",
+                "read on 8.0.33",
+                (Span(_MYSQL, (8, 0), (8,)),),
+                formula=lambda known: known["max_connections"],
+            ),
             Behaviour(
                 "it is 50 plus a fifth of max_connections, at most 900",
                 "read on 5.6.24 and MariaDB 10.1 to 11.4",
                 (Span(_MYSQL, (5, 6), (5, 7)), Span(_MARIADB)),
+                formula=lambda known: min(50 + known["max_connections"] // 5, 900),
             ),
         ),
     ),
@@ -294,6 +331,17 @@ def related(variable: str) -> frozenset[str]:
     """Return the variables that a variable is derived from, and those that are derived from it."""
     of = DERIVED[variable].of if variable in DERIVED else ()
     return frozenset(of) | {name for name, rule in DERIVED.items() if variable in rule.of}
+
+
+def derived_value(variable: str, known: Mapping[str, float], build_id: str) -> float | None:
+    """Return the value that a build derives for a variable from those of others, where its formula is known."""
+    for one in DERIVED[variable].behaviours if variable in DERIVED else ():
+        if one.formula is not None and one.is_of(build_id):
+            try:
+                return one.formula(known)
+            except KeyError:
+                return None
+    return None
 
 
 CAUTIONS: Mapping[str, tuple[Behaviour, ...]] = {

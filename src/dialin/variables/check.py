@@ -13,11 +13,14 @@ from dialin.text import listed, size
 from dialin.variables import behaviour, reserved_variables, rules
 from dialin.variables.aliases import VARIABLE_OF, checked_name
 from dialin.variables.catalogue import NUMBERS, Catalogue, Kind, Variable
+from dialin.variables.memory import Need, Room
+from dialin.variables.removals import removal
 from dialin.variables.size_units import plain_number, with_letter
 
 Elsewhere = Mapping[str, Callable[[], Catalogue]]
 """The catalogues of other builds by build id, each read only when it is needed."""
 
+_MOST_NAMES = 4
 _TRUTH = ("on", "off", "true", "false", "1", "0")
 _PREFIXES = ("loose_", "maximum_", "skip_", "enable_", "disable_")
 
@@ -70,8 +73,16 @@ def find_name(name: str, catalogue: Catalogue, elsewhere: Elsewhere) -> Variable
             )
     near = catalogue.nearest(spelled)
     problem = f"{build} has no variable {spelled}"
+    gone = removal(spelled, build)
+    if gone and gone.successor:
+        raise UserError(f"{problem}: {gone}", f"Write {gone.successor}")
+    if whole := names_beginning_with(spelled, catalogue):
+        only = "this build takes whole names only" if len(whole) == 1 else "that is ambiguous"
+        raise UserError(f"{problem}; it is short for {_either(whole[:_MOST_NAMES])}, and {only}", "Write the whole name")
     if (ignored := behaviour.WITHOUT_EFFECT.get(spelled)) and ignored.is_of(build):
         problem += f": it takes the option without effect, for {ignored.text}"
+    elif gone:
+        problem += f": {gone}"
     if having := sorted(
         (other for other, read in elsewhere.items() if other != build and _has(read, spelled)), key=_newest_first
     ):
@@ -80,7 +91,14 @@ def find_name(name: str, catalogue: Catalogue, elsewhere: Elsewhere) -> Variable
             f"{problem}; {listed(having)} {'has' if len(having) == 1 else 'have'} it",
             f"Choose with --server {having[0]}, or a variable of {build}{nearest}",
         )
+    if gone:
+        raise UserError(problem, "Leave it out")
     raise UserError(problem, f"Did you mean {_either(near)}?" if near else "`dialin variables` lists those that it has")
+
+
+def names_beginning_with(name: str, catalogue: Catalogue) -> list[str]:
+    """Return the variables that can be set at a start and whose names begin so, which old servers take for an abbreviation."""
+    return sorted(one.name for one in catalogue.variables.values() if one.at_start and one.name.startswith(name))
 
 
 def _newest_first(build_id: str) -> tuple[bool, tuple[int, ...]]:
@@ -152,15 +170,24 @@ def duplicates(candidates: Sequence[Candidate]) -> list[tuple[str, str]]:
     return pairs
 
 
-def check_memory(candidate: str, needed: Mapping[str, int], available: int) -> None:
-    """Raise UserError where a candidate does not fit in memory; the error names the largest part."""
-    total = sum(needed.values())
-    if total > available:
-        part, bytes_needed = max(needed.items(), key=lambda item: item[1])
-        raise UserError(
-            f"Candidate {candidate} needs about {size(total)} of memory, this machine has {size(available)} free",
-            f"The largest part is the {part}, {size(bytes_needed)}: make it smaller",
+def check_fits(candidate: str, needed: Need, room: Room, scale: float | None = None) -> None:
+    """Make sure that a candidate's server fits this machine.
+
+    Raises:
+        UserError: it does not; the error names each size that does not fit, and with `scale` offers to scale those of files.
+    """
+    total, sizes = sum(needed.memory.values()), []
+    if total > room.memory:
+        part, bytes_needed = max(needed.memory.items(), key=lambda item: item[1])
+        sizes.append(
+            f"it needs about {size(total)} of memory, most of it for the {part} ({size(bytes_needed)}), and "
+            f"{size(room.memory)} are free"
         )
+    if needed.redo_log > room.disk:
+        sizes.append(f"its redo log grows to {size(needed.redo_log)}, and the disk has {size(room.disk)} free")
+    if sizes:
+        offer = "" if scale is None else f", or scale the sizes of the files: --scale-sizes {100 * scale:g}%"
+        raise UserError(f"{candidate} does not fit this machine: {'; '.join(sizes)}", f"Make it smaller{offer}")
 
 
 def check_setting(setting: Setting, catalogue: Catalogue, elsewhere: Elsewhere) -> None:

@@ -5,11 +5,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from dialin.model.setting import Value, as_number
+from dialin.model.setting import Setting, Value, as_number
+from dialin.variables.size_units import with_letter
 
 
 class Allotted(StrEnum):
@@ -106,3 +107,81 @@ def memory_needed(values: Mapping[str, Value | str], threads: int) -> dict[str, 
 
 def _taken(allotted: Allotted, sizes: Mapping[str, int]) -> list[int]:
     return [sizes.get(name, 0) for name, rule in MEMORY.items() if rule.allotted is allotted]
+
+
+_REDO_LOG = ("innodb_redo_log_capacity", "innodb_log_file_size")
+_WHOLE = 2**20
+_FINENESS = 20
+"""A scale is a multiple of 5 %."""
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """What a machine has for a server: bytes of memory, free and in all, free bytes on its disk, and CPUs."""
+
+    memory: int
+    total_memory: int
+    disk: int
+    cpus: int
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """What a server needs: bytes of memory by part, and the bytes that its redo log grows to on disk."""
+
+    memory: Mapping[str, int]
+    redo_log: int
+
+    def fits(self, room: Room) -> bool:
+        return sum(self.memory.values()) <= room.memory and self.redo_log <= room.disk
+
+
+def need(setting: Setting, defaults: Mapping[str, str], threads: int, room: Room) -> Need:
+    """Return what a server with a setting needs on a machine."""
+    chosen = dedicated_sizes(setting, defaults, room)
+    return Need(memory_needed({**defaults, **setting, **chosen}, threads), _redo_log_size({**setting, **chosen}, defaults))
+
+
+def _redo_log_size(setting: Setting, defaults: Mapping[str, str]) -> int:
+    values = {**defaults, **setting}
+    by_files = "innodb_log_file_size" in setting or "innodb_redo_log_capacity" not in values
+    if by_files and "innodb_redo_log_capacity" not in setting:
+        files = as_number(values.get("innodb_log_files_in_group", 1)) or 1
+        return int((as_number(values.get("innodb_log_file_size", 0)) or 0) * files)
+    return int(as_number(values["innodb_redo_log_capacity"]) or 0)
+
+
+def scaled(setting: Setting, scale: float) -> tuple[dict[str, Value], str]:
+    """Return a setting with its caches and its redo log multiplied, in whole MiB, and a sentence on what became of them."""
+    changed: dict[str, Value] = {}
+    for name, value in setting.items():
+        is_size = name in _REDO_LOG or (name in MEMORY and MEMORY[name].allotted is Allotted.ONCE)
+        number = as_number(value)
+        if is_size and number is not None and number >= 2 * _WHOLE:
+            changed[name] = with_letter(max(1, int(number * scale) // _WHOLE) * _WHOLE)
+    sizes = ", ".join(f"{name} {setting[name]} is {value}" for name, value in changed.items())
+    return {**setting, **changed}, f"sizes scaled to {100 * scale:g} %: {sizes}" if changed else ""
+
+
+def fitting_scale(settings: Sequence[Setting], defaults: Mapping[str, str], threads: int, room: Room) -> float | None:
+    """Return the largest scale, a multiple of 5 %, with which each setting fits a machine; None where none does."""
+    for steps in range(_FINENESS - 1, 0, -1):
+        scale = steps / _FINENESS
+        if all(need(scaled(setting, scale)[0], defaults, threads, room).fits(room) for setting in settings):
+            return scale
+    return None
+
+
+def dedicated_sizes(setting: Setting, defaults: Mapping[str, str], room: Room) -> dict[str, Value]:
+    """Return the sizes that `innodb_dedicated_server` chooses on a machine, as far as the setting does not give them.
+
+    Source: manual 8.4, Enabling Automatic InnoDB Configuration for a Dedicated MySQL Server; 8.0 sizes the redo log by memory.
+    """
+    if str(setting.get("innodb_dedicated_server", "OFF")).upper() not in ("ON", "1", "TRUE"):
+        return {}
+    share = 0.75 if room.total_memory > 4 * 2**30 else 0.5 if room.total_memory >= 2**30 else 0.0
+    sizes: dict[str, Value] = {
+        "innodb_buffer_pool_size": int(room.total_memory * share) or 128 * 2**20,
+        "innodb_redo_log_capacity": min(max(1, room.cpus // 2), 16) * 2**30,
+    }
+    return {name: size for name, size in sizes.items() if name in defaults and name not in setting}

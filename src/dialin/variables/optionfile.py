@@ -1,22 +1,25 @@
 """Option files: read the settings of a user's file, and write the file of a sandbox.
 
 Reading follows the servers' rules: groups, `#` and `;` comments, quotes and their escapes, dashes for underscores, `skip-x`
-and a bare `x`, `!include` and `!includedir`; the last of several lines for one option wins. The groups of every server
-(`[mysqld]`, `[server]`) and those of MariaDB are read; a group of one version, such as `[mysqld-9.7]`, is left out with a note.
-Paths in an include are relative to the file that contains it. Options that belong to one server only are left out, see
-`reserved_variables`.
+and a bare `x`, `!include` and `!includedir`; the last of several lines for one option wins. The groups that are read are those
+of the build: `[mysqld]`, `[server]`, MariaDB's own on MariaDB, and those of its version, such as `[mysqld-9.7]`. Paths in an
+include are relative to the file that contains it. Options that belong to one server only are left out, see
+`reserved_variables`; what a file asks of `mysqld_safe` is noted, for dialin starts servers without it.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from dialin.errors import UserError
+from dialin.model.build import BuildReference, Flavour
 from dialin.model.setting import Value, as_number, canonical_name, parse_value
+from dialin.model.study import SettingForm
+from dialin.text import listed
 from dialin.variables import reserved_variables
 from dialin.variables.aliases import OPTION_OF, checked_name
 
@@ -29,8 +32,30 @@ MAX_DEPTH = 10
 _LONGEST_LINE = 4000
 """Bytes. Servers read a line in pieces of 4096 bytes and take the second piece for a new line."""
 
-_GROUPS = frozenset({"mysqld", "server", "mariadb", "mariadbd", "client-server"})
-_OF_A_VERSION = re.compile(r"(mysqld|mariadb|mariadbd)-[\d.]+")
+_GROUPS = {
+    Flavour.MYSQL: ("mysqld", "server"),
+    Flavour.MARIADB: ("mysqld", "server", "mariadb", "mariadbd", "client-server"),
+}
+_WITH_VERSION = ("mysqld", "mariadb", "mariadbd")
+"""Groups that a server also reads with its version behind the name, such as `[mysqld-9.7]`, where it reads them at all."""
+
+_WRAPPERS = {
+    Flavour.MYSQL: ("mysqld_safe", "safe_mysqld"),
+    Flavour.MARIADB: ("mysqld_safe", "safe_mysqld", "mariadb_safe", "mariadbd_safe"),
+}
+_OF_THE_WRAPPER = {
+    "malloc_lib": "another memory allocator",
+    "numa_interleave": "NUMA interleaving",
+    "thp_setting": "transparent huge pages",
+    "open_files_limit": "a limit of open files",
+    "flush_caches": "flushed page caches",
+    "nice": "another priority",
+}
+"""What `mysqld_safe` gives a server beside its options, by its own option."""
+
+_TEMPLATE = re.compile(r"\{\{|\{%|<%|\$\{")
+_WITHOUT_INCLUDES = "Correct the line, or go on without includes: --no-includes"
+_OPERATORS = re.compile(r"\{\{\s*container\w+")
 _SKIPS_BY_NAME = {
     "skip_external_locking", "skip_grant_tables", "skip_name_resolve", "skip_networking", "skip_replica_start",
     "skip_show_database", "skip_slave_start",
@@ -51,6 +76,8 @@ class OptionFile:
         notes: what else the user should know, a sentence each.
         loose: the variables with the prefix `loose_`: a server that does not have them ignores them.
         places: by variable, its file and line: `/etc/my.cnf, line 7`.
+        reported: values in force on the server that the file describes, whoever set them: a listing has nothing else.
+        form: what the file is, where it is no option file: a recommendation is also written in that form.
     """
 
     setting: dict[str, Value]
@@ -58,20 +85,28 @@ class OptionFile:
     notes: tuple[str, ...] = ()
     loose: frozenset[str] = frozenset()
     places: Mapping[str, str] = field(default_factory=dict, compare=False)
+    reported: Mapping[str, Value] = field(default_factory=dict)
+    form: SettingForm | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class _Reader:
-    """The program that a file is for: its group and the remedy in errors, and whether an unreadable include is skipped."""
+    """The program that a file is for: its group and the remedy in errors, and how it is read.
+
+    Attributes:
+        is_client: an include that may not be read is skipped, and nothing is a template.
+        includes: whether includes are followed.
+    """
 
     group: str
     remedy: str
-    lenient: bool
+    is_client: bool
+    includes: bool = True
 
 
-_SERVERS = _Reader("[mysqld]", "Name a server's option file", lenient=False)
+_SERVERS = _Reader("[mysqld]", "Name a server's option file", is_client=False)
 _CLIENTS = _Reader(
-    "[client]", "Name a client's option file, with user, password and socket or host below [client]", lenient=True
+    "[client]", "Name a client's option file, with user, password and socket or host below [client]", is_client=True
 )
 
 
@@ -81,29 +116,39 @@ class _Line:
     number: int
     text: str
     group: str = ""
+    where: str = ""
 
     @property
     def place(self) -> str:
-        return f"{self.path}, line {self.number}"
+        return f"{self.where or self.path}, line {self.number}"
 
     def fault(self, what: str, remedy: str) -> UserError:
         return UserError(f"{self.place}: {what}", remedy)
 
 
-def read(path: Path) -> OptionFile:
-    """Read a user's option file as a server would.
+def read(path: Path, build: str = "", *, includes: bool = True) -> OptionFile:
+    """Read a user's option file as a build such as `mysql@9.7.4` would; without one, the groups of no version are read.
+
+    Without `includes`, `!include` and `!includedir` are passed over, with a note.
 
     Raises:
-        UserError: the file is missing, unreadable or malformed, or it has an option that dialin cannot use; the error names the
-            line.
+        UserError: the file is missing, unreadable, malformed or a template, or it has an option that dialin cannot use; the
+            error names the line.
     """
+    return read_text(path, text(path), build, includes=includes)
+
+
+def read_text(path: Path, content: str, build: str = "", *, includes: bool = True, where: str = "") -> OptionFile:
+    """Read the text of an option file as `read` does; `where` names the text in errors where it is only a part of a file."""
     setting: dict[str, Value] = {}
     ignored: dict[str, None] = {}
     notes: dict[str, None] = {}
     loose: set[str] = set()
     places: dict[str, str] = {}
-    for line in _lines(path, (), reader=_SERVERS):
-        if line.group in _GROUPS:
+    wrapper: dict[str, str] = {}
+    groups, wrappers = _groups(build, _GROUPS), _groups(build, _WRAPPERS)
+    for line in _lines(path, (), content, reader=replace(_SERVERS, includes=includes), notes=notes, where=where):
+        if line.group in groups:
             name, value = _option(line, notes)
             is_loose = line.text.lower().replace("-", "_").startswith("loose_")
             loose = loose | {name} if is_loose else loose - {name}
@@ -113,9 +158,23 @@ def read(path: Path) -> OptionFile:
             else:
                 setting.pop(name, None)
                 setting[name] = parse_value(value) if value == value.strip() else value
-        elif _OF_A_VERSION.fullmatch(line.group):
-            notes[f"{line.path}: the group [{line.group}] is of one version and was not read"] = None
+        elif line.group.replace("-", "_") in wrappers:
+            name, _, raw = _uncommented(line.text).partition("=")
+            wrapper[name.strip().lower().replace("-", "_")] = _unquoted(raw.strip())
+    if asked := [
+        f"{what} ({name.replace('_', '-')}={wrapper[name] or 1})" for name, what in _OF_THE_WRAPPER.items() if name in wrapper
+    ]:
+        notes[f"it asks mysqld_safe for {listed(asked)}: dialin starts servers without it, and does not test that"] = None
     return OptionFile(setting, tuple(ignored), tuple(notes), frozenset(loose) & setting.keys(), places)
+
+
+def _groups(build: str, table: Mapping[Flavour, Sequence[str]]) -> frozenset[str]:
+    if not build:
+        return frozenset(name for names in table.values() for name in names)
+    reference = BuildReference.parse(build)
+    names = table[reference.flavour]
+    version = ".".join(map(str, reference.version[:2]))
+    return frozenset((*names, *(f"{name}-{version}" for name in _WITH_VERSION if name in names)))
 
 
 def render(sections: Mapping[str, Mapping[str, Value | None]]) -> str:
@@ -146,7 +205,7 @@ class Option:
     path: Path
 
 
-def options(path: Path, groups: Collection[str], text: str | None = None) -> list[Option]:
+def options(path: Path, groups: Collection[str], content: str | None = None) -> list[Option]:
     """Return the options of some groups as they are written, in the order in which a client reads them.
 
     No error quotes a line, because a client's options contain passwords. An included file that may not be read is skipped, as
@@ -156,7 +215,7 @@ def options(path: Path, groups: Collection[str], text: str | None = None) -> lis
         UserError: the file is missing, unreadable or malformed.
     """
     written = []
-    for line in _lines(path, (), text, reader=_CLIENTS):
+    for line in _lines(path, (), content, reader=_CLIENTS, notes={}):
         if line.group in groups:
             name, equals, raw = _uncommented(line.text).partition("=")
             plain = name.strip().lower().replace("-", "_").removeprefix("loose_")
@@ -164,19 +223,33 @@ def options(path: Path, groups: Collection[str], text: str | None = None) -> lis
     return written
 
 
-def _lines(path: Path, within: tuple[Path, ...], text: str | None = None, *, reader: _Reader) -> Iterator[_Line]:
+def _lines(
+    path: Path,
+    within: tuple[Path, ...],
+    content: str | None = None,
+    *,
+    reader: _Reader,
+    notes: dict[str, None],
+    where: str = "",
+) -> Iterator[_Line]:
     """Yield the options of a file and of those that it includes, in the order in which a server or client reads them."""
     group = ""
-    for number, raw in enumerate((_text(path, reader) if text is None else text).split("\n"), start=1):
-        line = _Line(path, number, raw.strip(), group)
+    for number, raw in enumerate((_text(path, reader) if content is None else content).split("\n"), start=1):
+        line = _Line(path, number, raw.strip(), group, where)
         if not line.text or line.text[0] in "#;":
             continue
+        if not reader.is_client and (found := _TEMPLATE.search(line.text)):
+            raise line.fault(f"this is a template: nothing has put a value in place of {found[0]} yet", _how_to_render(line))
         if line.text.startswith("!"):
-            for included in _included(line):
-                if included.resolve() in (path.resolve(), *within) or len(within) >= MAX_DEPTH:
-                    raise line.fault(f"{included} is included in itself, or too deep", "Take this line out")
-                if not reader.lenient or os.access(included, os.R_OK):
-                    yield from _lines(included, (*within, path.resolve()), reader=reader)
+            included = _included(line) if reader.includes else []
+            if not reader.is_client:
+                notes[_include_note(line, included, reader)] = None
+            for target in included:
+                if target.resolve() in (path.resolve(), *within) or len(within) >= MAX_DEPTH:
+                    raise line.fault(f"{target} is included in itself, or too deep", "Take this line out")
+                if not reader.is_client or os.access(target, os.R_OK):
+                    inner = reader if reader.is_client else replace(reader, remedy=_WITHOUT_INCLUDES)
+                    yield from _lines(target, (*within, path.resolve()), reader=inner, notes=notes)
         elif line.text.startswith("["):
             name, closed, _ = line.text[1:].partition("]")
             if not closed:
@@ -188,18 +261,44 @@ def _lines(path: Path, within: tuple[Path, ...], text: str | None = None, *, rea
             yield line
 
 
+def _how_to_render(line: _Line) -> str:
+    if _OPERATORS.search(line.text):
+        return "Name the operator's resource (YAML) instead, whose limits.memory dialin reads; or write the value"
+    return "Render it first, and name the result"
+
+
+def _include_note(line: _Line, included: Sequence[Path], reader: _Reader) -> str:
+    if not reader.includes:
+        return f"line {line.number}: {line.text.partition(' ')[0]} was left out (--no-includes)"
+    return f"line {line.number}: read {listed([str(path) for path in included])} of this machine; --no-includes leaves it out"
+
+
 def _included(line: _Line) -> list[Path]:
     directive, _, rest = line.text.partition(" ")
     if directive not in ("!include", "!includedir") or not rest.strip():
         shown = directive if directive.startswith("!include") else "what begins with ! here"  # it may hold a secret
         raise line.fault(f"{shown} is not understood", "There are !include FILE and !includedir DIRECTORY")
+    if "!include" in rest:
+        raise line.fault(
+            "the server takes the rest of the line for one path: a line break is missing before the second !include",
+            "Put each on a line of its own",
+        )
     target = line.path.parent / rest.strip()
     if directive == "!include":
         return [target]
     try:
         return sorted(path for path in target.iterdir() if path.name.endswith(".cnf"))
     except OSError as error:
-        raise line.fault(f"{target} cannot be read: {error.strerror}", "Correct the line, or take it out") from None
+        raise line.fault(f"{target} cannot be read: {error.strerror}", _WITHOUT_INCLUDES) from None
+
+
+def text(path: Path) -> str:
+    """Return the text of a file with a server's settings, whatever its form.
+
+    Raises:
+        UserError: it is missing, unreadable, no text, or too large for such a file.
+    """
+    return _text(path, _SERVERS)
 
 
 def _text(path: Path, reader: _Reader) -> str:

@@ -14,7 +14,7 @@ from dialin.places.attached.initial_setting import with_initial
 from dialin.places.attached.site import AttachedServer
 from dialin.preflight.admission import Admit, checked_candidate
 from dialin.preflight.checked import CheckedStudy, StudyRequest, with_plan
-from dialin.preflight.option_files import naming_lines, without_unknown
+from dialin.preflight.option_files import requested_settings
 from dialin.question.candidates import candidates_of
 from dialin.question.options import StudyOptions
 from dialin.question.plan import Plan
@@ -74,7 +74,6 @@ def check_attached(request: StudyRequest, tools: Tools, permission: Permission) 
         ServerError: the server does not answer.
     """
     question, workload = request.question, request.workload
-    settings, left_out = question.settings(request.directory)
     attachment = question.attachment(request.directory)
     if attachment is None:
         raise RuntimeError("the question is not about an attached server")
@@ -83,12 +82,13 @@ def check_attached(request: StudyRequest, tools: Tools, permission: Permission) 
     workload.check_account(attached.account)
     known = read_catalogue(attached)
     values = known.defaults()
-    settings, initial, exact = with_initial(settings, attached, values, is_added=not (question.baseline or question.aa))
-    files = question.option_files(request.directory)
-    candidates, unknown = without_unknown(candidates_of(settings, [known.build_id]), files, {known.build_id: known})
-    spec = request.specify(candidates, {known.build_id: {**values, **exact}}).model_copy(update={"initial": initial})
-    with naming_lines(files):
-        notes = check.check_study(spec, {known.build_id: known}, {})
+    requested = requested_settings(question, request.directory, known, {})
+    is_added = not (question.baseline or question.aa)
+    settings, initial, exact = with_initial(requested.settings, attached, values, is_added=is_added)
+    candidates = candidates_of(settings, [known.build_id])
+    spec = request.specify(candidates, {known.build_id: {**values, **exact}})
+    spec = spec.model_copy(update={"initial": initial, "form": requested.form})
+    notes = check.check_study(spec, {known.build_id: known}, {})
     spec, allowed = with_plan(spec)
     return check_on_server(
         spec,
@@ -98,7 +98,7 @@ def check_attached(request: StudyRequest, tools: Tools, permission: Permission) 
         tools,
         permission,
         values=values,
-        notes=[*left_out, *unknown, *(note_text(spec, note) for note in notes)],
+        notes=[*requested.notes, *(note_text(spec, note) for note in notes)],
         known=known,
     )
 

@@ -48,7 +48,8 @@ def check_tuned_attached(request: StudyRequest, tools: Tools, permission: Permis
             f"{at_start[0]} can be set only when the server starts",
             "Leave it out, because an attached server is tuned without a restart; or tune a sandbox: --server",
         )
-    setting, left_out = base_setting(request, known, {})
+    setting, of_file = base_setting(request, known, {})
+    tune_space.refuse_forbidden(requested, of_file.form)
     situation = Situation(
         memory=host.memory_available() if attached.pid is not None else 0,  # 0: no more than the baseline
         disk=0,
@@ -60,7 +61,8 @@ def check_tuned_attached(request: StudyRequest, tools: Tools, permission: Permis
     )
     named = tune_space.name_variables(requested, known, situation, weaker=question.accept_weaker_durability)
     variables = [replace(one, static=False) for one in named]
-    spec, allowed = with_plan(specify(request, known.build_id, setting, variables, known, situation))
+    spec = specify(request, known.build_id, setting, variables, known, situation)
+    spec, allowed = with_plan(spec.model_copy(update={"form": of_file.form}))
     return attached_server.check_on_server(
         spec,
         allowed,
@@ -69,7 +71,7 @@ def check_tuned_attached(request: StudyRequest, tools: Tools, permission: Permis
         tools,
         permission,
         values=known.defaults(),
-        notes=left_out,
+        notes=of_file.notes,
         known=known,
         admission=lambda _: tune_admission(known),
     )

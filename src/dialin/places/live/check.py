@@ -16,6 +16,7 @@ from dialin.places.live.site import LiveServer
 from dialin.places.live.state import LiveState
 from dialin.preflight.admission import refuse
 from dialin.preflight.checked import CheckedStudy, StudyRequest, with_plan
+from dialin.preflight.option_files import requested_settings
 from dialin.question.candidates import candidates_of
 from dialin.question.plan import Plan
 from dialin.report.note_sentences import note_text
@@ -53,21 +54,21 @@ def check_live(request: StudyRequest, tools: Tools) -> CheckedStudy:
         if is_given:
             raise UserError(f"{option} is not for a live server", "Leave it out")
     attached = reach_server(attachment, tools, is_written=False)
-    settings, left_out = question.settings(request.directory)
     known = read_catalogue(attached)
+    requested = requested_settings(question, request.directory, known, {})
     values = known.defaults()
-    settings, initial, exact = with_initial(settings, attached, values, is_added=not question.aa)
+    settings, initial, exact = with_initial(requested.settings, attached, values, is_added=not question.aa)
     candidates = candidates_of(settings, [known.build_id])
     live = LiveOptions(**{name: getattr(question, name) for name in LiveOptions.model_fields})
     spec = request.specify(candidates, {known.build_id: {**values, **exact}}).model_copy(
-        update={"initial": initial, "live": live, "whole_warmup": True, "probes": False}
+        update={"initial": initial, "form": requested.form, "live": live, "whole_warmup": True, "probes": False}
     )
     _check_candidates(spec, question.baseline)
     names = spec.variables_under_test
     washout = spec.warmup if spec.warmup is not None else live_safety.washout(names)
     spec = spec.model_copy(update={"warmup": washout})
     _check_safe(spec, live, values, attached)
-    notes = [*left_out, *(note_text(spec, note) for note in check.check_study(spec, {known.build_id: known}, {}))]
+    notes = [*requested.notes, *(note_text(spec, note) for note in check.check_study(spec, {known.build_id: known}, {}))]
     spec, allowed = with_plan(spec)
     state = live_state.watch(attached, tools)
     notes += live_state.check_state(spec, live, attached, state, values)

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from dialin.datasets.cache import check_space
 from dialin.datasets.prepare import BLANK_SIZE
 from dialin.errors import ServerError, UserError
 from dialin.model.build import Build
-from dialin.model.setting import Value, describe, same_value
+from dialin.model.setting import describe, same_value
 from dialin.model.study import Candidate, StudySpec, Switch
 from dialin.places.sandbox import inspection
+from dialin.places.sandbox.fit_check import check_all_fit, room_here
 from dialin.places.sandbox.site import Sandboxes
 from dialin.places.sandbox.switch_mode import choose_switch_mode, expect_switch
 from dialin.preflight.admission import Admit, checked_candidate
 from dialin.preflight.checked import CheckedStudy, StudyRequest, with_plan
-from dialin.preflight.option_files import naming_lines, without_unknown
-from dialin.probes import host
-from dialin.question.candidates import Variables, candidates_of
+from dialin.preflight.option_files import RequestedSettings, requested_settings
+from dialin.question.candidates import candidates_of
 from dialin.question.plan import Plan, plan
 from dialin.report.note_sentences import note_text
 from dialin.servers import builds, dry_run
@@ -28,6 +28,7 @@ from dialin.trials.changes import changes_between
 from dialin.trials.tools import Tools
 from dialin.variables import check, memory
 from dialin.variables.catalogue import Catalogue
+from dialin.variables.memory import Room
 from dialin.verdict import effective_settings
 from dialin.verdict.effective_settings import EffectiveSettings
 from dialin.workloads.base import Workload
@@ -41,7 +42,6 @@ def check_sandboxed(request: StudyRequest, tools: Tools) -> CheckedStudy:
         ServerError: a build does not start with nothing set.
     """
     question, workload = request.question, request.workload
-    settings, left_out = question.settings(request.directory)
     if question.hold and len(question.servers) > 1:
         raise UserError("--hold works within one build, and there are several", "Study one build at a time")
     installed = builds.discover(tools.home, os.environ)
@@ -49,16 +49,22 @@ def check_sandboxed(request: StudyRequest, tools: Tools) -> CheckedStudy:
     used = {build.id: build for build in chosen.values()}
     catalogues = {name: tools.catalogue(build) for name, build in used.items()}
     defaults = {name: catalogue.defaults() for name, catalogue in catalogues.items()}
-    files = question.option_files(request.directory)
-    candidates, unknown = without_unknown(_candidates(settings, chosen), files, catalogues)
-    spec = request.specify(candidates, defaults)
     elsewhere = {build.id: functools.partial(tools.catalogue, build) for build in installed if build.id not in used}
-    with naming_lines(files):
-        notes = check.check_study(spec, catalogues, elsewhere)
+    requested = {
+        server: requested_settings(question, request.directory, catalogues[build.id], elsewhere)
+        for server, build in chosen.items()
+    }
+    for note in dict.fromkeys(note for one in requested.values() for note in one.notes):
+        tools.say(f"Note: {note}")
+    form = next((one.form for one in requested.values() if one.form), None)
+    spec = request.specify(_candidates(requested, chosen), defaults).model_copy(update={"form": form})
+    notes = check.check_study(spec, catalogues, elsewhere)
     expected = expect_switch(question.switch, spec, catalogues)
     plan(spec.model_copy(update={"switch": expected.mode}))  # refuses a budget that is too small before servers start
+    room = room_here(tools)
+    sizes = check_all_fit(spec, defaults, room, tools.say, from_files=bool(question.compare))
     for candidate in spec.candidates:
-        check_candidate(spec, candidate, used[candidate.server], defaults[candidate.server])
+        check_candidate(spec, candidate, used[candidate.server], defaults[candidate.server], room)
     check_disk(tools, workload, len(used))
     wait_notes = raw_waits.check(spec.waits, used, tools)
 
@@ -78,8 +84,7 @@ def check_sandboxed(request: StudyRequest, tools: Tools) -> CheckedStudy:
         workload=workload,
         site=Sandboxes(spec, used, workload, tools, mode.changes),
         notes=(
-            *left_out,
-            *unknown,
+            *sizes,
             *wait_notes,
             *(note_text(spec, note) for note in notes),
             *inspection_notes,
@@ -91,9 +96,15 @@ def check_sandboxed(request: StudyRequest, tools: Tools) -> CheckedStudy:
     )
 
 
-def _candidates(settings: Sequence[tuple[str, Variables]], chosen: Mapping[str, Build]) -> list[Candidate]:
+def _candidates(requested: Mapping[str, RequestedSettings], chosen: Mapping[str, Build]) -> list[Candidate]:
     """Return the candidates with the exact versions of their builds, which a resumed study must find again."""
-    return [one.model_copy(update={"server": chosen[one.server].id}) for one in candidates_of(settings, list(chosen))]
+    named = candidates_of(next(iter(requested.values())).settings, list(chosen))
+    by_build = zip(*(one.settings for one in requested.values()), strict=True)
+    settings = [setting for on_each in by_build for _, setting in on_each]
+    return [
+        one.model_copy(update={"setting": setting, "server": chosen[one.server].id})
+        for one, setting in zip(named, settings, strict=True)
+    ]
 
 
 def resume_sandboxed(
@@ -131,7 +142,7 @@ def admission(used: Mapping[str, Build], workload: Workload, tools: Tools) -> Ad
     def admit(spec: StudySpec, candidate: Candidate) -> tuple[Candidate, EffectiveSettings | None]:
         named = checked_candidate(spec, candidate, catalogue_of)
         larger = spec.with_candidates([named])
-        check_candidate(larger, named, used[named.server], catalogue_of(named.server).defaults())
+        check_candidate(larger, named, used[named.server], catalogue_of(named.server).defaults(), room_here(tools))
         check_disk(tools, workload, 1)
         settings = make_inspector(larger, used, tools)(named.name, larger.setting_of(named.name))
         if settings is None:
@@ -163,12 +174,11 @@ def _inspection_notes(
     return held + [note_text(spec, note) for note in notes + differing] + warned
 
 
-def check_candidate(spec: StudySpec, candidate: Candidate, build: Build, defaults: Mapping[str, str]) -> None:
-    """Raise UserError where a build does not take a candidate's values, or its server does not fit into memory."""
+def check_candidate(spec: StudySpec, candidate: Candidate, build: Build, defaults: Mapping[str, str], room: Room) -> None:
+    """Raise UserError where a build does not take a candidate's values, or its server does not fit this machine."""
     setting = spec.setting_of(candidate.name)
     dry_run.check(build, setting)
-    values: dict[str, Value] = {**defaults, **setting}
-    check.check_memory(candidate.name, memory.memory_needed(values, spec.workload.threads), host.memory_available())
+    check.check_fits(candidate.name, memory.need(setting, defaults, spec.workload.threads, room), room)
 
 
 def check_disk(tools: Tools, workload: Workload, count: int) -> None:

@@ -17,7 +17,8 @@ from dialin.model.setting import Value
 from dialin.model.study import StudySpec, Switch
 from dialin.model.trial import Purpose, Trial, TrialState
 from dialin.places.sandbox import inspection
-from dialin.places.sandbox.check import check_candidate, check_disk, facts_of, make_inspector
+from dialin.places.sandbox.check import check_disk, facts_of, make_inspector
+from dialin.places.sandbox.fit_check import check_baseline_fits, room_here
 from dialin.places.sandbox.site import Sandboxes
 from dialin.preflight import tune_space
 from dialin.preflight.checked import CheckedStudy, StudyRequest, with_plan
@@ -56,7 +57,11 @@ def check_tuned(request: StudyRequest, tools: Tools) -> CheckedStudy:
     catalogue = tools.catalogue(build)
     elsewhere = {other.id: functools.partial(tools.catalogue, other) for other in installed if other.id != build.id}
     requested = tune_space.resolve(tune_space.parse_named(question.tune or ()), catalogue, elsewhere)
-    setting, left_out = base_setting(request, catalogue, elsewhere)
+    setting, of_file = base_setting(request, catalogue, elsewhere)
+    for note in of_file.notes:
+        tools.say(f"Note: {note}")
+    tune_space.refuse_forbidden(requested, of_file.form)
+    sizes = check_baseline_fits(setting, catalogue, request, room_here(tools))
     dry_run.check(build, setting)
     check_disk(tools, workload, 1)
     tools.say("Reading the baseline's server")
@@ -71,13 +76,13 @@ def check_tuned(request: StudyRequest, tools: Tools) -> CheckedStudy:
         variables = tune_space.name_variables(requested, catalogue, situation, weaker=weaker)
     else:
         situation = _with_counters(request, tools, build, setting, catalogue, situation)
-        variables = tune_space.propose_variables(catalogue, situation, weaker=weaker)
+        variables = tune_space.propose_variables(catalogue, situation, weaker=weaker, form=of_file.form)
     for ends in tune_space.ends_of(variables):
         _check_ends(build, setting, ends)
-    spec, allowed = with_plan(specify(request, build.id, setting, variables, catalogue, situation))
-    check_candidate(spec, spec.candidates[0], build, catalogue.defaults())
+    spec = specify(request, build.id, setting, variables, catalogue, situation)
+    spec, allowed = with_plan(spec.model_copy(update={"form": of_file.form}))
     ready = _checked(spec, allowed, build, workload, tools, catalogue, {BASELINE: baseline})
-    return replace(ready, notes=tuple(left_out))
+    return replace(ready, notes=tuple(sizes))
 
 
 def resume_tuned(spec: StudySpec, allowed: Plan, tools: Tools, workload: Workload) -> CheckedStudy:

@@ -1,0 +1,185 @@
+"""Variables that newer builds no longer have, and what replaced them.
+
+Sources: MySQL Server Version Reference ("Option and Variable Changes"), MariaDB's list of system variables; the names were
+compared with the catalogues of 5.6.24, 8.0.33, 9.7.4 and 10.11.19.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from dialin.model.build import BuildReference, Flavour, Version
+
+
+@dataclass(frozen=True, slots=True)
+class Removal:
+    """A variable's end: the first version without it, and what to write instead.
+
+    Attributes:
+        successor: the variable that has its task now; empty where there is none.
+        advice: how the value is to be converted, as a clause; empty where it can be taken over as it is.
+        is_ignored: whether builds still take the option and do nothing with it, as MariaDB does ("exists only for
+            compatibility with old my.cnf files", read on 10.11.19); MySQL does not start with it.
+    """
+
+    flavour: Flavour
+    version: Version
+    successor: str = ""
+    advice: str = ""
+    is_ignored: bool = False
+
+    def __str__(self) -> str:
+        product = "MySQL" if self.flavour is Flavour.MYSQL else "MariaDB"
+        removed = f"removed in {product} {'.'.join(map(str, self.version))}"
+        renamed = f"renamed to {self.successor}" if self.successor else ""
+        return "; ".join(filter(None, (renamed, self.advice, removed)))
+
+
+_REDO = "innodb_redo_log_capacity"
+_ALL_FILES = "its value is the size of all log files together"
+
+_MYSQL: Mapping[Version, Mapping[str, str]] = {
+    (5, 6): {
+        "innodb_file_io_threads": "innodb_read_io_threads",
+        "log_slow_queries": "slow_query_log",
+        "table_cache": "table_open_cache",
+    },
+    (5, 7): {
+        "innodb_additional_mem_pool_size": "",
+        "innodb_mirrored_log_groups": "",
+        "innodb_use_sys_malloc": "",
+        "storage_engine": "default_storage_engine",
+        "thread_concurrency": "innodb_thread_concurrency",
+        "timed_mutexes": "",
+    },
+    (8, 0): {
+        "binlogging_impossible_mode": "binlog_error_action",
+        "bootstrap": "",
+        "date_format": "",
+        "datetime_format": "",
+        "des_key_file": "",
+        "have_crypt": "",
+        "ignore_builtin_innodb": "",
+        "ignore_db_dirs": "",
+        "innodb_checksums": "innodb_checksum_algorithm",
+        "innodb_file_format": "",
+        "innodb_file_format_check": "",
+        "innodb_file_format_max": "",
+        "innodb_large_prefix": "",
+        "innodb_locks_unsafe_for_binlog": "",
+        "innodb_stats_sample_pages": "innodb_stats_transient_sample_pages",
+        "innodb_support_xa": "",
+        "innodb_undo_logs": "innodb_rollback_segments",
+        "internal_tmp_disk_storage_engine": "",
+        "log_builtin_as_identified_by_password": "",
+        "log_syslog": "",
+        "log_warnings": "log_error_verbosity",
+        "max_tmp_tables": "",
+        "metadata_locks_cache_size": "",
+        "metadata_locks_hash_instances": "",
+        "multi_range_count": "",
+        "old_passwords": "",
+        "query_cache_limit": "",
+        "query_cache_min_res_unit": "",
+        "query_cache_size": "",
+        "query_cache_type": "",
+        "query_cache_wlock_invalidate": "",
+        "secure_auth": "",
+        "show_compatibility_56": "",
+        "simplified_binlog_gtid_recovery": "binlog_gtid_simple_recovery",
+        "sync_frm": "",
+        "time_format": "",
+        "tx_isolation": "transaction_isolation",
+        "tx_read_only": "transaction_read_only",
+    },
+    (8, 4): {
+        "avoid_temporal_upgrade": "",
+        "binlog_transaction_dependency_tracking": "",
+        "default_authentication_plugin": "authentication_policy",
+        "expire_logs_days": "binlog_expire_logs_seconds",
+        "have_openssl": "",
+        "have_ssl": "",
+        "log_bin_use_v1_row_events": "",
+        "master_info_repository": "",
+        "myisam_repair_threads": "",
+        "new": "",
+        "old": "",
+        "old_style_user_limits": "",
+        "relay_log_info_file": "",
+        "relay_log_info_repository": "",
+        "show_old_temporals": "",
+        "slave_rows_search_algorithms": "",
+        "temptable_use_mmap": "",
+        "transaction_write_set_extraction": "",
+    },
+    # The exact versions are not documented; 8.4 has them, 9.7.4 does not.
+    (9,): {
+        "innodb_log_file_size": _REDO,
+        "innodb_log_files_in_group": _REDO,
+        "innodb_undo_tablespaces": "",
+        "replica_parallel_type": "",
+        "slave_parallel_type": "",
+    },
+}
+"""By the first version of MySQL without them: the variables, each with its successor."""
+
+_MARIADB: Mapping[Version, Mapping[str, str]] = {
+    (10, 3): {
+        "innodb_additional_mem_pool_size": "",
+        "innodb_mirrored_log_groups": "",
+        "innodb_support_xa": "",
+        "innodb_use_sys_malloc": "",
+    },
+    (10, 5): {
+        "innodb_checksums": "innodb_checksum_algorithm",
+        "innodb_locks_unsafe_for_binlog": "",
+        "innodb_stats_sample_pages": "innodb_stats_transient_sample_pages",
+        "multi_range_count": "",
+        "thread_concurrency": "",
+        "timed_mutexes": "",
+    },
+    (10, 6): {
+        "innodb_adaptive_max_sleep_delay": "",
+        "innodb_background_scrub_data_uncompressed": "",
+        "innodb_buffer_pool_instances": "",
+        "innodb_commit_concurrency": "",
+        "innodb_file_format": "",
+        "innodb_large_prefix": "",
+        "innodb_log_checksums": "",
+        "innodb_log_files_in_group": "",
+        "innodb_log_optimize_ddl": "",
+        "innodb_page_cleaners": "",
+        "innodb_replication_delay": "",
+        "innodb_rollback_segments": "",
+        "innodb_scrub_log": "",
+        "innodb_thread_concurrency": "",
+        "innodb_thread_sleep_delay": "",
+        "innodb_undo_logs": "",
+    },
+}
+"""By the first version of MariaDB without them; some were without effect before."""
+
+_REFUSED = frozenset(_MARIADB[10, 3])
+"""What MariaDB does not take either: innodb_support_xa, read on 10.11.19."""
+
+_ADVICE = {
+    "innodb_log_file_size": _ALL_FILES,
+    "innodb_log_files_in_group": _ALL_FILES,
+    "expire_logs_days": "in seconds, not days",
+    "log_warnings": "1 is 2, and 2 or more is 3",
+    "innodb_checksums": "OFF is none",
+}
+
+
+def removal(name: str, build_id: str) -> Removal | None:
+    """Return why a build such as `mysql@9.7.4` no longer has a variable; None where that is not known."""
+    try:
+        build = BuildReference.parse(build_id)
+    except ValueError:
+        return None
+    for version, names in (_MYSQL if build.flavour is Flavour.MYSQL else _MARIADB).items():
+        if name in names and build.version >= version:
+            is_ignored = build.flavour is Flavour.MARIADB and name not in _REFUSED
+            return Removal(build.flavour, version, names[name], _ADVICE.get(name, ""), is_ignored)
+    return None
