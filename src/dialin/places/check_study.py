@@ -21,6 +21,7 @@ from dialin.places.sandbox.check import check_sandboxed, resume_sandboxed
 from dialin.places.sandbox.tune import check_tuned, resume_tuned
 from dialin.preflight import machine_noise
 from dialin.preflight.checked import CheckedStudy, StudyRequest, check_cpus
+from dialin.preflight.option_files import check_early
 from dialin.preflight.tune_space import parse_named
 from dialin.question.options import StudyOptions
 from dialin.question.plan import Plan, plan
@@ -68,6 +69,7 @@ def check_question(
     load = question.workload_spec(directory)
     workload = make_workload(load)
     workload.check()
+    check_early(question, directory, base_file)
     request = StudyRequest(question, directory, load.model_copy(update={"traits": workload.traits}), workload, space, base_file)
     if question.is_live:
         permission.refuse_restarts()

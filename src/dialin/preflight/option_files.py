@@ -35,6 +35,19 @@ class RequestedSettings:
     form: SettingForm | None = None
 
 
+def check_early(question: StudyOptions, directory: Path, base_file: Path | None = None) -> None:
+    """Refuse values and files that no build would take, before a build is looked for.
+
+    Raises:
+        UserError: duplicate values, too many candidates, a file that cannot be read.
+    """
+    files = [path for _, path in question.option_files(directory)]
+    for path in [*files, *([base_file] if base_file else [])]:
+        read(path, includes=question.includes)
+    if not question.compare:
+        question.settings()
+
+
 def requested_settings(
     question: StudyOptions, directory: Path, catalogue: Catalogue, elsewhere: Elsewhere
 ) -> RequestedSettings:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from dialin.errors import UserError
-from dialin.model.build import BuildReference, Flavour
+from dialin.model.build import BuildReference, Family
 from dialin.model.setting import Value, as_number, canonical_name, parse_value
 from dialin.model.study import SettingForm
 from dialin.text import listed
@@ -33,15 +33,15 @@ _LONGEST_LINE = 4000
 """Bytes. Servers read a line in pieces of 4096 bytes and take the second piece for a new line."""
 
 _GROUPS = {
-    Flavour.MYSQL: ("mysqld", "server"),
-    Flavour.MARIADB: ("mysqld", "server", "mariadb", "mariadbd", "client-server"),
+    Family.MYSQL: ("mysqld", "server"),
+    Family.MARIADB: ("mysqld", "server", "mariadb", "mariadbd", "client-server"),
 }
 _WITH_VERSION = ("mysqld", "mariadb", "mariadbd")
 """Groups that a server also reads with its version behind the name, such as `[mysqld-9.7]`, where it reads them at all."""
 
 _WRAPPERS = {
-    Flavour.MYSQL: ("mysqld_safe", "safe_mysqld"),
-    Flavour.MARIADB: ("mysqld_safe", "safe_mysqld", "mariadb_safe", "mariadbd_safe"),
+    Family.MYSQL: ("mysqld_safe", "safe_mysqld"),
+    Family.MARIADB: ("mysqld_safe", "safe_mysqld", "mariadb_safe", "mariadbd_safe"),
 }
 _OF_THE_WRAPPER = {
     "malloc_lib": "another memory allocator",
@@ -168,11 +168,11 @@ def read_text(path: Path, content: str, build: str = "", *, includes: bool = Tru
     return OptionFile(setting, tuple(ignored), tuple(notes), frozenset(loose) & setting.keys(), places)
 
 
-def _groups(build: str, table: Mapping[Flavour, Sequence[str]]) -> frozenset[str]:
+def _groups(build: str, table: Mapping[Family, Sequence[str]]) -> frozenset[str]:
     if not build:
         return frozenset(name for names in table.values() for name in names)
     reference = BuildReference.parse(build)
-    names = table[reference.flavour]
+    names = table[reference.family]
     version = ".".join(map(str, reference.version[:2]))
     return frozenset((*names, *(f"{name}-{version}" for name in _WITH_VERSION if name in names)))
 

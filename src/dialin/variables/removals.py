@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from dialin.model.build import BuildReference, Flavour, Version
+from dialin.model.build import BuildReference, Family, Version
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,14 +23,14 @@ class Removal:
             compatibility with old my.cnf files", read on 10.11.19); MySQL does not start with it.
     """
 
-    flavour: Flavour
+    family: Family
     version: Version
     successor: str = ""
     advice: str = ""
     is_ignored: bool = False
 
     def __str__(self) -> str:
-        product = "MySQL" if self.flavour is Flavour.MYSQL else "MariaDB"
+        product = "MySQL" if self.family is Family.MYSQL else "MariaDB"
         removed = f"removed in {product} {'.'.join(map(str, self.version))}"
         renamed = f"renamed to {self.successor}" if self.successor else ""
         return "; ".join(filter(None, (renamed, self.advice, removed)))
@@ -178,8 +178,8 @@ def removal(name: str, build_id: str) -> Removal | None:
         build = BuildReference.parse(build_id)
     except ValueError:
         return None
-    for version, names in (_MYSQL if build.flavour is Flavour.MYSQL else _MARIADB).items():
+    for version, names in (_MYSQL if build.family is Family.MYSQL else _MARIADB).items():
         if name in names and build.version >= version:
-            is_ignored = build.flavour is Flavour.MARIADB and name not in _REFUSED
-            return Removal(build.flavour, version, names[name], _ADVICE.get(name, ""), is_ignored)
+            is_ignored = build.family is Family.MARIADB and name not in _REFUSED
+            return Removal(build.family, version, names[name], _ADVICE.get(name, ""), is_ignored)
     return None
