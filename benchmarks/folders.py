@@ -15,8 +15,9 @@ from pathlib import Path
 
 import numpy as np
 
-from dialin.logs.analyze_runs import Request, analyze
+from dialin.logs.analyze_runs import analyze
 from dialin.logs.assignment import AssignmentRule
+from dialin.logs.judgement import Request
 from dialin.logs.log_folder import Folder as Logs
 from dialin.logs.log_folder import Run, load
 from dialin.logs.sibling_files import parse_options, read_options

@@ -12,8 +12,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from dialin.logs.analyze_runs import Request, analyze
+from dialin.logs.analyze_runs import analyze
 from dialin.logs.assignment import AssignmentRule
+from dialin.logs.judgement import Request
 from dialin.logs.log_folder import load
 from dialin.model.study import Goal
 from dialin.report import json_documents

@@ -93,6 +93,8 @@ def distinct(texts: Sequence[str], width: int) -> list[str]:
     Texts are shortened in the middle. If that makes two alike, the common beginning of all texts is left out; if that is not
     enough, the texts are numbered.
     """
+    if not texts:
+        return []
     different = sorted(set(texts))
     common = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(different[0], different[-1], strict=False)))
     tails = [f"…{text[common:]}" for text in texts]

@@ -1,7 +1,8 @@
 import pytest
 
-from dialin.logs.analyze_runs import Request, analyze
+from dialin.logs.analyze_runs import analyze
 from dialin.logs.assignment import AssignmentRule
+from dialin.logs.judgement import Request
 from dialin.logs.log_folder import load
 from fixtures.analyses import BY
 from fixtures.sysbench_logs import write

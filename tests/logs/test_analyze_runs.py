@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from dialin.errors import UserError
-from dialin.logs.analyze_runs import Request, analyze
+from dialin.logs.analyze_runs import analyze
 from dialin.logs.assignment import AssignmentRule
+from dialin.logs.judgement import Request
 from dialin.logs.log_folder import load
 from dialin.model.study import COST_GOALS, Goal
 from dialin.model.verdict import CandidateState, Outcome
@@ -242,17 +243,27 @@ def test_what_runs_did_after_their_warm_up_is_reported(analyzed):
     assert all(run.course != "steady" or not run.settled for run in found.runs if run.label in ("bpi1", "bpi2"))
 
 
-def test_each_log_is_a_candidate_where_nobody_says_otherwise_and_the_names_give_a_hint(analyzed):
+def test_the_one_thing_that_tells_runs_apart_names_the_candidates(analyzed):
     found = analyzed(repeated({8: 1000, 32: 1100}, name="x-io7000.bpi{value}-r{run}.txt"), by=None)
-    assert [one.name for one in found.candidates] == ["bpi8-r0", "bpi8-r1", "bpi8-r2", "bpi32-r0", "bpi32-r1", "bpi32-r2"]
+    assert [one.name for one in found.candidates] == ["8", "32"]
+    assert found.winners == ["32"]
+    assert found.taken_as[1] == r"Taken as: candidates 8 and 32 (found: --by 'bpi(\d+)')."
+
+
+def test_where_two_things_tell_runs_apart_each_log_is_a_candidate_and_expressions_are_proposed(analyzed):
+    logs = repeated({8: 1000, 32: 1100}, name="io5000.bpi{value}-r{run}.txt")
+    logs |= repeated({8: 900, 32: 950}, name="io7000.bpi{value}-r{run}.txt")
+    found = analyzed(logs, by=None)
+    assert len(found.candidates) == 12
     assert found.verdict is Outcome.INCONCLUSIVE
-    assert found.proposals == [r"bpi(\d+)"]
-    assert found.reason.endswith(r"Group the runs: --by 'bpi(\d+)' (8, 32).")
+    assert found.proposals == [r"io(\d+)", r"bpi(\d+)"]
+    assert r"Group the runs: --by 'io(\d+)' (5000, 7000); or --by 'bpi(\d+)' (8, 32)." in found.reason
 
 
 def test_runs_of_one_setting_that_differ_are_named_where_each_log_is_a_candidate(analyzed):
-    logs = {"bpi8-r1.log": csv(series(1000)), "bpi8-r2.log": csv(series(1200, seed=2)), "bpi32.log": csv(series(1050, seed=3))}
-    assert "(bpi 8)" in text(analyzed(logs, by=None).warnings, "moved_between_runs")
+    logs = {"io5.bpi8-r1.log": csv(series(1000)), "io5.bpi8-r2.log": csv(series(1200, seed=2))}
+    logs |= {"io7.bpi8.log": csv(series(1050, seed=3)), "io7.bpi32.log": csv(series(1050, seed=4))}
+    assert "(io 5, bpi 8)" in text(analyzed(logs, by=None).warnings, "moved_between_runs")
 
 
 def test_a_table_sorts_logs_in_its_own_order_and_what_it_lacks_is_left_out(analyzed):

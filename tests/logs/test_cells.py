@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from dialin.logs.analyze_runs import Request, analyze
+from dialin.logs.analyze_runs import analyze
 from dialin.logs.assignment import AssignmentRule
+from dialin.logs.judgement import Request
 from dialin.logs.log_folder import load
 from dialin.logs.sibling_files import read_options
 from dialin.model.verdict import CandidateState, Outcome

@@ -4,10 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from dialin.logs.analyze_runs import Request, analyze
+from dialin.logs.analyze_runs import analyze
 from dialin.logs.assignment import AssignmentRule
+from dialin.logs.judgement import Request
 from dialin.logs.log_folder import load
 from dialin.logs.sibling_files import read_options
+from dialin.model.analysis import FileStatus, FolderKind
+from dialin.model.verdict import Outcome
 from fixtures.analyses import text
 
 FOLDERS = Path(__file__).parents[1] / "fixtures" / "log_folders"
@@ -29,3 +32,104 @@ def test_a_run_that_goes_on_in_zeros_is_judged_up_to_there():
     note = text(found.warnings, "never_ended")
     assert "from 71.0 s on" in note
     assert "31 threads gone" in note
+
+
+def test_thread_counts_of_one_server_are_a_scaling_and_no_alternatives():
+    found = judged("one-server")
+    assert (found.kind, found.verdict, found.candidates, found.winners) == (FolderKind.SCALING, None, [], [])
+    curves = {curve.conditions["load"]: curve for curve in found.scaling}
+    expected = {
+        "point_select": [(20926, 1), (81343, 0.97), (280181, 0.84), (549083, 0.41)],
+        "read_only": [(642, 1), (2408, 0.94), (7476, 0.73), (11793, 0.29)],
+        "read_write": [(411, 1), (1452, 0.88), (3766, 0.57), (4425, 0.17)],
+        "write_only": [(1903, 1), (5481, 0.72), (9256, 0.30), (7301, 0.06)],
+    }
+    for name, points in expected.items():
+        assert [point.threads for point in curves[name].points] == [1, 4, 16, 64]
+        assert [point.tps for point in curves[name].points] == pytest.approx([tps for tps, _ in points], rel=0.005)
+        assert [point.efficiency for point in curves[name].points] == pytest.approx([e for _, e in points], abs=0.006)
+    assert {load: curve.peak_threads for load, curve in curves.items()} == {
+        "point_select": 64, "read_only": 64, "read_write": 64, "write_only": 16,
+    }  # fmt: skip
+    assert 16 <= curves["write_only"].usl.peak <= 64
+    assert not [note for note in found.warnings if note.code == "incomplete"]
+
+
+def test_a_ramp_of_rates_names_what_was_sustained_and_no_higher_rate_wins():
+    found = judged("rate-ramp")
+    assert (found.kind, found.verdict, found.winners) == (FolderKind.RATE_RAMP, None, [])
+    (ramp,) = found.ramps
+    assert ramp.highest_sustained == 1400
+    assert [(point.rate, round(point.tps)) for point in ramp.points] == [
+        (300, 300), (900, 901), (1400, 1399), (1800, 1698), (2600, 1700),
+    ]  # fmt: skip
+    assert [point.sustained for point in ramp.points] == [True, True, True, False, False]
+    assert [point.overloaded for point in ramp.points] == [False, False, False, False, True]
+    behind, overloaded = ramp.points[3:]
+    assert behind.waiting == pytest.approx(30_482, rel=0.01)
+    assert overloaded.waiting == 100_000
+    assert overloaded.seconds == 115
+    assert behind.latency_end_ms > 10_000 > 1_000 > behind.latency_begin_ms
+    failed = {entry.file: entry.detail for entry in found.files if entry.status is FileStatus.FAILED}
+    assert list(failed) == ["open_rate1600.txt", "open_rate3200.txt"]
+    assert "never began" in failed["open_rate3200.txt"]
+
+
+def test_a_requested_rate_is_no_candidate_even_where_somebody_names_it_so():
+    found = judged("rate-ramp", by=r"open_rate(\d+)")
+    assert (found.kind, found.verdict, found.winners) == (FolderKind.RATE_RAMP, None, [])
+
+
+def test_a_suite_has_a_row_for_each_load_and_no_average():
+    for by in (None, r"(srv\d+)\."):
+        found = judged("summary-only", by=by)
+        assert (found.kind, found.verdict, found.candidates) == (FolderKind.SUITE, Outcome.INCONCLUSIVE, [])
+        ratios = {row.load: row.candidates[1].ratio.mean for row in found.suite}
+        expected = {"insert": 0.770, "point_query": 0.890, "read_write": 0.948, "scan": 0.857, "update_index": 1.202}
+        assert ratios == pytest.approx(expected, abs=0.001)
+        assert all(one.ratio.low is None for row in found.suite for one in row.candidates[1:])
+        assert all(run.seconds == pytest.approx(400, abs=0.1) for run in found.runs)
+        assert "not-to-be-shown" not in found.model_dump_json()
+
+
+@pytest.mark.parametrize("by", [None, "(direct|router)/"])
+def test_what_only_reads_stands_alone(by):
+    found = judged("us-two-runs", by=by)
+    ratios = {(cell.where["threads"] if "threads" in cell.where else cell.where["thr"]): cell.candidates[1].goal_ratio.mean - 1
+              for cell in found.cells}  # fmt: skip
+    assert ratios == pytest.approx({"1": -0.161, "64": -0.163, "600": 2.659}, abs=0.002)
+    alone = [run for run in found.runs if run.conditions["statements"] == "reads"]
+    assert [run.tps for run in alone] == pytest.approx([537.5], rel=0.005)
+    assert sum(entry.status is FileStatus.FAILED for entry in found.files) == 2
+
+
+@pytest.mark.parametrize("by", [None, r"(v\d)\."])
+def test_lines_without_a_comma_are_read_and_the_stalls_in_them_count(by):
+    found = judged("no-comma", by=by)
+    stalled = next(run for run in found.runs if run.file.endswith("v2.oltp.64.res"))
+    assert (stalled.stall_seconds, stalled.percentile) == (20, 99)
+    assert stalled.tps == pytest.approx(5611, rel=0.005)
+    ratios = [cell.candidates[1].goal_ratio.mean - 1 for cell in found.cells]
+    assert ratios == pytest.approx([-0.027, -0.187], abs=0.002)
+
+
+@pytest.mark.parametrize("by", [None, r"(new|old)\."])
+def test_a_forced_end_is_a_note_and_no_setting(by):
+    found = judged("forced-shutdown", by=by)
+    assert found.winners == ["new"]
+    assert found.candidates[1].ratio.mean - 1 == pytest.approx(-0.098, abs=0.001)
+    assert "7 to 25 transactions" in text(found.warnings, "unfinished")
+
+
+def test_totals_of_checkpoints_are_not_those_of_the_run():
+    found = judged("checkpoint-report.txt")
+    (run,) = found.runs
+    assert run.tps == pytest.approx(5201, rel=0.005)
+    assert "at 310 s" in text(found.warnings, "incomplete")
+
+
+def test_directories_of_versions_are_one_factor():
+    for by in (None, "((?:mariadb|mysql)/[^/]+)/", "(mariadb|mysql)/"):
+        found = judged("two-products", by=by)
+        assert found.kind is FolderKind.ALTERNATIVES
+        assert [cell.candidates[1].goal_ratio.mean - 1 for cell in found.cells] == pytest.approx([-0.094, -0.126], abs=0.002)

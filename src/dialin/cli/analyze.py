@@ -9,7 +9,7 @@ import typer
 
 from dialin.cli.console import output
 from dialin.cli.exit_codes import exit_code
-from dialin.errors import UserError
+from dialin.errors import ExitCode, UserError
 from dialin.model.setting import share_of
 from dialin.model.study import COST_GOALS, Goal
 from dialin.paths import read_toml
@@ -60,14 +60,15 @@ def analyze(
 ) -> None:
     r"""Compare sysbench runs made elsewhere by their logs: interval reports, as text or as CSV.
 
-    Candidates are compared within cells: runs with the same threads, options and names otherwise. Copies count once. Without a
-    second run in a cell there is no interval and no winner.
+    First it says what kind of folder it is: alternatives and suites are compared, a scaling over threads and a ramp of
+    requested rates are not. What tells candidates apart is found where only one thing does. Without a second run in a cell
+    there is no interval and no winner.
 
     dialin analyze results/ --by 'bpi(\d+)'
     """
-    from dialin.logs.analyze_runs import Request
     from dialin.logs.analyze_runs import analyze as analyze_logs
     from dialin.logs.assignment import AssignmentRule
+    from dialin.logs.judgement import Request
     from dialin.logs.log_folder import load
     from dialin.logs.sibling_files import read_options
     from dialin.report import json_documents
@@ -93,7 +94,7 @@ def analyze(
         typer.echo(json_documents.render(analysis), nl=False)
     else:
         print_analysis(analysis, output())
-    raise typer.Exit(exit_code(analysis.verdict))
+    raise typer.Exit(ExitCode.VERDICT if analysis.verdict is None else exit_code(analysis.verdict))
 
 
 def _share(option: str, text: str, low: float, high: float) -> float:

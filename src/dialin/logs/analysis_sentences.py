@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from dialin.logs.cells import Cells, claims
-from dialin.model.analysis import CandidateAnalysis
+from dialin.model.analysis import CandidateAnalysis, RateRamp, ScalingCurve, SuiteRow
 from dialin.model.study import Goal
-from dialin.model.verdict import AgainstBest, Note, Outcome
+from dialin.model.verdict import AgainstBest, Estimate, Note, Outcome
 from dialin.report.verdict_sentences import change_or_no_interval
 from dialin.stats.runs import Standings
-from dialin.text import change, exact_percent, listed, number, span
+from dialin.text import change, counted, exact_percent, listed, number, span
 
 MEASURE = {Goal.THROUGHPUT: "throughput", Goal.STABILITY: "steadiness", Goal.LATENCY: "latency"}
 """The name of each goal's measure in a sentence."""
 
 _FIGURE = {Goal.THROUGHPUT: "", Goal.STABILITY: " coefficient of variation", Goal.LATENCY: " latency"}
+NOTHING_COMPARED = "To compare servers or values, put the runs of each into a directory of its own, or name them with --by."
+SUITE_REASON = "Each load is judged on its own; the intervals of all loads hold together. Weigh the loads as yours does."
 _AGAIN = "Run each candidate three times or more in each cell, in random order (`dialin sweep` does)."
 _SHOWN = 3
 
@@ -142,3 +144,60 @@ def _by_cell(cells: Cells, name: str, best: str, baseline: str) -> str:
         shown = [f"{change_or_no_interval(ratio)} at {cells.label(cell)}" for cell, ratio in list(clear.items())[:_SHOWN]]
         text += f"; in single cells {listed(shown)}"
     return text
+
+
+def suite_headline(goal: Goal, rows: Sequence[SuiteRow], baseline: str, verdict: Outcome) -> str:
+    """Return what a suite shows in one sentence: the range of ratios over loads, and how many of them are shown to differ."""
+    compared = [row for row in rows if row.verdict]
+    ratios: dict[str, list[Estimate]] = {}
+    for row in compared:
+        for one in row.candidates:
+            if one.name != baseline and one.goal_ratio is not None:
+                ratios.setdefault(one.name, []).append(one.goal_ratio)
+    shown = "; ".join(_over_loads(name, of, baseline) for name, of in list(ratios.items())[:_SHOWN])
+    loads = counted(len(compared), "load")
+    if verdict is Outcome.WINNER:
+        return f"One candidate wins by {MEASURE[goal]} under each of {loads}: {shown}."
+    if verdict is Outcome.NO_WORTHWHILE_DIFFERENCE:
+        return f"No worthwhile difference in {MEASURE[goal]} under any of {loads}: {shown}."
+    return f"By load, with no winner under all of {loads}: {shown}." if shown else "No load was run by two candidates."
+
+
+def _over_loads(name: str, ratios: Sequence[Estimate], baseline: str) -> str:
+    text = f"{name} against {baseline} {span([ratio.mean for ratio in ratios], change)}"
+    if all(ratio.low is None for ratio in ratios):
+        return f"{text} (no interval)"
+    above, below = (sum(ratio.excludes_one and (ratio.mean > 1) is is_above for ratio in ratios) for is_above in (True, False))
+    return f"{text}, proven above in {above} and below in {below}"
+
+
+def scaling_headline(curves: Sequence[ScalingCurve]) -> str:
+    """Return where throughput is highest, for each curve."""
+    if not curves:
+        return "The runs differ only in threads, but no load ran with two numbers of threads."
+    threads = [point.threads for curve in curves for point in curve.points]
+    peaks: dict[int, list[ScalingCurve]] = {}
+    for curve in curves:
+        peaks.setdefault(curve.peak_threads, []).append(curve)
+    parts = []
+    for peak in sorted(peaks, reverse=True):
+        names = [", ".join(curve.conditions.values()) for curve in peaks[peak]]
+        level = next(point.tps for point in peaks[peak][0].points if point.threads == peak)
+        figure = f" ({number(level)} tps)" if len(peaks[peak]) == 1 else ""
+        parts.append(f"with {counted(peak, 'thread')}{figure}" + (f" for {listed(names)}" if all(names) else ""))
+    what = counted(len(curves), "load") if len(curves) > 1 else "one server"
+    return f"{what[:1].upper()}{what[1:]}, {min(threads)} to {max(threads)} threads: throughput is highest {listed(parts)}."
+
+
+def ramp_headline(ramps: Sequence[RateRamp]) -> str:
+    """Return the highest rate that was sustained, and what the server completed at the next one."""
+    parts = []
+    for ramp in ramps:
+        where = f"{', '.join(ramp.conditions.values())}: " if len(ramps) > 1 else ""
+        above = [point for point in ramp.points if ramp.highest_sustained is None or point.rate > ramp.highest_sustained]
+        failing = ", the highest requested"
+        if above:
+            failing = f"; at {number(above[0].rate)} requested it completed {number(above[0].tps)}"
+        level = "no requested rate was sustained" if ramp.highest_sustained is None else f"{number(ramp.highest_sustained)} tps"
+        parts.append(f"{where}{level}{failing}")
+    return f"Highest rate sustained: {'; '.join(parts)}." if parts else "Only one requested rate was run."

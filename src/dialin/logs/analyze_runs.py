@@ -2,67 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
-from dialin.errors import UserError
-from dialin.logs import analysis_sentences, cells, course_notes, factors, notes
-from dialin.logs.assignment import AssignedRuns, AssignmentRule, sort
-from dialin.logs.cells import Cells
+from dialin.logs import analysis_sentences, cells, course_notes, factors, notes, one_server
+from dialin.logs.assignment import AssignedRuns, assign
 from dialin.logs.factors import Values
-from dialin.logs.log_folder import Folder, incomplete
+from dialin.logs.folder_kind import FolderReading, read_folder
+from dialin.logs.judgement import Judgement, Request, baseline_of, judge
+from dialin.logs.log_folder import Folder, Run, incomplete
 from dialin.logs.run_figures import RunFigures, sum_up_run
-from dialin.model.analysis import Analysis, CandidateAnalysis, FileEntry, RunAnalysis
-from dialin.model.study import WORTHWHILE, Goal
-from dialin.model.verdict import AgainstBest, CandidateState, Estimate, Note
+from dialin.model.analysis import Analysis, CandidateAnalysis, CellAnalysis, FolderKind, RunAnalysis, ScalingCurve, SuiteRow
+from dialin.model.verdict import Note, Outcome
 from dialin.readers.sysbench_log import RunLog
-from dialin.stats.blocks import Observation, levels
-from dialin.stats.intervals import stall_seconds_per_1000, typical
-from dialin.stats.means import geometric_mean
-from dialin.stats.runs import Comparison, Standings, compare, rank_candidates
-from dialin.stats.trial_figures import goal_ratio
-from dialin.text import listed
-from dialin.verdict.candidate_states import Claim, Compared, candidate_states
 
-_NEVER_ZERO = 1e-9
+_FEWEST = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
-    """The options of an analysis of logs.
+class _Material:
+    """The runs of a folder, read, assigned to candidates and summed up."""
 
-    Attributes:
-        rule: assigns each run to a candidate by its name.
-        baseline: the candidate that the others are compared with; None for the first.
-        confidence: the confidence, 0 to 1, with which all intervals hold together.
-        worthwhile: the smallest relative difference that matters; None for the default of the goal.
-        skip: seconds to leave out at the start of each run; None to detect the end of its warm-up.
-    """
+    folder: Folder
+    request: Request
+    reading: FolderReading
+    assigned: AssignedRuns
+    figures: Sequence[RunFigures]
 
-    rule: AssignmentRule = AssignmentRule()  # noqa: RUF009 - frozen
-    goal: Goal = Goal.THROUGHPUT
-    baseline: str | None = None
-    confidence: float = 0.95
-    worthwhile: float | None = None
-    skip: float | None = None
+    @property
+    def counted(self) -> list[RunAnalysis]:
+        return [one.run for one in self.figures if one.run.file in self.assigned.settings]
+
+    @property
+    def runs(self) -> list[Run]:
+        return [run for run in self.folder.runs if run.name in self.assigned.settings]
 
 
 @dataclass(frozen=True, slots=True)
-class _Compared:
-    """The runs that count, and the comparison of their candidates.
+class _Result:
+    """What is said of a folder."""
 
-    Attributes:
-        throughput: the candidates compared by throughput.
-        decisive: the candidates compared by the goal's figure, the higher the better.
-        same_interval: whether all logs report at the same interval, so that variation and stalls can be compared.
-        same_percentile: whether all logs hold the same percentile of latency.
-    """
-
-    counted: Sequence[RunFigures]
-    throughput: Comparison
-    decisive: Comparison
-    same_interval: bool
-    same_percentile: bool
+    headline: str
+    reason: str
+    verdict: Outcome | None = None
+    winners: Sequence[str] = ()
+    baseline: str = ""
+    run_noise: float | None = None
+    candidates: Sequence[CandidateAnalysis] = ()
+    suite: Sequence[SuiteRow] = ()
+    cells: Sequence[CellAnalysis] = ()
+    proposals: Sequence[str] = ()
+    findings: Sequence[Note] = ()
+    confounds: Sequence[Note] = ()
+    warnings: Sequence[Note] = ()
 
 
 def analyze(folder: Folder, request: Request, options: Values | None = None) -> Analysis:
@@ -71,20 +63,34 @@ def analyze(folder: Folder, request: Request, options: Values | None = None) -> 
     Raises:
         UserError: a candidate, an expression or a pattern matches nothing, or the logs lack the figure that the goal compares.
     """
-    runs = folder.runs
-    headers = factors.differing_headers({run.name: _conditions(run.log) for run in runs if run.copy_of is None})
-    file_options = options or {}
-    run_options = {run.name: {**headers.get(run.name, {}), **file_options.get(run.name, {})} for run in runs}
-    assigned = sort(runs, request.rule, run_options)
-    summed_up = [
-        sum_up_run(run, assigned.labels[run.name], assigned.of.get(run.name), assigned.others.get(run.name, {}), request.skip)
-        for run in runs
+    run_options = _options(folder.runs, options or {})
+    reading = read_folder(folder.runs, request.rule, run_options)
+    request = replace(request, rule=reading.rule)
+    assigned = assign(folder.runs, request.rule, run_options)
+    figures = [
+        sum_up_run(
+            run,
+            assigned.labels[run.name],
+            assigned.candidate_of.get(run.name),
+            assigned.conditions.get(run.name, {}),
+            request.skip,
+        )
+        for run in folder.runs
     ]
-    compared = [run for run in runs if run.name in assigned.settings]
-    gaps = [notes.incomplete(text) for run in compared for text in incomplete(run)]
-    return _judge(
-        summed_up, assigned, request, folder.files, [*gaps, *notes.unfinished(compared), *notes.never_ended(compared)]
-    )
+    material = _Material(folder, request, reading, assigned, figures)
+    is_compared = reading.kind is FolderKind.ALTERNATIVES or (reading.kind is FolderKind.SUITE and not reading.rule.by_file)
+    if not is_compared:
+        return _analysis(material, _one_server(material))
+    baseline = baseline_of(request.baseline, assigned)
+    judgement = judge(figures, assigned, request, baseline, 1 - request.confidence)
+    if reading.kind is FolderKind.SUITE and len(assigned.names) > 1:
+        return _analysis(material, _suite(material, judgement))
+    return _analysis(material, _alternatives(material, judgement))
+
+
+def _options(runs: Sequence[Run], file_options: Values) -> Values:
+    headers = factors.differing_headers({run.name: _conditions(run.log) for run in runs if run.copy_of is None})
+    return {run.name: {**headers.get(run.name, {}), **file_options.get(run.name, {})} for run in runs}
 
 
 def _conditions(log: RunLog) -> dict[str, str]:
@@ -92,172 +98,161 @@ def _conditions(log: RunLog) -> dict[str, str]:
     return {**log.header, "statements": log.statements} if log.statements else dict(log.header)
 
 
-def _judge(
-    summed_up: Sequence[RunFigures],
-    assigned: AssignedRuns,
-    request: Request,
-    files: Sequence[FileEntry],
-    gap_notes: Sequence[Note],
-) -> Analysis:
-    """Judge runs that are summed up; `gap_notes` are the notes on incomplete logs.
-
-    Raises:
-        UserError: the baseline is not a candidate, or the logs lack the figure that the goal compares.
-    """
-    baseline = _baseline(request.baseline, assigned)
-    compared = _compare([one for one in summed_up if one.run.file in assigned.settings], assigned, request.goal)
-    counted = [one.run for one in compared.counted]
-    alpha, names = 1 - request.confidence, assigned.names
-    worthwhile = WORTHWHILE[request.goal] if request.worthwhile is None else request.worthwhile
-    barred = notes.one_after_the_other(counted, assigned, compared.decisive)
-    standings = rank_candidates(compared.decisive, names, baseline, alpha=alpha, worthwhile=worthwhile, barred=barred)
-    claim = Claim(
-        outcome=standings.outcome,
-        choice=(baseline if baseline in standings.winners else standings.winners[0]) if standings.winners else None,
-        baseline=baseline,
-        worthwhile=worthwhile,
-    )
-    states = candidate_states([_as_compared(name, compared, standings, baseline, alpha) for name in names], claim)
-    candidates = [_candidate(name, compared, request.goal, baseline, states[name], alpha) for name in names]
-    table = Cells(tuple(factors.keys(assigned.others)), compared.decisive, request.goal, alpha)
-    depends = cells.dependence(table, names, baseline, barred)
-    failing = notes.more_errors(counted, names, baseline, compared.throughput)
-    by_file = request.rule.by_file
-    by_steadiness = compared.same_interval and not (by_file and len(names) > notes.MOST_UNSORTED)
-    proposals = factors.propose_by(assigned.settings) if by_file and len(assigned.settings) > 1 else []
+def _analysis(material: _Material, result: _Result) -> Analysis:
+    request, assigned, kind = material.request, material.assigned, material.reading.kind
+    by_candidate = bool(result.baseline)
     return Analysis(
-        verdict=standings.outcome,
+        kind=kind,
+        taken_as=list(material.reading.taken_as),
+        verdict=result.verdict,
         goal=request.goal,
-        headline=analysis_sentences.headline(request.goal, standings, candidates, baseline, table, barred, failing),
-        reason=analysis_sentences.reason(
-            standings, worthwhile, proposals, by_cell=analysis_sentences.is_by_cell(standings, table)
-        ),
-        winners=list(standings.winners),
-        baseline=baseline,
+        headline=result.headline,
+        reason=result.reason,
+        winners=list(result.winners),
+        baseline=result.baseline,
         confidence=request.confidence,
-        worthwhile=worthwhile,
+        worthwhile=request.smallest,
+        run_noise=result.run_noise,
+        candidates=list(result.candidates),
+        suite=list(result.suite),
+        scaling=_curves(material, by_candidate=by_candidate),
+        ramps=one_server.rate_ramps(material.folder.runs, material.figures, by_candidate=by_candidate),
+        factors=cells.analyze_factors(assigned.settings, assigned.candidate_of, assigned.names if by_candidate else ()),
+        cells=list(result.cells),
+        proposals=list(result.proposals),
+        runs=[one.run for one in material.figures],
+        files=list(material.folder.files),
+        findings=list(result.findings),
+        confounds=list(result.confounds),
+        warnings=[*result.warnings, *_notes_on_runs(material)],
+    )
+
+
+def _curves(material: _Material, *, by_candidate: bool) -> list[ScalingCurve]:
+    if by_candidate and material.request.rule.by_file:
+        return []
+    return one_server.scaling_curves(material.counted, by_candidate=by_candidate)
+
+
+def _notes_on_runs(material: _Material) -> list[Note]:
+    """Return the notes on each run alone, whatever it is compared with."""
+    runs, counted = material.runs, material.counted
+    return [
+        *course_notes.unsettled(counted),
+        *course_notes.long_warm_up(counted),
+        *course_notes.faster_starts(counted),
+        *course_notes.courses(counted),
+        *course_notes.dips(counted),
+        *notes.different_logs(counted),
+        *(notes.incomplete(text) for run in runs for text in incomplete(run)),
+        *notes.unfinished(runs),
+        *notes.never_ended(runs),
+        *notes.errors(counted),
+    ]
+
+
+def _one_server(material: _Material) -> _Result:
+    """Return the result of runs that nothing is compared in."""
+    kind = material.reading.kind
+    if kind is FolderKind.RATE_RAMP:
+        ramps = one_server.rate_ramps(material.folder.runs, material.figures, by_candidate=False)
+        headline = analysis_sentences.ramp_headline(ramps)
+    elif kind is FolderKind.SCALING:
+        headline = analysis_sentences.scaling_headline(_curves(material, by_candidate=False))
+    else:
+        loads = len(set(material.reading.loads.values()))
+        headline = f"One server under {loads} loads: nothing is compared."
+    return _Result(headline, analysis_sentences.NOTHING_COMPARED, warnings=material.assigned.warnings)
+
+
+def _suite(material: _Material, overall: Judgement) -> _Result:
+    """Return the result of a suite: each load is judged on its own, all of them together at the confidence."""
+    assigned, request = material.assigned, material.request
+    loads = {name: material.reading.loads[name] for name in assigned.settings}
+    names = list(dict.fromkeys(loads.values()))
+    alpha = (1 - request.confidence) / len(names)
+    rows = []
+    for load in names:
+        part = assigned.only([name for name, of in loads.items() if of == load])
+        if overall.baseline in part.names and len(part.names) >= _FEWEST:
+            judged = judge(material.figures, part, request, overall.baseline, alpha)
+            standings = judged.standings
+            rows.append(_row(load, standings.outcome, standings.winners, judged.candidates))
+        else:
+            alone = judge(material.figures, part, request, part.names[0], alpha)
+            rows.append(_row(load, None, (), alone.candidates))
+    outcomes = {(row.verdict, tuple(row.winners)) for row in rows if row.verdict}
+    (verdict, winners), *others = sorted(outcomes) or [(Outcome.INCONCLUSIVE, ())]
+    if others or verdict is None:
+        verdict, winners = Outcome.INCONCLUSIVE, ()
+    return _Result(
+        verdict=verdict,
+        headline=analysis_sentences.suite_headline(request.goal, rows, overall.baseline, verdict),
+        reason=analysis_sentences.SUITE_REASON,
+        winners=winners,
+        baseline=overall.baseline,
+        run_noise=overall.compared.decisive.sd,
+        suite=rows,
+        cells=cells.analyze_cells(overall.cells, overall.runs, assigned.names, overall.baseline),
+        findings=notes.more_errors(overall.runs, assigned.names, overall.baseline, overall.compared.throughput),
+        confounds=_confounds(material, overall),
+        warnings=_warnings(material, overall),
+    )
+
+
+def _row(load: str, verdict: Outcome | None, winners: Sequence[str], candidates: Sequence[CandidateAnalysis]) -> SuiteRow:
+    return SuiteRow(load=load, verdict=verdict, winners=list(winners), candidates=list(candidates))
+
+
+def _alternatives(material: _Material, judgement: Judgement) -> _Result:
+    assigned, request, names = material.assigned, material.request, material.assigned.names
+    standings, table, baseline = judgement.standings, judgement.cells, judgement.baseline
+    runs, compared = judgement.runs, judgement.compared
+    failing = notes.more_errors(runs, names, baseline, compared.throughput)
+    by_file = request.rule.by_file
+    is_unsorted = (by_file or material.reading.is_found) and len(names) > notes.MOST_UNSORTED
+    proposals = factors.propose_by(assigned.settings) if by_file and len(assigned.settings) > 1 else []
+    less_steady = (
+        notes.less_steady(compared.counted, names, compared.throughput, 1 - request.confidence)
+        if compared.same_interval and not is_unsorted
+        else []
+    )
+    return _Result(
+        verdict=standings.outcome,
+        headline=analysis_sentences.headline(
+            request.goal, standings, judgement.candidates, baseline, table, judgement.barred, failing
+        ),
+        reason=analysis_sentences.reason(
+            standings, request.smallest, proposals, by_cell=analysis_sentences.is_by_cell(standings, table)
+        ),
+        winners=standings.winners,
+        baseline=baseline,
         run_noise=compared.decisive.sd,
-        candidates=candidates,
-        factors=cells.analyze_factors(assigned.settings, assigned.of, names),
-        cells=cells.analyze_cells(table, counted, names, baseline) if compared.decisive.names else [],
+        candidates=judgement.candidates,
+        cells=cells.analyze_cells(table, runs, names, baseline) if compared.decisive.names else [],
         proposals=[expression for expression, _ in proposals],
-        runs=[one.run for one in summed_up],
-        files=list(files),
-        findings=[
-            *depends,
-            *(notes.less_steady(compared.counted, names, compared.throughput, alpha) if by_steadiness else []),
-            *failing,
-        ],
-        confounds=[
-            *assigned.confounds,
-            *notes.differing_factors(counted, names, compared.decisive),
-            *notes.differing_options(assigned),
-            *notes.order_notes(barred),
-        ],
-        warnings=[
-            *assigned.warnings,
-            *notes.single_runs(names, counted, compared.decisive),
-            *notes.moved_between_runs(counted, assigned, compared.throughput, by_file=by_file),
-            *notes.not_random(counted, assigned.ordered, names),
-            *course_notes.unsettled(counted),
-            *course_notes.long_warm_up(counted),
-            *course_notes.faster_starts(counted),
-            *course_notes.courses(counted),
-            *course_notes.dips(counted),
-            *notes.different_logs(counted),
-            *gap_notes,
-            *notes.errors(counted),
-        ],
+        findings=[*cells.dependence(table, names, baseline, judgement.barred), *less_steady, *failing],
+        confounds=_confounds(material, judgement),
+        warnings=_warnings(material, judgement),
     )
 
 
-def _baseline(named: str | None, assigned: AssignedRuns) -> str:
-    if named is None:
-        return assigned.names[0]
-    baseline = assigned.of.get(named, named)  # the name of a log also identifies its candidate
-    if baseline not in assigned.names:
-        shown = listed(assigned.names) if len(assigned.names) <= 12 else f"{', '.join(assigned.names[:12])} and others"
-        raise UserError(f"The baseline {named!r} is not one of the candidates", f"They are {shown}")
-    return baseline
+def _confounds(material: _Material, judgement: Judgement) -> list[Note]:
+    return [
+        *material.assigned.confounds,
+        *notes.differing_factors(judgement.runs, material.assigned.names, judgement.compared.decisive),
+        *notes.differing_options(material.assigned),
+        *notes.order_notes(judgement.barred),
+    ]
 
 
-def _compare(counted: Sequence[RunFigures], assigned: AssignedRuns, goal: Goal) -> _Compared:
-    runs = [one.run for one in counted]
-    same_interval = len({run.interval for run in runs}) == 1 and runs[0].interval > 0
-    same_percentile = len({run.percentile for run in runs} - {None}) <= 1 and all(run.latency_ms is not None for run in runs)
-    if goal is Goal.STABILITY and not same_interval:
-        raise UserError("The logs report at different intervals, so variation cannot be compared", "Use logs with one interval")
-    if goal is Goal.LATENCY and not same_percentile:
-        raise UserError("The logs do not all hold the same percentile of latency", "Use logs with one --percentile")
-    throughput = compare(_observations(runs, Goal.THROUGHPUT), assigned.names)
-    return _Compared(
-        counted=counted,
-        throughput=throughput,
-        decisive=throughput if goal is Goal.THROUGHPUT else compare(_observations(runs, goal), assigned.names),
-        same_interval=same_interval,
-        same_percentile=same_percentile,
-    )
-
-
-def _observations(runs: Sequence[RunAnalysis], goal: Goal) -> list[Observation]:
-    """Return one observation for each run, in its cell, the higher the better. Throughput is the plain mean."""
-    figure: dict[Goal, Callable[[RunAnalysis], float]] = {
-        Goal.THROUGHPUT: lambda run: run.tps,
-        Goal.STABILITY: lambda run: 1 / max(run.cv or 0.0, _NEVER_ZERO) if run.tps > 0 else _NEVER_ZERO,
-        Goal.LATENCY: lambda run: 1 / max(run.latency_ms or 0.0, _NEVER_ZERO),
-    }
-    return [Observation(run.cell, run.candidate or "", figure[goal](run)) for run in runs]
-
-
-def _as_compared(name: str, compared: _Compared, standings: Standings, baseline: str, alpha: float) -> Compared:
-    """Return what is known of a candidate; the winners are shown to be better than a baseline that is not one of them."""
-    is_better = name in standings.winners and standings.states[baseline] is AgainstBest.LOSES
-    return Compared(name, standings.states[name], compared.decisive.ratio(name, baseline, alpha), is_better)
-
-
-def _candidate(
-    name: str, compared: _Compared, goal: Goal, baseline: str, state: CandidateState, alpha: float
-) -> CandidateAnalysis:
-    throughput = compared.throughput
-    all_runs = [one for one in compared.counted if one.run.candidate == name]
-    shared = throughput.shared(name, baseline) if name != baseline else throughput.cells
-    in_shared_cells = [one for one in all_runs if one.run.cell in shared]
-    shown = in_shared_cells or all_runs
-    runs = [one.run for one in shown]
-    better = compared.decisive.ratio(name, baseline, alpha)
-    each = alpha / max(1, len(throughput.names))  # so that the intervals of all candidates hold together
-    seconds = sum(run.measured_seconds for run in runs)
-    longest = max((length for one in compared.counted for length in one.stalls), default=0.0)
-    stalls = [length for one in shown for length in one.stalls]
-    is_compared = name != baseline and bool(shared)
-    return CandidateAnalysis(
-        name=name,
-        runs=len(all_runs),
-        compared=throughput.met[name],
-        cells=len({one.run.cell for one in in_shared_cells}),
-        tps=_level(runs, throughput.level(name, baseline) if is_compared else None, each),
-        baseline_tps=throughput.level(baseline, name) if is_compared else None,
-        ratio=throughput.ratio(name, baseline, alpha),
-        goal_ratio=goal_ratio(better, goal),
-        cv=typical([run.cv for run in runs if run.cv is not None], each) if compared.same_interval else None,
-        stall_seconds_per_1000=stall_seconds_per_1000(stalls, seconds, longest, each) if compared.same_interval else None,
-        worst_tps=min((run.worst_tps for run in runs if run.worst_tps is not None), default=None),
-        latency_ms=typical([run.latency_ms or 0.0 for run in runs], each) if compared.same_percentile else None,
-        errors_per_s=sum(run.errors_per_s for run in runs) / len(runs),
-        state=state,
-    )
-
-
-def _level(runs: Sequence[RunAnalysis], level: float | None, alpha: float) -> Estimate:
-    """Return the throughput of a candidate: `level` where it is given, else the mean of its runs, each cell counting once.
-
-    It has Student's interval where all runs are in one cell and each completed transactions.
-    """
-    by_cell: dict[tuple[str, ...], list[float]] = {}
-    for run in runs:
-        by_cell.setdefault(run.cell, []).append(run.tps)
-    if len(by_cell) == 1 and min(run.tps for run in runs) > 0:
-        (estimate,) = levels(_observations(runs, Goal.THROUGHPUT), [runs[0].candidate or ""], alpha).values()
-        return estimate
-    mean = geometric_mean([geometric_mean(values) for values in by_cell.values()]) if level is None else level
-    return Estimate.alone(mean)
+def _warnings(material: _Material, judgement: Judgement) -> list[Note]:
+    """Return the notes on what keeps runs from being compared as repeats."""
+    assigned, runs, names = material.assigned, judgement.runs, material.assigned.names
+    by_file = material.request.rule.by_file
+    return [
+        *assigned.warnings,
+        *notes.single_runs(names, runs, judgement.compared.decisive),
+        *notes.moved_between_runs(runs, assigned, judgement.compared.throughput, by_file=by_file),
+        *notes.not_random(runs, assigned.ordered, names),
+    ]

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dialin.errors import UserError
 from dialin.logs import factors, run_names
 from dialin.logs.factors import DifferingOptions, Values
-from dialin.logs.log_folder import Run, natural_order
+from dialin.logs.log_folder import Run, natural_order, rate_of
 from dialin.logs.stamps import Stamp
 from dialin.model.verdict import Note
 from dialin.text import counted, listed
@@ -44,9 +44,9 @@ class AssignedRuns:
     Attributes:
         names: the candidates that have runs, in order.
         labels: a short label of each run, by the run's name.
-        of: the candidate of each run that counts or is a copy of one that does, by the run's name.
+        candidate_of: the candidate of each run that counts or is a copy of one that does, by the run's name.
         settings: the factors that differ between the runs that count, with the value in each run.
-        others: the part of `settings` in which runs must agree to be compared: the cell.
+        conditions: the part of `settings` in which runs must agree to be compared: the cell.
         options: the options that differ between the logs' headers, or between the files beside the logs.
         stamps: the dates in the names of the runs that count.
         ordered: the names of these runs in the order of their dates; None where the order is unknown.
@@ -56,17 +56,27 @@ class AssignedRuns:
 
     names: tuple[str, ...]
     labels: Mapping[str, str]
-    of: Mapping[str, str]
+    candidate_of: Mapping[str, str]
     settings: Values
-    others: Values
+    conditions: Values
     options: DifferingOptions
     stamps: Mapping[str, Stamp]
     ordered: Sequence[str] | None
     confounds: Sequence[Note]
     warnings: Sequence[Note]
 
+    def only(self, runs: Collection[str]) -> AssignedRuns:
+        """Return the same with these runs only."""
+        candidates = {self.candidate_of[name] for name in runs}
+        return replace(
+            self,
+            names=tuple(name for name in self.names if name in candidates),
+            settings={name: values for name, values in self.settings.items() if name in runs},
+            conditions={name: values for name, values in self.conditions.items() if name in runs},
+        )
 
-def sort(runs: Sequence[Run], rule: AssignmentRule, options: Values | None = None) -> AssignedRuns:
+
+def assign(runs: Sequence[Run], rule: AssignmentRule, options: Values | None = None) -> AssignedRuns:
     """Assign runs to candidates. A copy does not count, nor does its original where the two belong to different candidates.
 
     `options` are the options of each log's header and of the files beside it, by the run's name.
@@ -75,7 +85,7 @@ def sort(runs: Sequence[Run], rule: AssignmentRule, options: Values | None = Non
         UserError: an expression or a pattern is invalid or matches nothing, or no run is left.
     """
     labels = run_names.short_labels([run.name for run in runs])
-    of = _candidates(runs, rule, labels)
+    of = assign_candidates(runs, rule, labels)
     ambiguous = _ambiguous_runs(runs, of)
     warnings = _copy_notes(runs, of, labels, ambiguous)
     warnings += [_unassigned([run.name for run in runs if run.name not in of], labels)] if len(of) < len(runs) else []
@@ -88,18 +98,24 @@ def sort(runs: Sequence[Run], rule: AssignmentRule, options: Values | None = Non
     named = factors.with_threads(run_names.find_factors(parts, rule.ignored), threads, of, rule.ignored)
     sorted_options = factors.sort_options(options or {}, named, of, rule.ignored)
     settings = factors.with_options(named, sorted_options)
-    others: Values = {name: {} for name in settings} if rule.by_file else settings
+    conditions: Values
+    if rule.by_file:
+        rates = {run.name: rate_of(run) for run in counting}
+        kept = {run_names.THREADS, factors.RATE, *factors.LOAD_OPTIONS, *factors.load_factors(settings, threads, rates)}
+        conditions = {name: {key: value for key, value in row.items() if key in kept} for name, row in settings.items()}
+    else:
+        conditions = _without_names_of_candidates(settings, of)
     confounds: list[Note] = []
     if rule.table is not None:
-        others, confounds = _without_defining_factors(settings, of)
+        conditions, confounds = _without_defining_factors(settings, of)
     order = list(rule.table) if rule.table is not None else sorted({*of.values()}, key=natural_order)
     stamps = {name: name_parts.stamp for name, name_parts in parts.items()}
     return AssignedRuns(
         names=tuple(name for name in order if any(of[run.name] == name for run in counting)),
         labels=labels,
-        of=of,
+        candidate_of=of,
         settings=settings,
-        others=others,
+        conditions=conditions,
         options=sorted_options,
         stamps=stamps,
         ordered=run_names.in_order(stamps),
@@ -108,13 +124,18 @@ def sort(runs: Sequence[Run], rule: AssignmentRule, options: Values | None = Non
     )
 
 
-def _candidates(runs: Sequence[Run], rule: AssignmentRule, labels: Mapping[str, str]) -> dict[str, str]:
+def assign_candidates(runs: Sequence[Run], rule: AssignmentRule, labels: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Return the candidate of each run that has one; `labels` name the candidates of a rule that makes each run one.
+
+    Raises:
+        UserError: an expression or a pattern is invalid or matches nothing.
+    """
     names = [run.name for run in runs]
     if rule.by is not None:
         return run_names.by_expression(names, rule.by)
     if rule.table is not None:
         return run_names.by_patterns(names, rule.table, rule.where)
-    return {run.name: labels[run.copy_of or run.name] for run in runs}
+    return {run.name: (labels or {}).get(run.copy_of or run.name, run.name) for run in runs}
 
 
 def _ambiguous_runs(runs: Sequence[Run], of: Mapping[str, str]) -> set[str]:
@@ -151,6 +172,17 @@ def _unassigned(files: Sequence[str], labels: Mapping[str, str]) -> Note:
     shown = ", ".join(labels[name] for name in files[:_SHOWN])
     text = f"{counted(len(files), 'log')} without a candidate, left out: {shown}{more}"
     return Note(code="left_out", text=text, data={"files": files})
+
+
+def _without_names_of_candidates(settings: Values, of: Mapping[str, str]) -> Values:
+    """Remove numbers and words without a name that differ as the candidates do, such as `8.4.5` below `mysql`."""
+    candidates = factors.groups({name: of[name] for name in settings})
+    same = [
+        key
+        for key in factors.keys(settings)
+        if key.startswith((run_names.NUMBER, run_names.WORDING)) and factors.groups(factors.column(settings, key)) == candidates
+    ]
+    return {name: {key: value for key, value in row.items() if key not in same} for name, row in settings.items()}
 
 
 def _without_defining_factors(settings: Values, of: Mapping[str, str]) -> tuple[dict[str, dict[str, str]], list[Note]]:

@@ -7,10 +7,14 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from dialin.logs.log_folder import natural_order
-from dialin.logs.run_names import NONE, NUMBER, WORDING
+from dialin.logs.run_names import LOAD, NONE, NUMBER, THREADS, WORDING
 from dialin.logs.stamps import Stamp, take_stamps
 
-THREADS = "threads"
+RATE = "Target transaction rate"
+"""The entry of a log's header with the transactions per second that it requested."""
+STATEMENTS = "statements"
+LOAD_OPTIONS = ("script", STATEMENTS)
+"""Entries that tell loads apart. Runs that differ in one of these or in the rate are compared by no candidate."""
 _NO_SETTINGS = ("Number of threads", "time")
 """Entries of a log's header that are not compared as options."""
 
@@ -41,14 +45,10 @@ def with_threads(
 ) -> dict[str, dict[str, str]]:
     """Return factors with the threads that the logs report, where these differ and no factor groups the runs as they do."""
     extended = {name: dict(values) for name, values in factors.items()}
-    if (
-        len(set(threads.values())) < 2
-        or THREADS in ignored
-        or _groups({name: of[name] for name in threads}) == _groups(threads)
-    ):
+    if len(set(threads.values())) < 2 or THREADS in ignored or groups({name: of[name] for name in threads}) == groups(threads):
         return extended
     named = column(factors, THREADS)
-    twin = next((key for key in keys(factors) if _groups(column(factors, key)) == _groups(threads)), None)
+    twin = next((key for key in keys(factors) if groups(column(factors, key)) == groups(threads)), None)
     if twin is not None and not twin.startswith((NUMBER, WORDING)):
         return extended
     if twin is not None:  # a factor without a name of its own, such as `64th`: the log shows that it is the threads
@@ -60,6 +60,22 @@ def with_threads(
     for name, value in threads.items():
         extended[name][key] = value
     return extended
+
+
+def load_factors(factors: Values, threads: Mapping[str, str], rates: Mapping[str, str]) -> list[str]:
+    """Return the factors that only say how load was applied: the load, the threads and the requested rate.
+
+    `threads` and `rates` are those in the logs, by the run's name.
+    """
+    return [
+        key
+        for key in keys(factors)
+        if key == LOAD or any(_same_numbers(column(factors, key), numbers) for numbers in (threads, rates))
+    ]
+
+
+def _same_numbers(values: Mapping[str, str], numbers: Mapping[str, str]) -> bool:
+    return all(numbers.get(name) == value for name, value in values.items())
 
 
 def differing_headers(headers: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, str]]:
@@ -84,16 +100,18 @@ def sort_options(options: Values, factors: Values, of: Mapping[str, str], ignore
     values: dict[str, dict[str, str]] = {}
     for key in sorted({key for name in runs for key in options.get(name, {})} - set(ignored)):
         of_runs = {name: options.get(name, {}).get(key, NONE) for name in runs}
+        if key in LOAD_OPTIONS and LOAD in keys(factors) and _is_function(of_runs, column(factors, LOAD)):
+            continue
         if len(set(of_runs.values())) > 1 and not any(_names_its_run(value, name) for name, value in of_runs.items()):
             values[key] = of_runs
     candidates = {name: of[name] for name in runs}
     same_as, defining, making = {}, [], []
     for key, of_runs in values.items():
-        if _groups(of_runs) == _groups(candidates):
+        if groups(of_runs) == groups(candidates):
             same_as[key] = "candidate"
-        if _is_function(of_runs, candidates):
+        if _is_function(of_runs, candidates) and key not in (RATE, *LOAD_OPTIONS):
             defining.append(key)
-        elif twin := next((other for other in keys(factors) if _groups(column(factors, other)) == _groups(of_runs)), None):
+        elif twin := next((other for other in keys(factors) if groups(column(factors, other)) == groups(of_runs)), None):
             same_as[key] = twin
         else:
             making.append(key)
@@ -127,8 +145,8 @@ def propose_by(factors: Values) -> list[tuple[str, tuple[str, ...]]]:
     proposals = []
     for key in keys(factors):
         candidates = column(factors, key)
-        expression = _expression(key, candidates)
-        if expression is None:
+        expression_for = expression(key, candidates)
+        if expression_for is None:
             continue
         rest = {name: tuple(value for other, value in values.items() if other != key) for name, values in factors.items()}
         cells: dict[tuple[str, ...], dict[str, int]] = {}
@@ -137,8 +155,8 @@ def propose_by(factors: Values) -> list[tuple[str, tuple[str, ...]]]:
             counts[candidates[name]] = counts.get(candidates[name], 0) + 1
         met = sum(sum(counts.values()) for counts in cells.values() if len(counts) > 1)
         repeats = sum(count - 1 for counts in cells.values() if len(counts) > 1 for count in counts.values())
-        proposals.append(((-met, -repeats, len(set(candidates.values()))), expression, tuple(factor_levels(factors, key))))
-    return [(expression, values) for _, expression, values in sorted(proposals, key=lambda one: one[0])]
+        proposals.append(((-met, -repeats, len(set(candidates.values()))), expression_for, tuple(factor_levels(factors, key))))
+    return [(found, values) for _, found, values in sorted(proposals, key=lambda one: one[0])]
 
 
 def comparable_stamps(runs: Sequence[str], stamps: Mapping[str, Stamp]) -> dict[str, tuple[int, ...]]:
@@ -150,7 +168,7 @@ def comparable_stamps(runs: Sequence[str], stamps: Mapping[str, Stamp]) -> dict[
     return {name: stamps[name].key for name in runs if stamps[name].form == common}
 
 
-def _expression(key: str, values: Mapping[str, str]) -> str | None:
+def expression(key: str, values: Mapping[str, str]) -> str | None:
     """Return a regular expression that finds the value of a factor in every name; None if no simple one does."""
     alternatives = set(values.values())
     if NONE in alternatives:
@@ -161,6 +179,7 @@ def _expression(key: str, values: Mapping[str, str]) -> str | None:
         expressions = [f"({'|'.join(sorted(map(re.escape, alternatives), key=len, reverse=True))})"]
     else:
         number = r"\d+" if all(value.isdigit() for value in alternatives) else r"\d+(?:\.\d+)*[KMGTkmgtiBb]*"
+        number = "[A-Za-z]" if all(len(value) == 1 and value.isalpha() for value in alternatives) else number
         expressions = [f"{re.escape(key)}{between}({number})" for between in ("", "[=_-]", "/", "[^A-Za-z0-9]*")]
     return next((one for one in expressions if all(_finds(one, name, value) for name, value in values.items())), None)
 
@@ -170,7 +189,7 @@ def _finds(expression: str, name: str, value: str) -> bool:
     return match is not None and match[1] == value
 
 
-def _groups(values: Mapping[str, str]) -> frozenset[frozenset[str]]:
+def groups(values: Mapping[str, str]) -> frozenset[frozenset[str]]:
     groups: dict[str, set[str]] = {}
     for name, value in values.items():
         groups.setdefault(value, set()).add(name)

@@ -120,13 +120,26 @@ def is_summary_only(run: Run) -> bool:
     return not run.log.times.size and run.log.summary is not None and run.log.summary.tps > 0
 
 
+def rate_of(run: Run) -> str:
+    """Return the transactions per second that a run requested; empty where it ran as fast as it could."""
+    match = re.match(r"\d+", run.log.header.get("Target transaction rate", ""))
+    return match[0] if match else ""
+
+
+def is_queue_full(log: RunLog) -> bool:
+    """Return whether a run ended because the server could not keep up with `--rate`."""
+    return log.fatal is not None and "event queue is full" in log.fatal
+
+
 def _unusable(run: Run) -> FileEntry | None:
     log = run.log
     count = counted(log.times.size, "line")
-    if log.fatal is not None and log.summary is None:
+    if log.fatal is not None and log.summary is None and not (is_queue_full(log) and log.times.size >= FEWEST):
         return FileEntry(file=run.name, status=FileStatus.FAILED, detail=f"{log.fatal} (after {count})")
     if is_summary_only(run):
         return None
+    if not log.times.size and "sysbench" in log.header and log.summary is None:
+        return FileEntry(file=run.name, status=FileStatus.FAILED, detail="it never began: no line and no total")
     if log.times.size < FEWEST:
         return FileEntry(file=run.name, status=FileStatus.TOO_SHORT, detail=f"{count}; at least {FEWEST} are needed")
     if log.interval <= 0:

@@ -111,8 +111,10 @@ def error_share(run: RunAnalysis) -> float:
 def differing_factors(runs: Sequence[RunAnalysis], names: Sequence[str], comparison: Comparison) -> list[Note]:
     """Return a note for each factor whose values are not the same for all candidates; a crossed factor is no confound."""
     notes = []
-    for key in runs[0].others if len(names) > 1 else ():
-        values = {name: sorted({run.others[key] for run in runs if run.candidate == name}, key=natural_order) for name in names}
+    for key in runs[0].conditions if len(names) > 1 else ():
+        values = {
+            name: sorted({run.conditions[key] for run in runs if run.candidate == name}, key=natural_order) for name in names
+        }
         if len(set(map(tuple, values.values()))) == 1:
             continue
         shown = "; ".join(f"{name}: {', '.join(levels)}" for name, levels in itertools.islice(values.items(), _SHOWN))
@@ -273,9 +275,9 @@ def single_runs(names: Sequence[str], runs: Sequence[RunAnalysis], comparison: C
 def _numbering(runs: Sequence[RunAnalysis]) -> list[str]:
     """Return the factors without which some runs would be repeats, and whose values are small numbers or differ in each run."""
     numbering = []
-    for key in runs[0].others:
-        values = [run.others[key] for run in runs]
-        rest = [(run.candidate, *(value for other, value in run.others.items() if other != key)) for run in runs]
+    for key in runs[0].conditions:
+        values = [run.conditions[key] for run in runs]
+        rest = [(run.candidate, *(value for other, value in run.conditions.items() if other != key)) for run in runs]
         may_number = all(value.isdigit() and int(value) < _NUMBERING for value in values) and key.startswith("number")
         if (may_number or len(set(values)) == len(values)) and len(set(rest)) < len(rest):
             numbering.append(key)
@@ -288,7 +290,7 @@ def moved_between_runs(
     """Return notes on runs of one setting that differ at least half as much as candidates do: the level moved between them."""
     cells: dict[tuple[str, ...], list[RunAnalysis]] = {}
     for run in runs:
-        values = assigned.settings[run.file] if by_file else assigned.others[run.file]
+        values = assigned.settings[run.file] if by_file else assigned.conditions[run.file]
         cell = tuple(f"{key} {value}" for key, value in values.items())
         cells.setdefault(cell if by_file else (run.candidate or "", *cell), []).append(run)
     if by_file:
@@ -348,7 +350,7 @@ def _same(key: str, assigned: AssignedRuns) -> str:
 
 def _by_candidate(assigned: AssignedRuns, key: str) -> str:
     values = factors.column(assigned.options.values, key)
-    of = {assigned.of[name]: value for name, value in values.items()}
+    of = {assigned.candidate_of[name]: value for name, value in values.items()}
     return ", ".join(f"{of[name]} ({name})" for name in assigned.names[:_SHOWN])
 
 

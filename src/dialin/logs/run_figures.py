@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dialin.errors import UserError
-from dialin.logs.log_folder import FEWEST, Run, is_summary_only
+from dialin.logs.log_folder import FEWEST, Run, is_summary_only, rate_of
 from dialin.model.analysis import RunAnalysis
 from dialin.model.course import Course, PeriodicDip
 from dialin.readers.sysbench_log import RunLog
@@ -37,18 +37,18 @@ class RunFigures:
     stalls: tuple[float, ...]
 
 
-def sum_up_run(run: Run, label: str, candidate: str | None, others: Mapping[str, str], skip: float | None) -> RunFigures:
+def sum_up_run(run: Run, label: str, candidate: str | None, conditions: Mapping[str, str], skip: float | None) -> RunFigures:
     """Sum up a run.
 
-    `candidate` is None where the run is left out; `others` are the factors of its cell, with their values; `skip` is the number
-    of seconds to leave out at its start, None to detect the end of its warm-up.
+    `candidate` is None where the run is left out; `conditions` are the factors of its cell, with their values; `skip` is the
+    number of seconds to leave out at its start, None to detect the end of its warm-up.
 
     Raises:
         UserError: too few lines remain.
     """
     log = run.log
     if is_summary_only(run):
-        return _of_summary(run, label, candidate, others)
+        return _of_summary(run, label, candidate, conditions)
     step = -(-log.tps.size // _DAY)
     start = find_start(_means(log.tps, step))
     start = replace(start, length=start.length * step)
@@ -71,8 +71,9 @@ def sum_up_run(run: Run, label: str, candidate: str | None, others: Mapping[str,
             label=label,
             candidate=candidate,
             copy_of=run.copy_of,
-            others=dict(others),
+            conditions=dict(conditions),
             threads=log.threads,
+            requested_rate=float(rate) if (rate := rate_of(run)) else None,
             interval=log.interval,
             seconds=log.times.size * log.interval,
             warm_up_seconds=begin * log.interval,
@@ -115,7 +116,7 @@ def _effective_lines(tps: NDArray[np.float64]) -> float:
     return effective_seconds(last) * tps.size / last.size
 
 
-def _of_summary(run: Run, label: str, candidate: str | None, others: Mapping[str, str]) -> RunFigures:
+def _of_summary(run: Run, label: str, candidate: str | None, conditions: Mapping[str, str]) -> RunFigures:
     summary = run.log.summary
     if summary is None:
         raise RuntimeError(f"{run.name} has no summary")
@@ -126,8 +127,9 @@ def _of_summary(run: Run, label: str, candidate: str | None, others: Mapping[str
             label=label,
             candidate=candidate,
             copy_of=run.copy_of,
-            others=dict(others),
+            conditions=dict(conditions),
             threads=run.log.threads,
+            requested_rate=float(rate) if (rate := rate_of(run)) else None,
             interval=0.0,
             seconds=seconds,
             warm_up_seconds=0.0,

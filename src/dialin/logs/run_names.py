@@ -14,7 +14,9 @@ _ENDINGS = re.compile(r"(?:\.(?:gz|bz2|xz|zst|zip|txt|log|csv|out|dat|sysbench))
 _INDEX = re.compile(r"#\d+$")
 _VALUE = r"\d+(?:\.\d+)*(?:[KMGTkmgt]i?[Bb]?)?(?![A-Za-z0-9])"
 _PART = re.compile(
-    rf"(?P<key>[A-Za-z]+(?:_[A-Za-z]+)*)[=_-]?(?P<value>{_VALUE})"
+    r"(?P<named>(?!(?:run|r)[=_-])[A-Za-z]{2,})[=_-](?P<letter>[A-Za-z])(?![A-Za-z0-9])"
+    r"|(?P<count>\d+)(?:ths?|thr|thds?|threads?|vus?|users?|conns?|clients?)(?![A-Za-z0-9])"
+    rf"|(?P<key>[A-Za-z]+(?:_[A-Za-z]+)*)[=_-]?(?P<value>{_VALUE})"
     rf"|(?P<number>{_VALUE})"
     r"|(?P<word>[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z]+(?![A-Za-z0-9]))*)"
     r"|(?P<mixed>[A-Za-z0-9]+)"
@@ -25,12 +27,24 @@ _REPEAT = re.compile(
 """Words that number the runs of one setting."""
 _MOST_REPEATS = 100
 """A number of this size or larger after such a word is a setting."""
+THREADS = "threads"
 NUMBER = "number"
 """The factor of a number without a word before it."""
 WORDING = "wording"
 """The factor of all words that are not in every name."""
 NONE = "none"
 """The value of a factor that a run does not have."""
+LOAD = "load"
+"""The factor of the words that name a load."""
+_LOADS = frozenset(
+    re.findall(
+        r"\w+",
+        "oltp olap tpcc tpch tpce tprocc tproch ycsb point points select selects query read reads write writes only random "
+        "range ranges scan scans insert inserts bulk update updates delete deletes upsert replace index nonindex key pk sum "
+        "order ordered distinct join joins inlist hot covered notcovered simple mixed ro rw wo ps",
+    )
+)
+"""Words that name loads of benchmark programs."""
 _WILDCARDS = re.compile(r"[*?\[]")
 
 
@@ -135,8 +149,19 @@ def read_name(name: str, expression: str | None) -> NameParts:
     stamp, rest = take_stamps(_ENDINGS.sub("", _INDEX.sub("", rest)))
     settings: dict[str, str] = {}
     words: set[str] = set()
+    loads: list[str] = []
     before = ""
     for part in _PART.finditer(rest):
+        if part["count"]:
+            settings[_unused(THREADS, settings)] = part["count"]
+            continue
+        if part["letter"]:
+            settings[_unused(part["named"], settings)] = part["letter"]
+            continue
+        if part["word"] and _LOADS.issuperset(part["word"].lower().split("_")):
+            loads.append(part["word"].lower())
+            before = ""
+            continue
         if part["word"] or part["mixed"]:
             before = part["word"] or ""
             words.update({part[0]} if len(part[0]) > 1 else ())
@@ -149,6 +174,8 @@ def read_name(name: str, expression: str | None) -> NameParts:
             words.update(others)
         else:
             settings[_unused(key or NUMBER, settings)] = value
+    if loads:
+        settings[_unused(LOAD, settings)] = " ".join(loads)
     return NameParts(settings, frozenset(words), stamp)
 
 
@@ -157,6 +184,8 @@ def find_factors(parts: Mapping[str, NameParts], ignored: Collection[str]) -> di
     keys = dict.fromkeys(key for one in parts.values() for key in one.settings)
     shared = frozenset.intersection(*(one.words for one in parts.values())) if parts else frozenset()
     table = {key: {name: one.settings.get(key, NONE) for name, one in parts.items()} for key in keys if key not in ignored}
+    if LOAD in table:
+        table[LOAD] = _without_shared_words(table[LOAD])
     if WORDING not in ignored:
         table[WORDING] = {name: " ".join(sorted(one.words - shared - set(ignored))) or NONE for name, one in parts.items()}
     table = {key: values for key, values in table.items() if len(set(values.values())) > 1}
@@ -169,6 +198,13 @@ def in_order(stamps: Mapping[str, Stamp]) -> list[str] | None:
     if len(forms) != 1 or forms == {()} or len({stamp.key for stamp in stamps.values()}) < len(stamps):
         return None
     return sorted(stamps, key=lambda name: stamps[name].key)
+
+
+def _without_shared_words(values: Mapping[str, str]) -> dict[str, str]:
+    """Return the words that name loads, without those that all of them have: `point_select` for `oltp_point_select`."""
+    words = {name: value.replace("_", " ").split() for name, value in values.items()}
+    shared = set.intersection(*map(set, words.values()))
+    return {name: "_".join(word for word in of if word not in shared) or values[name] for name, of in words.items()}
 
 
 def _unused(key: str, settings: Collection[str]) -> str:

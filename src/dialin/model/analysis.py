@@ -14,9 +14,19 @@ from dialin.model.course import Course, PeriodicDip
 from dialin.model.frozen import FrozenModel
 from dialin.model.study import Goal
 from dialin.model.verdict import CandidateState, Estimate, Note, Outcome
+from dialin.model.why import Usl
 
 _FASTER = 0.05
 """How much faster than the rest of its run a start must be to be reported; relative."""
+
+
+class FolderKind(StrEnum):
+    """What runs are to each other, which decides what is done with them."""
+
+    ALTERNATIVES = "alternatives"
+    SUITE = "suite"
+    SCALING = "scaling"
+    RATE_RAMP = "rate_ramp"
 
 
 class FileStatus(StrEnum):
@@ -48,8 +58,9 @@ class RunAnalysis(FrozenModel):
     label: str = Field(description="the name without the beginning and end that all names share")
     candidate: str | None = Field(description="the candidate of the run; null if the run was left out")
     copy_of: str | None = Field(description="the run that this is a copy of; a copy is not counted")
-    others: dict[str, str] = Field(description="other facts of the name and the log that differ between runs")
+    conditions: dict[str, str] = Field(description="other facts of the name and the log that differ between runs")
     threads: int
+    requested_rate: float | None = Field(description="transactions per second that were requested; null without a limit")
     interval: float = Field(description="seconds from one line to the next; 0 for a log with a summary alone")
     seconds: float = Field(description="seconds that the log covers")
     warm_up_seconds: float = Field(description="seconds left out at its start")
@@ -91,7 +102,7 @@ class RunAnalysis(FrozenModel):
     @property
     def cell(self) -> tuple[str, ...]:
         """The values that runs must share to be compared."""
-        return tuple(self.others.values())
+        return tuple(self.conditions.values())
 
     @property
     def measured_seconds(self) -> float:
@@ -159,22 +170,82 @@ class CellAnalysis(FrozenModel):
     candidates: list[CellCandidate]
 
 
+class ThreadsPoint(FrozenModel):
+    """The runs with one number of threads."""
+
+    threads: int
+    runs: int
+    tps: float = Field(description="transactions per second: the geometric mean of the runs")
+    latency_ms: float | None = Field(description="geometric mean of the runs' percentiles; null where one has none")
+    percentile: int | None = Field(description="which percentile that is; null if the logs do not say, or differ")
+    efficiency: float = Field(description="throughput per thread, relative to that with the fewest threads")
+
+
+class ScalingCurve(FrozenModel):
+    """How the throughput of one load on one server changes with the number of threads."""
+
+    candidate: str = Field(description="empty where no candidates are compared")
+    conditions: dict[str, str] = Field(description="what else is the same in all runs of the curve")
+    points: list[ThreadsPoint]
+    peak_threads: int = Field(description="the measured number of threads with the highest throughput")
+    usl: Usl | None = Field(description="the universal scalability law; null with fewer than four points, or if no curve fits")
+
+
+class RatePoint(FrozenModel):
+    """A run in which transactions came at a requested rate."""
+
+    file: str
+    rate: float = Field(description="requested transactions per second")
+    tps: float = Field(description="completed transactions per second, over the whole run")
+    seconds: float
+    latency_ms: float | None = Field(description="mean of the percentiles of its lines")
+    latency_begin_ms: float | None = Field(description="that of the first tenth of its lines")
+    latency_end_ms: float | None = Field(description="that of the last tenth of its lines")
+    percentile: int | None
+    waiting: float = Field(description="transactions that were requested and not completed at its end")
+    overloaded: bool = Field(description="whether the queue of requested transactions was full, which ends the run")
+    sustained: bool = Field(description="whether the server kept up with the rate, and latency did not rise")
+
+
+class RateRamp(FrozenModel):
+    """One server under rising rates of requested transactions."""
+
+    candidate: str = Field(description="empty where no candidates are compared")
+    conditions: dict[str, str]
+    points: list[RatePoint]
+    highest_sustained: float | None = Field(description="the highest rate that was sustained; null where none was")
+
+
+class SuiteRow(FrozenModel):
+    """The candidates under one load of a suite."""
+
+    load: str
+    verdict: Outcome | None = Field(description="the comparison under this load; null where the baseline did not run it")
+    winners: list[str]
+    candidates: list[CandidateAnalysis]
+
+
 class Analysis(FrozenModel):
     """What `dialin analyze --json` prints."""
 
     schema_: Literal["dialin/analysis/1"] = Field(default="dialin/analysis/1", alias="schema")
-    verdict: Outcome
+    kind: FolderKind
+    taken_as: list[str] = Field(description="what was taken for what, in sentences")
+    verdict: Outcome | None = Field(description="null where nothing is compared")
     goal: Goal
     headline: str = Field(description="the verdict in one sentence")
     reason: str = Field(description="what to make of it, in words")
     winners: list[str]
-    baseline: str
+    baseline: str = Field(description="empty where nothing is compared")
     confidence: float
     worthwhile: float
     run_noise: float | None = Field(
         description="run-to-run standard deviation of one candidate under equal conditions, relative; null if unknown"
     )
-    candidates: list[CandidateAnalysis]
+    candidates: list[CandidateAnalysis] = Field(description="over all cells; empty for a suite, whose loads are not averaged")
+    suite: list[SuiteRow]
+    scaling: list[ScalingCurve]
+    ramps: list[RateRamp]
     factors: list[FactorAnalysis] = Field(
         description="factors other than the candidate that differ between runs and were not ignored"
     )

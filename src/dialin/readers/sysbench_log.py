@@ -78,11 +78,12 @@ _EVENT = re.compile(
     rb"|^(?P<option>[A-Z][A-Za-z ]{2,60}: +[^\r\n]{1,200}|Report intermediate results every [^\r\n]{1,80})"
     rb"|^(?P<summary>[ \t]+(?:transactions|ignored errors|total time|time elapsed|approx\. +\d+ +percentile"
     rb"|\d{1,3}(?:st|nd|rd|th) percentile): +[^\r\n]{1,100})"
-    rb"|--(?:max-)?time[= ](?P<time>\d{1,9})\b",
+    rb"|--(?:max-)?time[= ](?P<time>\d{1,9})\b|(?P<script>[\w-]{1,100})\.lua\b",
     re.MULTILINE,
 )
 _NUMBER = re.compile(r"\d{1,18}(?:\.\d{1,18})?")
-_HEADER_KINDS = ("banner", "option", "time")
+_COMMAND_KINDS = ("time", "script")
+_HEADER_KINDS = ("banner", "option", *_COMMAND_KINDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +130,8 @@ class RunLog:
         threads: concurrent connections; 0 where the log does not say.
         interval: seconds from one line to the next; 0 where there is one line only.
         percentile: which one `latency_ms` is; None where the log does not say.
-        header: what the log says before its first line: the version, the options, and `time` where the command is shown.
+        header: what the log says before its first line: the version, the options, and `time` and `script` where the command is
+            shown.
         summary: what the log says after its last line; None where it has no summary.
         fatal: its first FATAL or PANIC line; None where it has none.
         impossible: the times of lines that were left out: their throughput is that of a counter below zero.
@@ -197,7 +199,7 @@ def parse(chunks: Iterable[bytes]) -> tuple[RunLog, ...]:
     """Read every run of a log, in the interval reports of sysbench 1.0 or 0.5, or as CSV.
 
     A new run begins at each line `sysbench VERSION`, and where time goes back. Without interval reports, it counts as a run
-    if it has a summary, or a line `sysbench VERSION` and a FATAL or PANIC line.
+    if it has a summary, or a line `sysbench VERSION` and options or a FATAL or PANIC line.
 
     `chunks` are the text, cut between lines.
     """
@@ -334,7 +336,7 @@ def _runs(times: _Array, events: list[_Event]) -> list[tuple[int, int, list[_Eve
             commands = []
             if has_banner or row > 0:
                 current = begins.index(row, current + 1)
-                while grouped[current - 1] and grouped[current - 1][-1][:2] == (row, "time"):
+                while grouped[current - 1] and _is_of_command(grouped[current - 1][-1], row):
                     commands.append(grouped[current - 1].pop())
             grouped[current] += commands
             has_banner = True
@@ -346,10 +348,14 @@ def _runs(times: _Array, events: list[_Event]) -> list[tuple[int, int, list[_Eve
     return list(zip(begins, [*begins[1:], len(times)], grouped, strict=True))
 
 
+def _is_of_command(event: _Event, row: int) -> bool:
+    return event[0] == row and event[1] in _COMMAND_KINDS
+
+
 def _is_run(begin: int, end: int, events: list[_Event]) -> bool:
     kinds = {kind for _, kind, _ in events}
     has_total = any(kind == "summary" and text.lstrip().startswith("transactions:") for _, kind, text in events)
-    return end > begin or has_total or ("banner" in kinds and "fatal" in kinds)
+    return end > begin or has_total or ("banner" in kinds and bool({"fatal", "option"} & kinds))
 
 
 def _log(table: _Array, events: list[_Event], begin: int) -> RunLog:
@@ -400,8 +406,8 @@ def _header(events: list[_Event], begin: int) -> dict[str, str]:
     for row, kind, text in events:
         if kind == "banner":
             header["sysbench"] = text.split()[1].rstrip(":")
-        elif kind == "time":
-            header.setdefault("time", text)
+        elif kind in _COMMAND_KINDS:
+            header.setdefault(kind, text)
         elif kind == "option" and row <= begin:
             key, _, value = text.partition(": ")
             if value:

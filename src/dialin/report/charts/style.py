@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from dialin.model.study import StudySpec
@@ -42,11 +43,15 @@ class Style:
 
 def styles(spec: StudySpec) -> dict[str, Style]:
     """Return how each candidate looks: the baseline in grey, the others in turn through colours, marks and dashes."""
+    return looks_of(naming(spec).labels, spec.baseline)
+
+
+def looks_of(labels: Mapping[str, str], baseline: str) -> dict[str, Style]:
+    """Return how candidates look, by their labels."""
     by_name = {}
     others = 0
-    labels = naming(spec).labels
     for name, label in zip(labels, distinct(list(labels.values()), _LABEL), strict=True):
-        if name == spec.baseline:
+        if name == baseline:
             by_name[name] = Style(label, "var(--base)", "diamond")
             continue
         symbol = _SYMBOLS[(others + others // HUES) % len(_SYMBOLS)]

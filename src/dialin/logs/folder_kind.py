@@ -1,0 +1,171 @@
+"""Decides what runs are to each other, and what tells their candidates apart, before anything is compared. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from dialin.logs import factors, run_names
+from dialin.logs.assignment import AssignmentRule, assign_candidates
+from dialin.logs.factors import Values
+from dialin.logs.log_folder import Run, natural_order, rate_of
+from dialin.logs.run_names import LOAD, NUMBER
+from dialin.model.analysis import FolderKind
+from dialin.text import counted, listed
+
+_FEWEST = 2
+_SHOWN = 8
+
+
+@dataclass(frozen=True, slots=True)
+class FolderReading:
+    """What runs are to each other.
+
+    Attributes:
+        rule: assigns runs to candidates: as requested, or by an expression that was found.
+        is_found: whether that expression was found.
+        loads: the load of each run; empty texts where all have the same.
+        taken_as: what was taken for what, in sentences.
+    """
+
+    kind: FolderKind
+    rule: AssignmentRule
+    is_found: bool
+    loads: Mapping[str, str]
+    taken_as: tuple[str, ...]
+
+
+def read_folder(runs: Sequence[Run], rule: AssignmentRule, options: Values) -> FolderReading:
+    """Decide what kind of folder these runs are.
+
+    - Without anything that may tell candidates apart, runs at several rates are a ramp, else runs with several numbers of
+      threads a scaling of one server, else runs of several loads a suite of one candidate.
+    - If one thing tells the runs apart, and lets some of them be compared, it names the candidates.
+    - Candidates that ran two loads or more are a suite. Rates are never candidates.
+
+    `options` are what the logs and the files beside them say of each run.
+    """
+    single = [run for run in runs if run.copy_of is None]
+    threads = {run.name: str(run.log.threads) for run in single}
+    rates = {run.name: rate_of(run) for run in single}
+    candidate_of = {} if rule.by_file else assign_candidates(single, rule)
+    loads = _loads(single, rule, options)
+    expression = None
+    if rule.by_file:
+        named = run_names.find_factors({run.name: run_names.read_name(run.name, None) for run in single}, rule.ignored)
+        conditions = factors.load_factors(named, threads, rates)
+        groupings = _groupings(named, conditions)
+        if len(groupings) == 1:
+            expression = _found(groupings[0], named, {name: (threads[name], rates[name], loads[name]) for name in threads})
+        if not groupings and (kind := _kind_of_one(threads, rates, loads)) is not None:
+            taken_as = _taken_as(kind, {}, threads, rates, loads, None)
+            return FolderReading(kind, rule, is_found=False, loads=loads, taken_as=taken_as)
+    used = replace(rule, by=expression) if expression else rule
+    if expression:
+        candidate_of = assign_candidates(single, used)
+    kind = _kind_of_several(candidate_of, rates, loads)
+    taken_as = _taken_as(kind, candidate_of, threads, rates, loads, expression)
+    return FolderReading(kind, used, is_found=expression is not None, loads=loads, taken_as=taken_as)
+
+
+def _kind_of_one(threads: Mapping[str, str], rates: Mapping[str, str], loads: Mapping[str, str]) -> FolderKind | None:
+    if len(set(rates.values())) >= _FEWEST:
+        return FolderKind.RATE_RAMP
+    if len(set(threads.values())) >= _FEWEST:
+        return FolderKind.SCALING
+    return FolderKind.SUITE if len(set(loads.values())) >= _FEWEST else None
+
+
+def _kind_of_several(candidate_of: Mapping[str, str], rates: Mapping[str, str], loads: Mapping[str, str]) -> FolderKind:
+    pairs = {(candidate_of[name], rates[name]) for name in candidate_of}
+    if len(pairs) >= _FEWEST and len({name for name, _ in pairs}) == len({rate for _, rate in pairs}) == len(pairs):
+        return FolderKind.RATE_RAMP
+    ran: dict[str, set[str]] = {}
+    for name, candidate in candidate_of.items():
+        ran.setdefault(loads[name], set()).add(candidate)
+    is_suite = sum(len(candidates) >= _FEWEST for candidates in ran.values()) >= _FEWEST
+    return FolderKind.SUITE if is_suite else FolderKind.ALTERNATIVES
+
+
+def _loads(runs: Sequence[Run], rule: AssignmentRule, options: Values) -> dict[str, str]:
+    """Return the load of each run: by its name, the script in its log, and what its statements do, as far as these differ."""
+    parts = {run.name: run_names.read_name(run.name, rule.by) for run in runs}
+    named = factors.column(run_names.find_factors(parts, rule.ignored), LOAD)
+    table = [named, *({run.name: options.get(run.name, {}).get(key, "") for run in runs} for key in factors.LOAD_OPTIONS)]
+    labels = {run.name: "" for run in runs}
+    for values in table:
+        joined = {name: ", ".join(filter(None, (label, values.get(name, "")))) for name, label in labels.items()}
+        if len(set(joined.values())) > len(set(labels.values())):
+            labels = joined
+    return labels
+
+
+def _groupings(named: Values, conditions: Sequence[str]) -> list[list[str]]:
+    """Return the factors that may tell candidates apart, those together that group the runs in the same way."""
+    groupings: dict[frozenset[frozenset[str]], list[str]] = {}
+    for key in factors.keys(named):
+        if key not in conditions:
+            groupings.setdefault(factors.groups(factors.column(named, key)), []).append(key)
+    return list(groupings.values())
+
+
+def _found(keys: Sequence[str], named: Values, conditions: Mapping[str, tuple[str, ...]]) -> str | None:
+    """Return the expression for the candidates that factors tell apart; None if there is none or nothing can be compared."""
+    candidates = factors.column(named, keys[0])
+    levels: dict[tuple[str, ...], set[str]] = {}
+    for name, candidate in candidates.items():
+        levels.setdefault(conditions[name], set()).add(candidate)
+    is_numbering = all(key.startswith(NUMBER) for key in keys) and len(set(candidates.values())) == len(candidates)
+    if is_numbering or all(len(of) < _FEWEST for of in levels.values()):
+        return None
+    expressions = (factors.expression(key, factors.column(named, key)) for key in keys)
+    return next(filter(None, expressions), None) or _by_directory(candidates)
+
+
+def _by_directory(candidates: Mapping[str, str]) -> str | None:
+    """Return an expression for the part of the path that groups runs in the same way; None if there is none."""
+    paths = {name: name.split("/")[:-1] for name in candidates}
+    for depth in range(min(map(len, paths.values()))):
+        parts = {name: path[depth] for name, path in paths.items()}
+        if factors.groups(parts) == factors.groups(candidates):
+            names = sorted(map(re.escape, set(parts.values())), key=lambda name: (-len(name), name))
+            return f"(?:^|/)({'|'.join(names)})/"
+    return None
+
+
+def _taken_as(
+    kind: FolderKind,
+    candidate_of: Mapping[str, str],
+    threads: Mapping[str, str],
+    rates: Mapping[str, str],
+    loads: Mapping[str, str],
+    expression: str | None,
+) -> tuple[str, ...]:
+    """Return two sentences: what kind of folder it is, and what was taken for what."""
+    names = sorted(set(candidate_of.values()), key=natural_order)
+    what = {
+        FolderKind.ALTERNATIVES: "Alternatives: runs that differ in one thing, and are compared under the same conditions",
+        FolderKind.SUITE: (
+            "A suite: each load is compared on its own, with no average over unlike loads"
+            if len(names) > 1
+            else "Several loads on one server: nothing is compared"
+        ),
+        FolderKind.SCALING: "A scaling of one server over numbers of threads: nothing is compared",
+        FolderKind.RATE_RAMP: "A ramp of requested rates on one server: nothing is compared, and a higher rate never wins",
+    }[kind]
+    facts = []
+    if names and kind is not FolderKind.RATE_RAMP:
+        how = f" (found: --by '{expression}')" if expression else ""
+        facts.append(f"candidates {_few(names)}{how}")
+    for noun, values in (("threads", threads), ("requested rate", rates), ("load", loads)):
+        levels = sorted(set(values.values()), key=natural_order)
+        if len(levels) > 1:
+            facts.append(f"{noun} {_few([level or 'none' for level in levels])}")
+    if not facts:
+        facts.append("each log is a candidate" if not names else "all runs have the same threads and load")
+    return f"{what}.", f"Taken as: {'; '.join(facts)}."
+
+
+def _few(names: Sequence[str]) -> str:
+    return listed(names) if len(names) <= _SHOWN else f"{', '.join(names[:_SHOWN])} and {counted(len(names) - _SHOWN, 'other')}"
