@@ -39,7 +39,7 @@ INSTALLED = [
     for build in builds.discover(Home.of(), os.environ)
     if not TESTED or any(reference.matches(build) for reference in TESTED)
 ]
-"""The builds that tests run on: those that `make test` names, or all that are here."""
+"""The builds that tests of what differs by build run on: those that `make test` names, or all that are here."""
 
 only_with_all = pytest.mark.skipif("DIALIN_TEST_ALL" not in os.environ, reason="make test-all runs it")
 
@@ -47,6 +47,10 @@ only_with_all = pytest.mark.skipif("DIALIN_TEST_ALL" not in os.environ, reason="
 def find(text):
     reference = BuildReference.parse(text)
     return next((build for build in builds.discover(Home.of(), os.environ) if reference.matches(build)), None)
+
+
+ONE_OR_ALL = INSTALLED if "DIALIN_TEST_ALL" in os.environ else [build for build in INSTALLED if build == find(MYSQL)]
+"""The builds that all other tests run on: one, and with `make test-all` each."""
 
 
 FAST = "mariadb@10.11" if find("mariadb@10.11") else MYSQL

@@ -1,7 +1,6 @@
 """A capture of the slow log of a server under load: it has what the server counted, and only its owner reads it."""
 
 import json
-import os
 import re
 import stat
 import subprocess
@@ -9,7 +8,7 @@ import subprocess
 import pytest
 
 from driving import needs_dialin_load
-from live import INSTALLED, MYSQL, find
+from live import ONE_OR_ALL
 from playground import playground
 
 LOAD = ["--db-driver=mysql", "--tables=2", "--table-size=2000", "--threads=4", "--rand-type=uniform"]
@@ -30,13 +29,10 @@ def leaves_out_begin(build):
     return build.family == "mysql" and build.version < (5, 7)
 
 
-@pytest.fixture(scope="module", params=[build.id for build in INSTALLED])
+@pytest.fixture(scope="module", params=ONE_OR_ALL, ids=lambda build: build.id)
 def logging(request):
     """A server whose slow log has a load of two seconds, sent as text, and its counters before and after."""
-    build = next(build for build in INSTALLED if build.id == request.param)
-    if build != find(MYSQL) and "DIALIN_TEST_ALL" not in os.environ:
-        pytest.skip("make test-all runs it")
-    with playground(build) as server:
+    with playground(request.param) as server:
         log = server.directory / "captured.log"
         server.query("CREATE DATABASE sbtest")
         sysbench(server, "prepare")

@@ -11,12 +11,11 @@ from contextlib import contextmanager, nullcontext, suppress
 import pytest
 
 from driving import BINARY, command, load, needs_dialin_load, running, serving
-from live import INSTALLED, LIMIT, MYSQL, find, until
+from live import LIMIT, MYSQL, ONE_OR_ALL, find, until
 
 pytestmark = needs_dialin_load
 
 TINY = {"tables": 2, "table_size": 500}
-ONE_OR_ALL = INSTALLED if "DIALIN_TEST_ALL" in os.environ else [build for build in INSTALLED if build == find(MYSQL)]
 TPCC = {"customers": 300, "items": 1000}
 PACED = ["--rate", 60]
 """For runs whose speed does not matter."""

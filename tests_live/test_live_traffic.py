@@ -9,7 +9,7 @@ import pytest
 from dialin.servers.capabilities import Capability, has
 from dialin.store.store import Store
 from driving import needs_dialin_load
-from live import FAST, INSTALLED, MYSQL, find, finish, interrupt, kill, only_with_all, until
+from live import FAST, ONE_OR_ALL, find, finish, interrupt, kill, only_with_all, until
 from live_traffic import DOCUMENT, QUICK, WAVE, bad_seconds, prepare, stalling, traffic, words_of
 from playground import option_file, playground
 
@@ -17,11 +17,7 @@ pytestmark = needs_dialin_load
 
 LOG = "innodb_flush_log_at_trx_commit"
 
-BUILDS = [
-    pytest.param(build, id=build.id, marks=() if build == find(MYSQL) else only_with_all)
-    for build in INSTALLED
-    if build.version >= (5, 6)
-]
+BUILDS = [pytest.param(build, id=build.id) for build in ONE_OR_ALL if build.version >= (5, 6)]
 
 
 @pytest.fixture(scope="module", params=BUILDS)

@@ -14,11 +14,11 @@ from dialin.datasets.cache import copy
 from dialin.servers.sandbox import Sandbox
 from dialin.trials.tools import Tools
 from driving import BINARY, QUICK, finished, needs_dialin_load
-from live import INSTALLED, LIMIT
+from live import LIMIT, ONE_OR_ALL
 
 pytestmark = needs_dialin_load
 
-NEWEST = {build.family: build for build in sorted(INSTALLED, key=lambda build: build.version)}
+NEWEST = {build.family: build for build in sorted(ONE_OR_ALL, key=lambda build: build.version)}
 WORKERS, SECONDS = 4, 4
 ACCOUNTS = 200
 ZONE = "+03:00"

@@ -1,6 +1,5 @@
 """A capture is replayed by a study on a copy of the data from before it: as fast as it was, and as fast as its order allows."""
 
-import os
 import subprocess
 
 import pytest
@@ -12,7 +11,7 @@ from dialin.servers.sandbox import Sandbox
 from dialin.store.store import Store
 from dialin.trials.tools import Tools
 from driving import BINARY, QUICK, finished, load, needs_dialin_load
-from live import INSTALLED, LIMIT, MYSQL, find
+from live import LIMIT, MYSQL, ONE_OR_ALL, find
 
 pytestmark = needs_dialin_load
 
@@ -57,12 +56,9 @@ def record(build, directory, prepare, run, read):
     return left
 
 
-@pytest.fixture(scope="module", params=[build.id for build in INSTALLED])
+@pytest.fixture(scope="module", params=ONE_OR_ALL, ids=lambda build: build.id)
 def build(request):
-    build = next(build for build in INSTALLED if build.id == request.param)
-    if build != find(MYSQL) and "DIALIN_TEST_ALL" not in os.environ:
-        pytest.skip("make test-all runs it")
-    return build
+    return request.param
 
 
 @pytest.fixture(scope="module")

@@ -21,7 +21,7 @@ from dialin.servers.load_sessions import record, recorded
 from dialin.workloads.base import Target
 from dialin.workloads.kinds import make_workload
 from driving import BINARY, account, command, load, needs_dialin_load, running, serving
-from live import INSTALLED, LIMIT, kill, until
+from live import LIMIT, ONE_OR_ALL, kill, until
 from playground import PASSWORD, attach, option_file, playground
 
 WORKLOAD = """
@@ -67,7 +67,7 @@ def holding(connection):
         connection.close()
 
 
-@pytest.fixture(scope="module", params=INSTALLED, ids=lambda build: build.id)
+@pytest.fixture(scope="module", params=ONE_OR_ALL, ids=lambda build: build.id)
 def server(request):
     with serving(request.param) as sandbox, holding(pymysql.connect(unix_socket=str(sandbox.socket), user="root")):
         yield sandbox
@@ -289,7 +289,7 @@ while True:
 """
 
 
-@pytest.fixture(scope="module", params=INSTALLED, ids=lambda build: build.id)
+@pytest.fixture(scope="module", params=ONE_OR_ALL, ids=lambda build: build.id)
 def attached_server(request):
     with playground(request.param) as made, holding(made.connect()):
         made.query("GRANT ALL ON held.* TO dialin@localhost")

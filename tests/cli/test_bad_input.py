@@ -86,29 +86,28 @@ def test_the_version_is_reported(dialin):
     assert dialin("--version")[1].startswith("dialin ")
 
 
-def as_somebody_without_rights(tmp_path, *words, **environment):
+def as_somebody_without_rights(tmp_path, *words):
     """Run dialin as somebody who may not write everywhere, which root is only without its capabilities."""
     prefix = ["setpriv", "--bounding-set=-dac_override,-dac_read_search", "--inh-caps=-dac_override,-dac_read_search"]
     command = [*(prefix if os.geteuid() == 0 else []), sys.executable, "-m", "dialin", *words]
-    environment = {**os.environ, "DIALIN_HOME": str(tmp_path / "home"), **environment}
+    environment = {**os.environ, "DIALIN_HOME": str(tmp_path / "home")}
     return subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False, timeout=60)
 
 
 @pytest.mark.parametrize("words", [["sweep", "a_b=1,2"], ["run", "recipe:read-buffer-size"]])
-@pytest.mark.parametrize(
-    ("out", "says"),
-    [
-        ("file", "file is not a directory"),
-        ("file/x", "file is not a directory"),
-        ("locked/x", "no permission to write to "),
-    ],
-)
-def test_a_place_that_cannot_be_written_to_is_refused_before_anything_is_started(tmp_path, words, out, says):
+@pytest.mark.parametrize("out", ["file", "file/x"])
+def test_a_file_is_no_place_for_a_study_and_nothing_is_started(dialin, tmp_path, words, out):
     (tmp_path / "file").touch()
+    code, _, err = dialin(*words, "--out", out)
+    assert (code, "file is not a directory" in err) == (2, True), err
+    assert err.endswith("Name another --out\n")
+
+
+def test_a_place_that_nobody_may_write_to_is_refused_before_anything_is_started(tmp_path):
     (tmp_path / "locked").mkdir(mode=0o555)
-    process = as_somebody_without_rights(tmp_path, *words, "--out", out)
+    process = as_somebody_without_rights(tmp_path, "sweep", "a_b=1,2", "--out", "locked/x")
     assert process.returncode == 2, process.stderr
-    assert says in process.stderr
+    assert "no permission to write to " in process.stderr
     assert process.stderr.endswith("Name another --out\n")
 
 
@@ -152,14 +151,12 @@ def test_a_killed_study_is_read_where_the_index_of_its_log_cannot_be_made(tmp_pa
     assert (process.returncode, process.stderr) == (0, "")
 
 
-def test_who_has_no_home_directory_is_reported_to_name_one(tmp_path):
+def test_who_has_no_home_directory_is_reported_to_name_one(dialin, monkeypatch):
+    monkeypatch.setenv("DIALIN_HOME", "~no-such-user/x")
     for words in (["servers"], ["restore"], ["sweep", "a_b=1,2"], ["doctor"]):
-        process = as_somebody_without_rights(tmp_path, *words, DIALIN_HOME="~no-such-user/x")
-        assert process.returncode == 2
-        assert (
-            process.stderr
-            == "dialin: The home directory is unknown. Set DIALIN_HOME to a directory that you may write to, without ~\n"
-        )
+        code, _, err = dialin(*words)
+        assert code == 2
+        assert err == "dialin: The home directory is unknown. Set DIALIN_HOME to a directory that you may write to, without ~\n"
 
 
 def test_a_cache_that_is_a_file_is_named(dialin, tmp_path, monkeypatch):

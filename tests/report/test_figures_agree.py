@@ -42,7 +42,7 @@ from fixtures.report_page import Page
 from fixtures.tuned import tuned
 
 EXAMPLES = Path(__file__).parents[2] / "docs" / "example"
-GENERATED = range(16)
+GENERATED = range(8)
 TIMED = ("winner", "safe_choice", "by_latency", "failed_candidate")
 LIVE = {
     "live": Live(effects={"400": 0.8, "9000": 0.5}, trips=("9000",)),

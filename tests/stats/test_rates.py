@@ -37,13 +37,13 @@ def ended_studies(machine, shape, better, studies, until=Until.SAFE):
 
 @pytest.mark.parametrize("machine", MACHINES)
 def test_where_nothing_differs_hardly_any_study_claims_a_difference_at_any_look(machine):
-    ended = ended_studies(machine, "one", 0.0, 10)
+    ended = ended_studies(machine, "one", 0.0, 6)
     assert sum(one.false for one in ended) <= at_most(ALPHA, len(ended))
     assert sum(one.claimed for one in ended) <= at_most(ALPHA, len(ended))
 
 
 def test_of_two_that_are_equally_the_best_hardly_any_study_claims_that_one_is_better():
-    ended = ended_studies("dynamic", "two", 0.03, 10)
+    ended = ended_studies("dynamic", "two", 0.03, 8)
     assert sum(one.false for one in ended) <= at_most(ALPHA, len(ended))
     assert sum(one.right for one in ended) >= least(1 - ALPHA, len(ended))
 
@@ -52,7 +52,7 @@ def test_of_two_that_are_equally_the_best_hardly_any_study_claims_that_one_is_be
     ("machine", "better", "minutes"), [("restarts", 0.10, 30), ("restarts", 0.03, 60), ("dynamic", 0.10, 12)]
 )
 def test_whole_studies_choose_rightly_claim_nothing_false_and_end_soon(machine, better, minutes):
-    ended = ended_studies(machine, "one", better, 12)
+    ended = ended_studies(machine, "one", better, 8)
     assert sum(one.right for one in ended) >= least(1 - ALPHA, len(ended))
     assert sum(one.false for one in ended) <= at_most(ALPHA, len(ended))
     assert np.median([one.minutes for one in ended]) <= minutes
@@ -67,7 +67,7 @@ def test_what_a_study_runs_on_to_show_is_shown_and_so(until):
 
 
 def test_intervals_at_the_stop_cover_the_truth():
-    ended = [one for machine in ("restarts", "dynamic") for one in ended_studies(machine, "graded", 0.03, 12)]
+    ended = [one for machine in ("restarts", "dynamic") for one in ended_studies(machine, "graded", 0.03, 6)]
     for kind, promised in (("ratio to the baseline", 0.945), ("throughput", 0.945), ("variation", 0.94), ("stalls", 0.945)):
         printed, missed = (sum(one.missed[kind][part] for one in ended) for part in (0, 1))
         assert missed <= at_most(1 - promised, printed), kind
