@@ -3,9 +3,19 @@
 import pytest
 
 from dialin.errors import UserError
-from dialin.preflight.tune_space import ends_of, name_variables, parse_named, resolve, split_base
+from dialin.model.study import FormKind, SettingForm
+from dialin.preflight.tune_space import (
+    ends_of,
+    name_variables,
+    parse_named,
+    propose_variables,
+    refuse_forbidden,
+    resolve,
+    split_base,
+)
 from dialin.search.variable_choice import Situation
 from dialin.variables.catalogue import Catalogue, Kind, Variable
+from fixtures.real_catalogues import real_catalogue
 from fixtures.studies import BUILD
 
 CAPACITY, POOL, LOG, METHOD, FLUSH, TEXT = (
@@ -121,3 +131,20 @@ def test_a_server_looks_at_each_end_and_each_word():
 def test_what_is_set_of_a_tuned_variable_is_the_baselines_own():
     variables = named(f"{CAPACITY}=200..20000")
     assert split_base({CAPACITY: 300, "sync_binlog": 0}, variables) == ({CAPACITY: 300}, {"sync_binlog": 0})
+
+
+def test_what_a_service_forbids_is_refused_by_name():
+    form = SettingForm(kind=FormKind.PARAMETER_GROUP, forbidden=("innodb_io_capacity",))
+    refuse_forbidden(parse_named(["innodb_lru_scan_depth"]), form)
+    with pytest.raises(UserError, match="innodb_io_capacity cannot be tuned: the service does not let anybody change it"):
+        refuse_forbidden(parse_named(["innodb_io_capacity=1..2"]), form)
+
+
+def test_what_a_service_forbids_or_computes_leaves_the_space():
+    known = real_catalogue("mysql@9.7.4")
+    situation = Situation(memory=2**34, disk=2**36, cpus=8, connections=16, tables=4, data=2**30, in_force=known.defaults())
+    every = [one.name for one in propose_variables(known, situation, weaker=False)]
+    form = SettingForm(kind=FormKind.PARAMETER_GROUP, forbidden=(every[0],), computed={every[1]: "{X}"})
+    left = [one.name for one in propose_variables(known, situation, weaker=False, form=form)]
+    assert not {*every[:2]} & {*left}
+    assert {*every[2:]} <= {*left}

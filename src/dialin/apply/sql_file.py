@@ -61,7 +61,7 @@ def statements(record: StudyRecord) -> list[Statements]:
     if verdict is None or not changed:
         return []
     server = verdict.chosen.server
-    persists, known = PERSISTS.is_of(server), _known(record, server)
+    persists, known = PERSISTS.is_of(server), known_variables(record, server)
     reported = _reported(record, verdict.recommended_candidate)
     items = [
         _statements(item, persists=persists, known=known, reported=reported) for item in limiting_pairs.safe_order(changed)
@@ -160,7 +160,8 @@ def _lifetime_sentence(server: str) -> str:
     return "SET GLOBAL holds until the server stops, and is not seen by every open connection; recommended.cnf makes it last."
 
 
-def _known(record: StudyRecord, server: str) -> Mapping[str, Variable]:
+def known_variables(record: StudyRecord, server: str) -> Mapping[str, Variable]:
+    """Return the variables of a build as the study stored them; empty where it did not."""
     try:
         return Catalogue.from_json(record.catalogues[server]).variables
     except (KeyError, ValueError):

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Mapping
 from pathlib import Path
 
-from dialin.apply import option_file, sql_file
+from dialin.apply import form_file, option_file, sql_file
 from dialin.errors import MachineError
 from dialin.model.record import StudyRecord
 from dialin.model.verdict import Verdict
@@ -26,7 +26,7 @@ class MayNotWriteError(MachineError):
 
 
 def write_all(record: StudyRecord, directory: Path, why: Why | None = None) -> None:
-    """Write `report.html` and `report.md`, and with a verdict `verdict.json`, `recommended.cnf` and the SQL files.
+    """Write `report.html` and `report.md`, and with a verdict `verdict.json` and the files of the recommendation.
 
     Each file replaces its predecessor in one step, so that a reader finds either the old one or the new one. An SQL file of an
     earlier verdict is removed if this verdict has none.
@@ -64,4 +64,5 @@ def recommendation(record: StudyRecord, verdict: Verdict) -> dict[str, str | Non
         "recommended.cnf": option_file.render(record, comments),
         "recommended.sql": sql_file.render(record, comments),
         "undo.sql": sql_file.render_undo(record),
+        **form_file.render(record, comments),
     }

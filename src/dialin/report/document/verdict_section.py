@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dialin.apply import sql_file
+from dialin.apply import form_file, sql_file
 from dialin.apply.option_file import Change, changes
 from dialin.model.record import StudyRecord
 from dialin.model.verdict import Note, Verdict
@@ -66,7 +66,9 @@ def _apply(record: StudyRecord) -> list[Part]:
         parts.append(Fold("statements-fold", "SQL for a running server", [code]))
     parts += [Paragraph(f"Caution: {text}", Role.LEAD) for text in _cautions(items, record)]
     if changed:
-        parts.append(Pairs([*consequences(record), ("files", sql_file.files_sentence(record))]))
+        parts.append(
+            Pairs([*consequences(record), ("files", f"{sql_file.files_sentence(record)} {form_file.sentence(record)}".strip())])
+        )
     return parts
 
 
