@@ -6,6 +6,7 @@ import pytest
 
 from dialin.logs.analyze_runs import analyze
 from dialin.logs.assignment import AssignmentRule
+from dialin.logs.error_logs import read_error_logs
 from dialin.logs.judgement import Request
 from dialin.logs.log_folder import load
 from dialin.logs.sibling_files import read_options
@@ -19,8 +20,9 @@ FOLDERS = Path(__file__).parents[1] / "fixtures" / "log_folders"
 def judged(name, by=None, **asked):
     path = FOLDERS / name
     folder = load([path])
-    options = read_options({run.name: run.path for run in folder.runs}, [path] if path.is_dir() else [])
-    return analyze(folder, Request(rule=AssignmentRule(by=by), **asked), options)
+    logs, roots = {run.name: run.path for run in folder.runs}, [path] if path.is_dir() else []
+    request = Request(rule=AssignmentRule(by=by), **asked)
+    return analyze(folder, request, read_options(logs, roots), read_error_logs(logs, roots))
 
 
 def test_a_run_that_goes_on_in_zeros_is_judged_up_to_there():
@@ -133,3 +135,26 @@ def test_directories_of_versions_are_one_factor():
         found = judged("two-products", by=by)
         assert found.kind is FolderKind.ALTERNATIVES
         assert [cell.candidates[1].goal_ratio.mean - 1 for cell in found.cells] == pytest.approx([-0.094, -0.126], abs=0.002)
+        differ = text(found.confounds, "candidates_differ_in")
+        candidates = [one.name for one in found.candidates]
+        assert f"redo log (effective): 1.5 GiB ({candidates[0]}), 3.0 GiB ({candidates[1]})" in differ
+        assert f"performance_schema: OFF ({candidates[0]}), ON ({candidates[1]})" in differ
+        assert f"table_open_cache_instances: 1 ({candidates[0]}), 32 ({candidates[1]})" in differ
+        assert f"innodb_snapshot_isolation: ON ({candidates[0]}), none" in differ
+        assert not {"server_uuid", "version", "mysqlx_port", "hostname"} & {*differ.replace(":", "").split()}
+        assert {entry.status for entry in found.files} == {FileStatus.USED, FileStatus.BESIDE}
+
+
+@pytest.mark.parametrize("by", [None, "(build-[ab])/"])
+def test_repeats_of_one_server_start_have_no_winner(by):
+    found = judged("one-start", by=by)
+    one, other = found.candidates
+    assert (found.verdict, found.winners) == (Outcome.INCONCLUSIVE, [])
+    assert f"because {one.name} has repeats of one start of the server only" in found.headline
+    assert other.ratio.mean - 1 == pytest.approx(-0.054, abs=0.001)
+    assert (other.ratio.low, other.ratio.high) == (None, None)
+    assert "started once for 3 runs" in text(found.confounds, "shared_start"), "a start without a port serves no run"
+    assert [note.data for note in found.confounds if note.code == "shared_start"] == [
+        {"candidate": one.name, "starts": 1, "runs": 3}
+    ]
+    assert f"{one.name} 4 times, with 512 MiB" in text(found.warnings, "redo_log_full")

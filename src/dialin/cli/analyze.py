@@ -68,6 +68,7 @@ def analyze(
     """
     from dialin.logs.analyze_runs import analyze as analyze_logs
     from dialin.logs.assignment import AssignmentRule
+    from dialin.logs.error_logs import read_error_logs
     from dialin.logs.judgement import Request
     from dialin.logs.log_folder import load
     from dialin.logs.sibling_files import read_options
@@ -88,8 +89,8 @@ def analyze(
         skip=skip,
     )
     folder = load(paths)
-    options = read_options({run.name: run.path for run in folder.runs}, [path for path in paths if path.is_dir()])
-    analysis = analyze_logs(folder, request, options)
+    logs, roots = {run.name: run.path for run in folder.runs}, [path for path in paths if path.is_dir()]
+    analysis = analyze_logs(folder, request, read_options(logs, roots), read_error_logs(logs, roots))
     if json:
         typer.echo(json_documents.render(analysis), nl=False)
     else:

@@ -30,11 +30,13 @@ def headline(
     cells: Cells,
     barred: Collection[frozenset[str]],
     failing: Sequence[Note],
+    sharing: Collection[str] = (),
 ) -> str:
     """Return the verdict in one sentence.
 
     Nothing is claimed about the `barred` pairs of candidates, because all runs of one came before those of the other. `failing`
-    are the notes on candidates whose transactions failed more often.
+    are the notes on candidates whose transactions failed more often; the repeats of the candidates in `sharing` share starts of
+    their server.
     """
     measure, names, by = MEASURE[goal], list(standings.states), {one.name: one for one in candidates}
     if standings.outcome is Outcome.WINNER:
@@ -49,7 +51,7 @@ def headline(
         return f"No worthwhile difference in {measure} between {listed(names)}."
     if len(names) == 1:
         return f"All runs belong to one candidate, {names[0]}: there is nothing to compare."
-    return f"Inconclusive: no winner by {measure} is claimed, {_why(standings, cells, baseline, barred)}."
+    return f"Inconclusive: no winner by {measure} is claimed, {_why(standings, cells, baseline, barred, sharing)}."
 
 
 def reason(standings: Standings, worthwhile: float, proposals: Sequence[tuple[str, tuple[str, ...]]], *, by_cell: bool) -> str:
@@ -112,11 +114,16 @@ def _range(cells: Cells, name: str, baseline: str) -> str:
     return span([ratio.mean for ratio in ratios if ratio], change)
 
 
-def _why(standings: Standings, cells: Cells, baseline: str, barred: Collection[frozenset[str]]) -> str:
+def _why(
+    standings: Standings, cells: Cells, baseline: str, barred: Collection[frozenset[str]], sharing: Collection[str]
+) -> str:
     comparison, names = cells.comparison, list(standings.states)
     if not comparison.names:
         return "because no two candidates ran under the same conditions"
     single = [name for name in names if name not in comparison.repeated]
+    if single and set(single) <= set(sharing):
+        have = "has" if len(single) == 1 else "have"
+        return f"because {listed(single)} {have} repeats of one start of the server only, by its error log"
     if single:
         who = "no candidate has" if len(single) == len(names) else f"{listed(single)} {'has' if len(single) == 1 else 'have'}"
         which = "a second run" if len(single) == len(names) else "no second run"

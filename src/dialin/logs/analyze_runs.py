@@ -2,21 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 
-from dialin.logs import analysis_sentences, cells, course_notes, factors, notes, one_server
+from dialin.logs import analysis_sentences, cells, course_notes, factors, notes, one_server, sibling_files
+from dialin.logs import error_logs as error_logs_beside
 from dialin.logs.assignment import AssignedRuns, assign
+from dialin.logs.error_logs import ErrorLog, shared_starts
 from dialin.logs.factors import Values
 from dialin.logs.folder_kind import FolderReading, read_folder
 from dialin.logs.judgement import Judgement, Request, baseline_of, judge
 from dialin.logs.log_folder import Folder, Run, incomplete
 from dialin.logs.run_figures import RunFigures, sum_up_run
-from dialin.model.analysis import Analysis, CandidateAnalysis, CellAnalysis, FolderKind, RunAnalysis, ScalingCurve, SuiteRow
+from dialin.model.analysis import (
+    Analysis,
+    CandidateAnalysis,
+    CellAnalysis,
+    FileEntry,
+    FileStatus,
+    FolderKind,
+    RunAnalysis,
+    ScalingCurve,
+    SuiteRow,
+)
 from dialin.model.verdict import Note, Outcome
 from dialin.readers.sysbench_log import RunLog
 
 _FEWEST = 2
+_BESIDE = (*sibling_files.PATTERNS, *error_logs_beside.PATTERNS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +42,7 @@ class _Material:
     reading: FolderReading
     assigned: AssignedRuns
     figures: Sequence[RunFigures]
+    error_logs: Mapping[str, ErrorLog]
 
     @property
     def counted(self) -> list[RunAnalysis]:
@@ -57,8 +72,16 @@ class _Result:
     warnings: Sequence[Note] = ()
 
 
-def analyze(folder: Folder, request: Request, options: Values | None = None) -> Analysis:
-    """Judge runs by their logs; `options` are the options that the files beside each log set, by the run's name.
+def analyze(
+    folder: Folder,
+    request: Request,
+    options: Values | None = None,
+    error_logs: Mapping[str, ErrorLog] | None = None,
+) -> Analysis:
+    """Judge runs by their logs.
+
+    `options` are the options that the files beside each log set, and `error_logs` the error logs beside them, by the run's
+    name.
 
     Raises:
         UserError: a candidate, an expression or a pattern matches nothing, or the logs lack the figure that the goal compares.
@@ -77,7 +100,10 @@ def analyze(folder: Folder, request: Request, options: Values | None = None) -> 
         )
         for run in folder.runs
     ]
-    material = _Material(folder, request, reading, assigned, figures)
+    error_logs = error_logs or {}
+    shared = shared_starts([one.run for one in figures if one.run.file in assigned.settings], error_logs)
+    figures = [_with_start(one, shared) for one in figures]
+    material = _Material(folder, request, reading, assigned, figures, error_logs)
     is_compared = reading.kind is FolderKind.ALTERNATIVES or (reading.kind is FolderKind.SUITE and not reading.rule.by_file)
     if not is_compared:
         return _analysis(material, _one_server(material))
@@ -86,6 +112,13 @@ def analyze(folder: Folder, request: Request, options: Values | None = None) -> 
     if reading.kind is FolderKind.SUITE and len(assigned.names) > 1:
         return _analysis(material, _suite(material, judgement))
     return _analysis(material, _alternatives(material, judgement))
+
+
+def _with_start(figures: RunFigures, shared: Mapping[str, ErrorLog]) -> RunFigures:
+    if figures.run.file not in shared:
+        return figures
+    start = str(shared[figures.run.file].path)
+    return replace(figures, run=figures.run.model_copy(update={"shared_start": start}))
 
 
 def _options(runs: Sequence[Run], file_options: Values) -> Values:
@@ -121,11 +154,18 @@ def _analysis(material: _Material, result: _Result) -> Analysis:
         cells=list(result.cells),
         proposals=list(result.proposals),
         runs=[one.run for one in material.figures],
-        files=list(material.folder.files),
+        files=[_beside(entry) for entry in material.folder.files],
         findings=list(result.findings),
         confounds=list(result.confounds),
         warnings=[*result.warnings, *_notes_on_runs(material)],
     )
+
+
+def _beside(entry: FileEntry) -> FileEntry:
+    """Return the entry of a file; a file beside the logs that is read for what it says of them is no failure."""
+    if entry.status is FileStatus.NO_LOG and any(fnmatchcase(entry.file.rpartition("/")[2].lower(), one) for one in _BESIDE):
+        return entry.model_copy(update={"status": FileStatus.BESIDE, "detail": ""})
+    return entry
 
 
 def _curves(material: _Material, *, by_candidate: bool) -> list[ScalingCurve]:
@@ -148,6 +188,7 @@ def _notes_on_runs(material: _Material) -> list[Note]:
         *notes.unfinished(runs),
         *notes.never_ended(runs),
         *notes.errors(counted),
+        *notes.server_warnings(counted, material.error_logs),
     ]
 
 
@@ -220,7 +261,7 @@ def _alternatives(material: _Material, judgement: Judgement) -> _Result:
     return _Result(
         verdict=standings.outcome,
         headline=analysis_sentences.headline(
-            request.goal, standings, judgement.candidates, baseline, table, judgement.barred, failing
+            request.goal, standings, judgement.candidates, baseline, table, judgement.barred, failing, _sharing(runs)
         ),
         reason=analysis_sentences.reason(
             standings, request.smallest, proposals, by_cell=analysis_sentences.is_by_cell(standings, table)
@@ -237,8 +278,14 @@ def _alternatives(material: _Material, judgement: Judgement) -> _Result:
     )
 
 
+def _sharing(runs: Sequence[RunAnalysis]) -> set[str]:
+    """Return the candidates whose repeats share starts of their server."""
+    return {run.candidate or "" for run in runs if run.shared_start}
+
+
 def _confounds(material: _Material, judgement: Judgement) -> list[Note]:
     return [
+        *notes.shared_starts(judgement.runs, material.error_logs),
         *material.assigned.confounds,
         *notes.differing_factors(judgement.runs, material.assigned.names, judgement.compared.decisive),
         *notes.differing_options(material.assigned),

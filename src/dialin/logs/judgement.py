@@ -150,13 +150,19 @@ def _compare(counted: Sequence[RunFigures], assigned: AssignedRuns, goal: Goal) 
 
 
 def _observations(runs: Sequence[RunAnalysis], goal: Goal) -> list[Observation]:
-    """Return one observation for each run, in its cell, the higher the better. Throughput is the plain mean."""
+    """Return one observation for each run, in its cell, the higher the better. Throughput is the plain mean.
+
+    Repeats that share starts of a server are one observation: what its start gave all of them is in each.
+    """
     figure: dict[Goal, Callable[[RunAnalysis], float]] = {
         Goal.THROUGHPUT: lambda run: run.tps,
         Goal.STABILITY: lambda run: 1 / max(run.cv or 0.0, _NEVER_ZERO) if run.tps > 0 else _NEVER_ZERO,
         Goal.LATENCY: lambda run: 1 / max(run.latency_ms or 0.0, _NEVER_ZERO),
     }
-    return [Observation(run.cell, run.candidate or "", figure[goal](run)) for run in runs]
+    starts: dict[tuple[tuple[str, ...], str, str], list[float]] = {}
+    for run in runs:
+        starts.setdefault((run.cell, run.candidate or "", run.shared_start or run.file), []).append(figure[goal](run))
+    return [Observation(cell, candidate, geometric_mean(of)) for (cell, candidate, _), of in starts.items()]
 
 
 def _as_compared(name: str, compared: ComparedRuns, standings: Standings, baseline: str, alpha: float) -> Compared:

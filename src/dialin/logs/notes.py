@@ -8,6 +8,7 @@ from statistics import fmean, median
 
 from dialin.logs import factors
 from dialin.logs.assignment import AssignedRuns
+from dialin.logs.error_logs import ErrorLog
 from dialin.logs.log_folder import Run, natural_order
 from dialin.logs.run_figures import RunFigures
 from dialin.model.analysis import RunAnalysis
@@ -15,7 +16,7 @@ from dialin.model.study import WORTHWHILE, Goal
 from dialin.model.verdict import Note
 from dialin.stats.intervals import stall_seconds_per_1000
 from dialin.stats.runs import Comparison, all_below, spread
-from dialin.text import counted, duration, listed, number, percent, span
+from dialin.text import counted, duration, listed, number, percent, size, span
 
 _LENGTHS = 1.5
 """The ratio of the longest run to the shortest from which different lengths have a note."""
@@ -47,6 +48,44 @@ def unfinished(runs: Sequence[Run]) -> list[Note]:
     many = least if least == most else f"{least} to {most}"
     text = f"{where}: {many} transactions did not finish before sysbench forced its end"
     return [Note(code="unfinished", text=text, data=counts)]
+
+
+def shared_starts(runs: Sequence[RunAnalysis], error_logs: Mapping[str, ErrorLog]) -> list[Note]:
+    """Return a note on each candidate whose repeats share starts of its server, by the error log."""
+    notes = []
+    for name in dict.fromkeys(run.candidate or "" for run in runs if run.shared_start):
+        of = [run for run in runs if run.candidate == name and run.shared_start]
+        starts = max(error_logs[run.file].starts for run in of)
+        text = (
+            f"By its error log, the server of {name} started {'once' if starts == 1 else f'{starts} times'} for "
+            f"{counted(len(of), 'run')}: runs of one start are no repeats, and count as one"
+        )
+        notes.append(Note(code="shared_start", text=text, data={"candidate": name, "starts": starts, "runs": len(of)}))
+    return notes
+
+
+def server_warnings(runs: Sequence[RunAnalysis], error_logs: Mapping[str, ErrorLog]) -> list[Note]:
+    """Return notes on what servers warned of in their error logs: a full redo log, and faults."""
+    logs = {
+        error_logs[run.file].path: (error_logs[run.file], run.candidate or run.label) for run in runs if run.file in error_logs
+    }
+    waiting = {name: log for log, name in logs.values() if log.redo_waits}
+    notes = []
+    if waiting:
+        shown = "; ".join(
+            f"{name} {counted(log.redo_waits, 'time')}" + (f", with {size(log.redo_capacity)}" if log.redo_capacity else "")
+            for name, log in itertools.islice(waiting.items(), _SHOWN)
+        )
+        text = f"The redo log was full and writes waited for it, by the error logs ({shown}); others had no such warning"
+        text = text.removesuffix("; others had no such warning") if len(waiting) == len(logs) else text
+        data = {name: log.redo_waits for name, log in waiting.items()}
+        notes.append(Note(code="redo_log_full", text=text, data=data))
+    faults = {name: log.faults for log, name in logs.values() if log.faults}
+    if faults:
+        shown = "; ".join(f"{name}: {counted(count, 'line')}" for name, count in itertools.islice(faults.items(), _SHOWN))
+        text = f"Error logs show crashes or failed allocations ({shown})"
+        notes.append(Note(code="server_faults", text=text, data=faults))
+    return notes
 
 
 def never_ended(runs: Sequence[Run]) -> list[Note]:

@@ -1,14 +1,31 @@
-"""Reads options from the files beside logs that show how runs were made: `params.txt`, option files, run scripts."""
+"""Reads options from the files beside logs that show how runs were made.
+
+These are `params.txt`, JSON files of parameters, option files, run scripts, and listings of a server's variables.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-SIBLINGS = ("params.txt", "*.cnf", "run*.sh")
-"""The patterns of the file names that are read, in this order; a later kind overrides an earlier one."""
+from dialin.model.setting import as_number
+from dialin.paths import parse_json
+from dialin.text import size as exact_size
+from dialin.variables import reserved_variables
+from dialin.variables.forms import listing
+
+_PARAMETERS = ("params.txt",)
+_JSON = ("*.json",)
+OPTION_FILES = ("*.cnf", "*.cnf.*", "my.ini")
+SCRIPTS = ("run*.sh",)
+LISTINGS = ("*vars*", "*variables*")
+PATTERNS = (*_PARAMETERS, *_JSON, *OPTION_FILES, *SCRIPTS, *LISTINGS)
+"""The patterns of file names that are read, in lower case."""
+REDO_LOG = "redo log (effective)"
+_REDO_LOG = ("innodb_redo_log_capacity", "innodb_log_file_size", "innodb_log_files_in_group")
+_OF_THE_BUILD = re.compile(r"^(?:innodb_)?version|_port$|_socket$|_dir$|_file$|_path$|^license$|timestamp|^system_time_zone$")
 _LARGEST = 1024**2
 _OPTION = re.compile(r"(?<![\w-])--([A-Za-z][\w-]*)(?:[=\s]+(\"[^\"]*\"|'[^']*'|[^\s\"'\\;|&-][^\s\"'\\;|&]*))?")
 _ASSIGNMENT = re.compile(r"(?:export\s+)?([A-Za-z]\w*)=(\"[^\"]*\"|'[^']*'|[^\s;|&]*)")
@@ -18,31 +35,100 @@ _SECRET = re.compile(r"(?:passw(?:or)?d\d?|pwd|pass|secret|token)$")
 _ON = "on"
 
 
-def read_options(logs: Mapping[str, Path], roots: Sequence[Path]) -> dict[str, dict[str, str]]:
-    """Return the options that the files beside each log set.
+class SiblingFinder:
+    """Finds the files beside logs: in the directory of a log, else in the nearest directory above it that has any.
 
-    For each kind, the files in the log's directory are used, else those of the nearest directory above it that has any, up to
-    the root that contains the log. Where a directory has several files of a kind, those are used whose names share the most
-    words with the name of the log; an option that these set differently is left out. A file that cannot be read sets nothing.
+    Of several files there, those count whose names share the most words with the name of the log.
+
+    Args:
+        roots: directories above which nothing is read; for a log outside of all of them, only its own directory is searched.
+    """
+
+    def __init__(self, roots: Sequence[Path]) -> None:
+        self._roots = [root.absolute() for root in roots]
+        self._listings: dict[Path, list[Path]] = {}
+
+    def nearest(self, log: Path, patterns: Sequence[str]) -> list[Path]:
+        root = next((one for one in self._roots if log.is_relative_to(one)), log.parent)
+        for place in (log.parent, *log.parent.parents):
+            if place not in self._listings:
+                self._listings[place] = _listing(place)
+            files = [path for path in self._listings[place] if any(fnmatchcase(path.name.lower(), one) for one in patterns)]
+            if files:
+                return _closest_in_name([path for path in files if path != log], log.name)
+            if place == root:
+                break
+        return []
+
+
+def read_options(logs: Mapping[str, Path], roots: Sequence[Path]) -> dict[str, dict[str, str]]:
+    """Return the options that the files beside each log set, and what the server reported of them.
+
+    An option that several files of a kind set differently is left out. A listing of a server's variables shows what was in
+    force, so that option files beside it are not read. A file that cannot be read sets nothing.
 
     Args:
         logs: the path of each run's log, by the run's name.
-        roots: directories above which nothing is read; for a log outside of all of them, only its own directory is searched.
+        roots: directories above which nothing is read.
     """
-    absolute = [root.absolute() for root in roots]
-    listings: dict[Path, dict[str, list[Path]]] = {}
+    finder = SiblingFinder(roots)
     texts: dict[Path, dict[str, str]] = {}
     options: dict[str, dict[str, str]] = {}
+
+    def of_kind(path: Path, patterns: Sequence[str], parse: Callable[[str, str], dict[str, str]]) -> dict[str, str]:
+        files = finder.nearest(path, patterns)
+        for file in files:
+            if file not in texts:
+                texts[file] = parse(read_text(file), file.name)
+        return _agreed([texts[file] for file in files if texts[file]])
+
     for name, path in logs.items():
-        options[name] = {}
-        root = next((one for one in absolute if path.is_relative_to(one)), path.parent)
-        for kind in SIBLINGS:
-            files = _closest_in_name(_nearest(path.parent, root, kind, listings), path.name)
-            for file in files:
-                if file not in texts:
-                    texts[file] = parse_options(_text(file), file.name)
-            options[name] |= _agreed([texts[file] for file in files])
+        reported = of_kind(path, LISTINGS, parse_listing)
+        requested = of_kind(path, OPTION_FILES, parse_options) if not reported else {}
+        options[name] = (
+            of_kind(path, _PARAMETERS, parse_options)
+            | of_kind(path, _JSON, parse_parameters)
+            | requested
+            | of_kind(path, SCRIPTS, parse_options)
+            | reported
+        )
     return options
+
+
+def parse_listing(text: str, _file_name: str = "") -> dict[str, str]:
+    """Return the variables in output of SHOW VARIABLES that settings can change, with the effective size of the redo log.
+
+    MySQL from 8.0.30 on has `innodb_redo_log_capacity`, and ignores the size of its files; MariaDB has one file.
+    """
+    variables = listing.read(_without_warnings(text)) or {}
+    options = {
+        name: str(value)
+        for name, value in variables.items()
+        if reserved_variables.reason(name) is None and not _OF_THE_BUILD.search(name) and not _SECRET.search(name)
+    }
+    files = as_number(variables.get("innodb_log_files_in_group", 1)) or 1
+    size = as_number(variables.get("innodb_redo_log_capacity", "")) or (
+        (as_number(variables.get("innodb_log_file_size", "")) or 0) * files
+    )
+    if size:
+        for name in _REDO_LOG:
+            options.pop(name, None)
+        options[REDO_LOG] = exact_size(float(size))
+    return options
+
+
+def parse_parameters(text: str, _file_name: str = "") -> dict[str, str]:
+    """Return the plain values of a JSON object of parameters; nothing for any other JSON."""
+    try:
+        document = parse_json(text) if text else {}
+    except ValueError:
+        return {}
+    values = document.items() if isinstance(document, dict) else ()
+    return {
+        key.lower().replace("-", "_"): str(value)
+        for key, value in values
+        if isinstance(key, str) and isinstance(value, str | int | float) and not _SECRET.search(key.lower())
+    }
 
 
 def parse_options(text: str, file_name: str) -> dict[str, str]:
@@ -82,23 +168,16 @@ def _of_line(line: str) -> list[tuple[str, str]]:
     return [(match[1], "")] if match else []
 
 
-def _nearest(directory: Path, root: Path, kind: str, listings: dict[Path, dict[str, list[Path]]]) -> list[Path]:
-    for place in (directory, *directory.parents):
-        if place not in listings:
-            listings[place] = _listing(place)
-        if listings[place][kind]:
-            return listings[place][kind]
-        if place == root:
-            break
-    return []
+def _without_warnings(text: str) -> str:
+    """Return a listing without the lines that the client printed before it."""
+    return "\n".join(line for line in text.splitlines() if not line.startswith(("mysql:", "mariadb:", "WARNING:")))
 
 
-def _listing(directory: Path) -> dict[str, list[Path]]:
+def _listing(directory: Path) -> list[Path]:
     try:
-        files = sorted(path for path in directory.iterdir() if path.is_file())
+        return sorted(path for path in directory.iterdir() if path.is_file())
     except OSError:
-        files = []
-    return {kind: [path for path in files if fnmatchcase(path.name, kind)] for kind in SIBLINGS}
+        return []
 
 
 def _closest_in_name(files: Sequence[Path], log: str) -> list[Path]:
@@ -121,9 +200,10 @@ def _agreed(options: Sequence[Mapping[str, str]]) -> dict[str, str]:
     return {key: next(iter(distinct)) for key, distinct in values.items() if len(distinct) == 1}
 
 
-def _text(path: Path) -> str:
+def read_text(path: Path, largest: int = _LARGEST) -> str:
+    """Return a small file's text; an empty one if it is large or cannot be read."""
     try:
-        if path.stat().st_size > _LARGEST:
+        if path.stat().st_size > largest:
             return ""
         return path.read_text(encoding="utf-8", errors="replace")
     except OSError:

@@ -40,6 +40,7 @@ class FileStatus(StrEnum):
     TOO_SHORT = "too_short"
     UNREADABLE = "unreadable"
     TOO_LARGE = "too_large"
+    BESIDE = "beside"
     NO_LOG = "no_log"
 
 
@@ -59,6 +60,9 @@ class RunAnalysis(FrozenModel):
     candidate: str | None = Field(description="the candidate of the run; null if the run was left out")
     copy_of: str | None = Field(description="the run that this is a copy of; a copy is not counted")
     conditions: dict[str, str] = Field(description="other facts of the name and the log that differ between runs")
+    shared_start: str | None = Field(
+        description="the error log that shows fewer starts of the server than repeats like this run; null if none does"
+    )
     threads: int
     requested_rate: float | None = Field(description="transactions per second that were requested; null without a limit")
     interval: float = Field(description="seconds from one line to the next; 0 for a log with a summary alone")

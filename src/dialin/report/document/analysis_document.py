@@ -35,7 +35,6 @@ _IMPORTANT = (
     "one_after_the_other",
     "never_ended",
     "depends_on_cell",
-    "confounds",
     "options_differ",
     "differ_together",
     "candidates_differ_in",
@@ -47,6 +46,8 @@ _IMPORTANT = (
     "moved_between_runs",
     "ratios_by_cell",
     "periodic_dips",
+    "redo_log_full",
+    "server_faults",
     "single_runs",
     "copies",
 )
@@ -62,6 +63,7 @@ STATUSES = {
     FileStatus.TOO_SHORT: "too short",
     FileStatus.UNREADABLE: "unreadable",
     FileStatus.TOO_LARGE: "too large",
+    FileStatus.BESIDE: "read beside the logs",
     FileStatus.NO_LOG: "not a log",
 }
 _KINDS = {
@@ -133,7 +135,7 @@ def _how(analysis: Analysis, notes: Sequence[Note]) -> list[Part]:
     read = f"{', '.join(f'{counts[status]} {words}' for status, words in STATUSES.items() if counts[status])}."
     parts: list[Part] = [_caveats(analysis, notes)] if notes else []
     parts.append(Pairs([("Read", _read(analysis)), ("Files", read), *_sureness(analysis)]))
-    unlike = [entry for entry in analysis.files if entry.status is not FileStatus.USED]
+    unlike = [entry for entry in analysis.files if entry.status not in (FileStatus.USED, FileStatus.BESIDE)]
     if unlike:
         rows = [(visible(entry.file), STATUSES[entry.status], visible(entry.detail)) for entry in unlike[:_FILES]]
         table = text_table("files", "Files that were not simply used.", ("file", "was", "why"), rows)

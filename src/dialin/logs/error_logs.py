@@ -1,0 +1,93 @@
+"""Reads the error logs beside logs: when servers started, and what they warned of."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from dialin.logs.sibling_files import SiblingFinder, read_text
+from dialin.model.analysis import RunAnalysis
+
+PATTERNS = ("*err*.log*", "*errlog*", "*error*log*", "*.err", "*.err.txt", "mysqld*.log", "mariadbd*.log")
+_LARGEST = 16 * 1024**2
+_READY = re.compile(r"^(\S+[ T]*\S*) .*ready for connections(.*)$", re.MULTILINE)
+_NO_PORT = re.compile(r"\bport: 0\b")
+_PORT = re.compile(r"\bport: \d+")
+_REDO_WAITS = re.compile(r"\[MY-014089\]")
+_CAPACITY = re.compile(r"current log capacity is (\d+) bytes")
+_FAULTS = re.compile(r"got signal \d+|got exception 0x|Out of memory|\[FATAL\]", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorLog:
+    """What the error log of a server says of a benchmark.
+
+    Attributes:
+        path: the log.
+        starts: how often the server got ready to serve over the network; a start of an image without a port serves no run.
+        redo_waits: warnings that the redo log was full (MY-014089).
+        redo_capacity: bytes of the redo log, by these warnings; None where there are none.
+        faults: crashes and failed allocations.
+    """
+
+    path: Path
+    starts: int
+    redo_waits: int
+    redo_capacity: int | None
+    faults: int
+
+
+def read_error_logs(logs: Mapping[str, Path], roots: Sequence[Path]) -> dict[str, ErrorLog]:
+    """Return the error log beside each run's log, by the run's name; nothing for a run that has none or several.
+
+    Args:
+        logs: the path of each run's log, by the run's name.
+        roots: directories above which nothing is read.
+    """
+    finder = SiblingFinder(roots)
+    read: dict[Path, ErrorLog | None] = {}
+    found: dict[str, ErrorLog] = {}
+    for name, path in logs.items():
+        files = finder.nearest(path, PATTERNS)
+        if len(files) == 1:
+            if files[0] not in read:
+                read[files[0]] = parse_error_log(files[0], read_text(files[0], _LARGEST))
+            if (log := read[files[0]]) is not None:
+                found[name] = log
+    return found
+
+
+def shared_starts(runs: Sequence[RunAnalysis], error_logs: Mapping[str, ErrorLog]) -> dict[str, ErrorLog]:
+    """Return the error log of each run that is a repeat, where the log shows fewer starts of the server than repeats.
+
+    All thread counts and loads may have run in each of several starts, so the repeats of one candidate in one cell count.
+    """
+    repeats: dict[tuple[object, ...], list[str]] = {}
+    for run in runs:
+        if run.file in error_logs:
+            repeats.setdefault((run.candidate, run.cell, error_logs[run.file].path), []).append(run.file)
+    return {name: error_logs[name] for names in repeats.values() for name in names if len(names) > error_logs[name].starts > 0}
+
+
+def parse_error_log(path: Path, text: str) -> ErrorLog | None:
+    """Return what an error log says; None for a text that shows no start of a server."""
+    ready = [f"{match[2]} {_after(text, match.end())}" for match in _READY.finditer(text)]
+    serving = [line for line in ready if not _NO_PORT.search(line)]
+    if not ready:
+        return None
+    capacity = _CAPACITY.search(text)
+    return ErrorLog(
+        path=path,
+        starts=len(serving),
+        redo_waits=len(_REDO_WAITS.findall(text)),
+        redo_capacity=int(capacity[1]) if capacity else None,
+        faults=len(_FAULTS.findall(text)),
+    )
+
+
+def _after(text: str, place: int) -> str:
+    """Return the line after a place if it has the port, as servers before 5.7 and MariaDB print it."""
+    line = text[place + 1 :].partition("\n")[0]
+    return line if _PORT.search(line) else ""
