@@ -131,6 +131,14 @@ def test_a_changed_default_that_the_load_does_not_touch_is_no_experiment():
     assert "innodb_flush_log_at_trx_commit" not in found
 
 
+def test_a_size_that_somebody_set_is_no_reason_to_try_the_default():
+    writes = {**QUERIES, "Com_update": 500.0}
+    defaults = {"innodb_log_buffer_size": "16777216", "innodb_io_capacity": "200"}
+    found = experiments(server(per_second=writes, defaults=defaults, innodb_log_buffer_size="134217728"))
+    changed = {name for name, one in found.items() if "changed_default" in codes(one)}
+    assert changed == {"innodb_io_capacity"}
+
+
 def test_a_rule_of_thumb_needs_a_fact_of_this_server():
     found = experiments(server(per_second={**QUERIES, "Com_update": 100.0}))
     pool = found["innodb_buffer_pool_size"]

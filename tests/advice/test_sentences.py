@@ -5,16 +5,18 @@ import jsonschema
 import pytest
 from rich.console import Console
 
-from dialin.advice.commands import experiment_command
+from dialin.advice.commands import capture_command, with_command
 from dialin.advice.experiments import find_experiments
 from dialin.advice.rules import CHANGED_DEFAULT, RULE_OF_THUMB, RULES
-from dialin.model.advice import Advice, Experiment, Unread, UnreadCode, Watch
+from dialin.evidence.reasons import sources
+from dialin.model.advice import Advice, Experiment, Studied, Unread, UnreadCode, Watch
 from dialin.model.evidence import ProbeNoteCode
 from dialin.model.fitness import Finding, Severity
 from dialin.question.options import StudyOptions
 from dialin.report import advice_sentences, json_documents
 from dialin.report.render.terminal_advice import print_advice
 from fixtures.readings import MIB, server
+from fixtures.real_catalogues import real_catalogue
 
 UNREAD = (
     Unread(code=UnreadCode.PROBE, figures={"note": ProbeNoteCode.NO_PRIVILEGE.value, "figures": {
@@ -43,8 +45,7 @@ def advice() -> Advice:
     )  # fmt: skip
     found = find_experiments(reading)
     question = StudyOptions(attach=True, tune=[], workload="oltp_write_only")
-    commands = [one.model_copy(update={"command": experiment_command(one, question, "mysql@5.6", 134217728)})
-                for one in found.experiments]  # fmt: skip
+    commands = [with_command(one, question, "mysql@5.6", 134217728) for one in found.experiments]
     return Advice(
         server="mysql@5.6.24",
         place="dialin at db1:3306",
@@ -119,4 +120,46 @@ def _experiment(name: str, **more) -> Experiment:
 )  # fmt: skip
 def test_the_command_tests_the_experiment(experiment, options, command):
     question = StudyOptions.model_validate({"tune": [], **options})
-    assert experiment_command(experiment, question, "mysql@9.7", 134217728) == command
+    assert with_command(experiment, question, "mysql@9.7", 134217728).command == command
+
+
+@pytest.mark.parametrize(
+    ("experiment", "studied", "command"),
+    [
+        (_experiment("innodb_lru_scan_depth", values=(1, 2, 3, 4)), Studied.TRAFFIC,
+         "dialin sweep innodb_lru_scan_depth=1,2,3 --attach --defaults-file db1.cnf --traffic own"),
+        (_experiment("innodb_buffer_pool_size", now=MIB, values=(4 * MIB,)), Studied.TRAFFIC,
+         "dialin sweep innodb_buffer_pool_size=4M --attach --defaults-file db1.cnf --traffic own --accept-resizing"),
+        # a start, a variable that is refused on a live server, and one that another limits: their statements on a sandbox
+        (_experiment("innodb_read_io_threads", now=4, values=(8,), at_start=True), Studied.REPLAY,
+         "dialin sweep innodb_read_io_threads=4,8 --server mysql@9.7 --set innodb_buffer_pool_size=128M "
+         "--workload capture:server.capture --data DIR"),
+        (_experiment("innodb_redo_log_capacity", now=MIB, values=(4 * MIB,)), Studied.REPLAY,
+         "dialin sweep innodb_redo_log_capacity=1M,4M --server mysql@9.7 --set innodb_buffer_pool_size=128M "
+         "--workload capture:server.capture --data DIR"),
+    ],
+)  # fmt: skip
+def test_no_command_puts_a_load_on_a_server_that_clients_use(experiment, studied, command):
+    question = StudyOptions.model_validate({"tune": [], "attach": True, "defaults-file": "db1.cnf"})
+    result = with_command(experiment, question, "mysql@9.7", 134217728, in_use=True)
+    assert (result.studied, result.command) == (studied, command)
+    assert capture_command(question) == "dialin capture start --attach --defaults-file db1.cnf --out server.capture"
+
+
+def test_every_place_of_a_command_is_explained():
+    assert set(advice_sentences.STUDIED) == set(Studied)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.code)
+def test_advice_on_mariadb_names_mariadbs_own_manual(rule):
+    if any(name in real_catalogue("mariadb@10.11.19").variables for name in rule.variables):
+        source = sources.in_mariadb(rule.source)
+        assert "mariadb.com/kb/en/" in source or "kernel.org" in source
+        assert "mysql" not in source.lower()
+
+
+def test_the_source_of_a_rule_of_thumb_is_mariadbs_too():
+    assert sources.in_mariadb("MySQL manual, The MyISAM Key Cache") == (
+        "Optimizing key_buffer_size, MariaDB documentation, mariadb.com/kb/en/optimizing-key_buffer_size"
+    )
+    assert sources.in_mariadb("MySQL manual, Optimizing InnoDB Redo Logging; ours").endswith("innodb-redo-log; ours")

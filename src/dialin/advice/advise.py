@@ -6,14 +6,15 @@ from collections.abc import Collection
 from pathlib import Path
 
 from dialin.advice.attached_server import read_attached
-from dialin.advice.commands import experiment_command
+from dialin.advice.commands import capture_command, with_command
 from dialin.advice.experiments import find_experiments
 from dialin.advice.sandbox import read_sandbox
 from dialin.advice.server_reading import ServerReading
 from dialin.datasets.prepare import BLANK_SIZE
 from dialin.evidence import fitness_findings
-from dialin.model.advice import Advice, Experiment
-from dialin.model.build import Version
+from dialin.evidence.reasons import sources
+from dialin.model.advice import Advice, Experiment, Studied
+from dialin.model.build import Family, Version
 from dialin.model.fitness import Finding, Severity
 from dialin.probes import fitness_facts
 from dialin.question.options import StudyOptions
@@ -43,7 +44,7 @@ def advise(question: StudyOptions, directory: Path, tools: Tools, seconds: float
         server=sandbox.build.id,
         place="",
         watch=sandbox.watch,
-        experiments=_with_commands(findings.experiments, question, series, sandbox.reading),
+        experiments=_with_commands(findings.experiments, question, series, sandbox.reading, sandbox.build.family),
         silent=findings.silent,
         unread=sandbox.unread,
         machine=machine,
@@ -59,11 +60,15 @@ def _attached(question: StudyOptions, directory: Path, tools: Tools, seconds: fl
         tools.say(f"Note: {note}")
     series = _series(str(server.build.vendor), server.build.version)
     findings = find_experiments(server.reading)
+    experiments = _with_commands(
+        findings.experiments, question, series, server.reading, server.build.family, in_use=server.in_use
+    )
     return Advice(
         server=server.build.id,
         place=server.place,
         watch=server.watch,
-        experiments=_with_commands(findings.experiments, question, series, server.reading),
+        experiments=experiments,
+        capture=capture_command(question) if any(one.studied is Studied.REPLAY for one in experiments) else "",
         silent=findings.silent,
         unread=server.unread,
         machine=_machine(tools, _OF_THE_SERVER) if server.is_here else (),
@@ -71,13 +76,26 @@ def _attached(question: StudyOptions, directory: Path, tools: Tools, seconds: fl
 
 
 def _with_commands(
-    experiments: Collection[Experiment], question: StudyOptions, series: str, reading: ServerReading
+    experiments: Collection[Experiment],
+    question: StudyOptions,
+    series: str,
+    reading: ServerReading,
+    family: Family,
+    *,
+    in_use: bool = False,
 ) -> tuple[Experiment, ...]:
+    """Return experiments with their commands, and with the manual of the server's own family as their source."""
     pool = reading.value("innodb_buffer_pool_size")
     return tuple(
-        experiment.model_copy(update={"command": experiment_command(experiment, question, series, pool)})
-        for experiment in experiments
+        with_command(_sourced(experiment, family), question, series, pool, in_use=in_use) for experiment in experiments
     )
+
+
+def _sourced(experiment: Experiment, family: Family) -> Experiment:
+    if family is not Family.MARIADB:
+        return experiment
+    triggers = [one.model_copy(update={"source": sources.in_mariadb(one.source)}) for one in experiment.triggers]
+    return experiment.model_copy(update={"triggers": tuple(triggers)})
 
 
 def _series(vendor: str, version: Version) -> str:

@@ -20,7 +20,7 @@ from dialin.advice.reading import make_reading, unread_of_probes
 from dialin.advice.server_reading import ServerReading
 from dialin.answers import number, whole
 from dialin.clock import Clock
-from dialin.errors import DialinError, ServerError
+from dialin.errors import DialinError, ServerError, UserError
 from dialin.model.advice import Unread, UnreadCode, Watch
 from dialin.model.build import Family
 from dialin.model.evidence import Watched
@@ -68,6 +68,7 @@ class AttachedReading:
     unread: tuple[Unread, ...]
     notes: tuple[str, ...]
     is_here: bool
+    in_use: bool
 
 
 def read_attached(
@@ -117,8 +118,23 @@ def read_attached(
     if load.queries is not None and load.queries < _IDLE:
         unread.insert(0, Unread(code=UnreadCode.IDLE, figures={"queries": load.queries}))
     return AttachedReading(
-        reading, build, str(attached.account), load, tuple(unread), tuple(attached.account.notes), pid is not None
+        reading,
+        build,
+        str(attached.account),
+        load,
+        tuple(unread),
+        tuple(attached.account.notes),
+        is_here=pid is not None,
+        in_use=_is_in_use(attached, load),
     )
+
+
+def _is_in_use(attached: Attached, load: Watch) -> bool:
+    """Return whether clients use the server; an account that sees no others goes by the statements that it received."""
+    try:
+        return bool(attached.live_reasons())
+    except UserError:
+        return load.queries is not None and load.queries >= _IDLE
 
 
 def _watch(reading: ServerReading, seconds: float, data: float | None) -> Watch:

@@ -1,54 +1,87 @@
-"""The command that tests an experiment."""
+"""The commands that test experiments: one that works on this server."""
 
 from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator
 
-from dialin.model.advice import Experiment
+from dialin.model.advice import Experiment, Studied
+from dialin.model.live import MOST_CANDIDATES
 from dialin.model.option_types import kebab
 from dialin.model.setting import Value
-from dialin.question.options import StudyOptions
+from dialin.question.options import DEFAULT_WORKLOAD, StudyOptions
 from dialin.report.tune_words import value_text
+from dialin.variables import live_safety
 
 _LOAD = ("workload", "threads", "tables", "table_size", "rand_type", "rate")
-_ACCOUNT = ("defaults_file", "login_path", "database")
+_ACCOUNT = ("defaults_file", "login_path")
 
 _UNSET = {"innodb_flush_method": "fsync"}
 """The value that a server uses for a variable whose value is empty."""
 
 
-def experiment_command(experiment: Experiment, question: StudyOptions, build: str, pool: Value | None) -> str:
-    """Return the command that tests an experiment.
+_CAPTURE = "server.capture"
+"""Where the footnote of a replay says to record the server's statements."""
 
-    An attached server is studied where it runs. A variable that only a start can set is studied on a sandbox of the same
-    series, `build`, with a buffer pool of the same size.
+
+def where_studied(experiment: Experiment, question: StudyOptions, *, in_use: bool) -> Studied:
+    """Return where an experiment can run.
+
+    A server that clients use is studied under their traffic, for dialin puts no load of its own on it; what may not be changed
+    there, on a sandbox with their statements. What only a start can set is studied on a sandbox.
+    """
+    if not question.attach:
+        return Studied.SANDBOX
+    name = experiment.variable
+    if in_use and not experiment.at_start and not experiment.beside and live_safety.why_refused(name) is None:
+        return Studied.TRAFFIC
+    if in_use and question.workload == DEFAULT_WORKLOAD:
+        return Studied.REPLAY
+    return Studied.SANDBOX if in_use or experiment.at_start else Studied.SERVER
+
+
+def with_command(
+    experiment: Experiment, question: StudyOptions, build: str, pool: Value | None, *, in_use: bool = False
+) -> Experiment:
+    """Return an experiment with the command that tests it.
 
     Args:
         experiment: what to test.
         question: where the server is, and the load.
-        build: such as `mysql@9.7`.
-        pool: the size of the server's buffer pool, for a sandbox in place of an attached server.
+        build: such as `mysql@9.7`, for a sandbox in place of an attached server.
+        pool: the size of the server's buffer pool, for such a sandbox.
+        in_use: whether clients use the attached server.
     """
-    attached = question.attach and not experiment.at_start
+    studied = where_studied(experiment, question, in_use=in_use)
+    on_server = studied in (Studied.SERVER, Studied.TRAFFIC)
     now = experiment.now if experiment.now != "" else _UNSET.get(experiment.variable, "")
-    values = [*([] if attached or now == "" else [now]), *experiment.values]
-    tried = ",".join(value_text(experiment.variable, value) for value in dict.fromkeys(values))
-    words = ["dialin", "sweep", f"{experiment.variable}={tried}"]
-    if attached:
-        words += ["--attach", *_options(question, _ACCOUNT)]
-    else:
-        words += ["--server", build]
+    tried = list(experiment.values)[: MOST_CANDIDATES - 1] if studied is Studied.TRAFFIC else list(experiment.values)
+    values = [*([] if on_server or now == "" else [now]), *tried]
+    text = ",".join(value_text(experiment.variable, value) for value in dict.fromkeys(values))
+    words = ["dialin", "sweep", f"{experiment.variable}={text}"]
+    words += ["--attach", *_options(question, _ACCOUNT)] if on_server else ["--server", build]
+    words += _options(question, ("database",)) if studied is Studied.SERVER else []
     settings = {**(question.set if not question.attach else {}), **experiment.beside}
     settings.pop(experiment.variable, None)
-    if question.attach and experiment.at_start and pool is not None and experiment.variable != "innodb_buffer_pool_size":
+    if question.attach and not on_server and pool is not None and experiment.variable != "innodb_buffer_pool_size":
         settings["innodb_buffer_pool_size"] = pool
     for name, value in settings.items():
         words += ["--set", f"{name}={value_text(name, value)}"]
-    words += _options(question, _LOAD)
-    for name, value in question.workload_options.items():
-        words += ["--workload-option", f"{name}={value}"]
-    return shlex.join(words)
+    if studied is Studied.TRAFFIC:
+        words += ["--traffic", "own", *(["--accept-resizing"] if live_safety.resizes(experiment.variable) else [])]
+    elif studied is Studied.REPLAY:
+        words += ["--workload", f"capture:{_CAPTURE}", "--data", "DIR"]
+    else:
+        words += _options(question, _LOAD)
+        for name, value in question.workload_options.items():
+            words += ["--workload-option", f"{name}={value}"]
+    return experiment.model_copy(update={"command": shlex.join(words), "studied": studied})
+
+
+def capture_command(question: StudyOptions) -> str:
+    """Return the command that records the statements of an attached server, for a replay."""
+    account = _options(question, _ACCOUNT)
+    return shlex.join(["dialin", "capture", "start", "--attach", *account, "--out", _CAPTURE])
 
 
 def _options(question: StudyOptions, names: tuple[str, ...]) -> list[str]:

@@ -14,6 +14,7 @@ from dialin.model.setting import Value, as_number, parse_value, same_value
 from dialin.search import variable_choice
 from dialin.search.performance_variables import TABLE, Fact
 from dialin.search.ranges import VariableFacts
+from dialin.variables.size_units import BYTES, unit_of
 
 _MOST_VALUES = 4
 """The most values of one experiment beside the effective one: each takes a share of the minutes."""
@@ -93,12 +94,15 @@ def _by_thumb(reading: ServerReading) -> Iterator[_Proposal]:
 
 
 def _by_changed_defaults(reading: ServerReading) -> Iterator[_Proposal]:
-    """Yield the defaults of variables that matter to this load and that somebody changed: is the change still worth it?"""
+    """Yield the defaults of variables that matter to this load and that somebody changed: is the change still worth it?
+
+    A size that somebody set fits the machine and its data, which the default does not know: that is no reason to try it.
+    """
     source = f"{sources.DEFAULTS}; that a change should be worth it today is ours"
     touched = _touched(reading)
     for name, default in reading.defaults.items():
         facts = touched.get(name)
-        if facts is None or same_value(parse_value(default), facts.default):
+        if facts is None or unit_of(name) == BYTES or same_value(parse_value(default), facts.default):
             continue
         if values := _values(fixed(parse_value(default)), name, reading):
             figures = {"figure": facts.default, "default": parse_value(default)}

@@ -40,6 +40,19 @@ class Trigger(FrozenModel):
     text: str = Field(default="", description="the trigger in a sentence")
 
 
+class Studied(StrEnum):
+    """Where the command of an experiment runs.
+
+    `server`: on the server, with a load of dialin's own. `traffic`: on the server, under its clients' traffic. `replay`: on a
+    sandbox, with statements recorded on the server. `sandbox`: on a sandbox, with a load of dialin's own.
+    """
+
+    SERVER = "server"
+    TRAFFIC = "traffic"
+    REPLAY = "replay"
+    SANDBOX = "sandbox"
+
+
 class Experiment(FrozenModel):
     """A variable that is worth an experiment on this server."""
 
@@ -52,6 +65,7 @@ class Experiment(FrozenModel):
     at_start: bool = Field(description="whether only a start of the server can set it")
     triggers: tuple[Trigger, ...] = Field(description="strongest first")
     command: str = Field(default="", description="the command that tests it")
+    studied: Studied = Field(default=Studied.SANDBOX, description="where that command runs: server, traffic, replay or sandbox")
 
     @property
     def weight(self) -> Weight:
@@ -99,6 +113,9 @@ class Advice(FrozenModel):
     experiments: tuple[Experiment, ...] = Field(description="strongest first")
     silent: tuple[str, ...] = Field(description="codes of the rules that no figure of this server triggered")
     unread: tuple[Unread, ...] = Field(description="what could not be read")
+    capture: str = Field(
+        default="", description="the command that records the server's statements, where a command replays them"
+    )
     machine: tuple[Finding, ...] = Field(description="what `dialin doctor` finds to disturb an experiment on this machine")
 
     model_config = ConfigDict(populate_by_name=True)

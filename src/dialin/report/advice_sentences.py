@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from dialin.evidence.probe_notes import probe_note_text
-from dialin.model.advice import Advice, Experiment, Trigger, Unread, UnreadCode, Watch, Weight
+from dialin.model.advice import Advice, Experiment, Studied, Trigger, Unread, UnreadCode, Watch, Weight
 from dialin.model.evidence import ProbeNote, ProbeNoteCode
+from dialin.model.setting import Value
 from dialin.report.tune_words import value_text
 from dialin.text import counted, duration, listed, number, percent, size
 
@@ -21,6 +22,17 @@ WEIGHTS: Mapping[Weight, str] = {
     Weight.CHANGED: "the default was changed",
 }
 """What each weight means."""
+
+
+STUDIED: Mapping[Studied, str] = {
+    Studied.SERVER: "The commands with --attach put a load of their own on the server: use a copy of it, or a quiet hour.",
+    Studied.TRAFFIC: "Clients use the server. The commands with --traffic own switch the variable back and forth under their "
+    "traffic, and put it back at the first sign of harm.",
+    Studied.REPLAY: "The commands with capture: replay this server's statements on a sandbox. DIR is a copy of its data from "
+    "before the recording, which this makes:",
+    Studied.SANDBOX: "",
+}
+"""What there is to know of the commands, by where they run."""
 
 
 def _pool_misses(x: Figures) -> str:
@@ -213,8 +225,6 @@ def watch_text(watch: Watch) -> str:
     return f"Watched for {duration(watch.seconds)} {load}: {listed(facts)}."
 
 
-def values_text(experiment: Experiment) -> str:
-    """Return the values that an experiment tries, and the present one: `try 16M and 64M; now 4M`."""
-    name = experiment.variable
-    tried = listed([value_text(name, value) for value in experiment.values])
-    return f"try {tried}; now {value_text(name, experiment.now) or 'not set'}"
+def value_list(variable: str, values: Sequence[Value]) -> str:
+    """Return values as an option file would write them: `16M, 64M`; `not set` for one that is empty."""
+    return ", ".join(value_text(variable, value) or "not set" for value in values)

@@ -1,5 +1,7 @@
 """The sources of rules: page, manual, publisher and address."""
 
+import re
+
 
 def _mysql(page: str, file: str, version: str = "8.4") -> str:
     return f"{page}, MySQL {version} manual (Oracle), dev.mysql.com/doc/refman/{version}/en/{file}.html"
@@ -66,3 +68,46 @@ STEAL = _man("proc_stat")
 RUN_QUEUE = _man("proc_stat")
 DISK_STATS = _kernel("I/O statistics fields", "admin-guide/iostats")
 PRESSURE = _kernel("Pressure Stall Information", "accounting/psi")
+
+_IN_MYSQL = re.compile(
+    r"(?:MySQL manual, (?P<title>[^;]+)|(?P<page>.+?), MySQL [\d.]+ manual \(Oracle\), dev\.mysql\.com\S+?\.html)(?P<more>;.*)?"
+)
+_SYSTEM, _INNODB = "Server System Variables", "InnoDB System Variables"
+_IN_MARIADB = {
+    "Adaptive Hash Index": (_INNODB, "innodb-system-variables"),
+    "Binary Logging Options and Variables": ("Group Commit for the Binary Log", "group-commit-for-the-binary-log"),
+    "Buffer Pool": ("InnoDB Buffer Pool", "innodb-buffer-pool"),
+    "Change Buffer": ("InnoDB Change Buffering", "innodb-change-buffering"),
+    "Configuring Buffer Pool Flushing": ("InnoDB Page Flushing", "innodb-page-flushing"),
+    "Configuring InnoDB I/O Capacity": ("InnoDB Page Flushing", "innodb-page-flushing"),
+    "Configuring Multiple Buffer Pool Instances": ("InnoDB Buffer Pool", "innodb-buffer-pool"),
+    "Configuring the Number of Background InnoDB I/O Threads": (_INNODB, "innodb-system-variables"),
+    "Configuring Thread Concurrency for InnoDB": (_INNODB, "innodb-system-variables"),
+    "Connection Interfaces": (_SYSTEM, "server-system-variables"),
+    "How MySQL Opens and Closes Tables": ("Optimizing table_open_cache", "optimizing-table_open_cache"),
+    "InnoDB Startup Configuration": ("InnoDB Buffer Pool", "innodb-buffer-pool"),
+    "InnoDB Startup Options": (_INNODB, "innodb-system-variables"),
+    "InnoDB Startup Options and System Variables": (_INNODB, "innodb-system-variables"),
+    "Internal Temporary Table Use": (_SYSTEM, "server-system-variables"),
+    "Optimizing InnoDB Disk I/O": (_INNODB, "innodb-system-variables"),
+    "Optimizing InnoDB Redo Logging": ("InnoDB Redo Log", "innodb-redo-log"),
+    "Purge Configuration": ("InnoDB Purge", "innodb-purge"),
+    "Query Cache Status and Maintenance": ("Query Cache", "query-cache"),
+    "Redo Log": ("InnoDB Redo Log", "innodb-redo-log"),
+    "Server System Variable Reference": (_SYSTEM, "server-system-variables"),
+    "Server System Variables": (_SYSTEM, "server-system-variables"),
+    "The Binary Log": ("Binary Log", "binary-log"),
+    "The MyISAM Key Cache": ("Optimizing key_buffer_size", "optimizing-key_buffer_size"),
+}
+"""By the page of MySQL's manual, without what is in brackets behind it: the page of MariaDB's documentation on the same."""
+
+
+def in_mariadb(source: str) -> str:
+    """Return a source on MySQL as MariaDB documents the same; any other source as it is."""
+    match = _IN_MYSQL.fullmatch(source)
+    named = (match["title"] or match["page"] or "") if match else ""
+    page, bracket, variable = named.partition(" (")
+    if match is None or page not in _IN_MARIADB:
+        return source
+    title, file = _IN_MARIADB[page]
+    return f"{_mariadb(f'{title}{bracket}{variable}', file)}{match['more'] or ''}"

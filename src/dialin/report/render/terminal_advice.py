@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from rich.console import Console
 
-from dialin.model.advice import Advice, Experiment, Weight
-from dialin.report.advice_sentences import WEIGHTS, trigger_text, unread_text, values_text, watch_text
+from dialin.model.advice import Advice, Experiment, Studied, Weight
+from dialin.report.advice_sentences import STUDIED, WEIGHTS, trigger_text, unread_text, value_list, watch_text
 from dialin.report.render.terminal_page import Page
+from dialin.report.render.terminal_table import TerminalColumn
 from dialin.text import counted, visible
 
 _STYLES = {Weight.WAITED: "bold red", Weight.WORK: "yellow", Weight.MACHINE: "cyan", Weight.CHANGED: "dim"}
@@ -18,14 +21,8 @@ def print_advice(advice: Advice, console: Console) -> None:
     page.text(_headline(advice), "bold")
     page.text(visible(f"{advice.server}{f', {advice.place}' if advice.place else ', a sandbox of its own'}"))
     page.text(watch_text(advice.watch))
-    for place, experiment in enumerate(advice.experiments, 1):
-        page.gap()
-        _print_experiment(page, place, experiment)
     if advice.experiments:
-        page.gap()
-        page.text("These are questions, not recommendations: the experiment decides. A gain is not promised.")
-        if advice.place:
-            page.text("The commands with --attach put a load of their own on the server: use a copy of it, or a quiet hour.")
+        _print_experiments(page, advice)
     if advice.unread:
         page.gap()
         page.text("Not read, so that some rules were silent:", "dim")
@@ -44,12 +41,41 @@ def _headline(advice: Advice) -> str:
     return f"{counted(count, 'variable')} worth an experiment, strongest reason first."
 
 
-def _print_experiment(page: Page, place: int, experiment: Experiment) -> None:
-    page.text(f"{place:>2}. {experiment.variable}: {values_text(experiment)}", "bold", hanging="    ")
-    strongest = experiment.triggers[0]
-    page.text(f"[{strongest.weight}] {WEIGHTS[strongest.weight]}", _STYLES[strongest.weight], indent="    ")
-    for trigger in experiment.triggers:
-        page.text(f"{trigger_text(experiment.variable, trigger)}.", indent="    ")
-        page.text(f"Source: {trigger.source}", "dim", indent="      ")
-    if experiment.command:
-        page.copyable(f"    {experiment.command}")
+def _print_experiments(page: Page, advice: Advice) -> None:
+    """Print a table of the experiments, then the reasons of each with its command, then the sources."""
+    experiments = advice.experiments
+    numbers = [str(place) for place in range(1, len(experiments) + 1)]
+    page.gap()
+    page.table(
+        [
+            TerminalColumn("#", numbers),
+            TerminalColumn("variable", [one.variable for one in experiments], left=True),
+            TerminalColumn("now", [value_list(one.variable, [one.now]) for one in experiments], rank=2),
+            TerminalColumn("try", [value_list(one.variable, one.values) for one in experiments], left=True),
+            TerminalColumn("why", [str(one.weight) for one in experiments], rank=1, left=True),
+        ],
+        styles=[_STYLES[one.weight] for one in experiments],
+    )
+    sources = list(dict.fromkeys(trigger.source for one in experiments for trigger in one.triggers))
+    footnotes = {source: number for number, source in enumerate(sources, 1)}
+    for place, experiment in enumerate(experiments, 1):
+        page.gap()
+        page.numbered(place, " ".join(_reasons(experiment, footnotes)))
+        if experiment.command:
+            page.copyable(f"    {experiment.command}")
+    page.gap()
+    for weight in dict.fromkeys(one.weight for one in experiments):
+        page.text(f"{weight}: {WEIGHTS[weight]}.", "dim")
+    for source, number in footnotes.items():
+        page.text(f"[{number}] {source}", "dim", hanging="    ")
+    page.gap()
+    page.text("These are questions, not recommendations: the experiment decides. A gain is not promised.")
+    for studied in dict.fromkeys(one.studied for one in experiments):
+        if advice.place and (sentence := STUDIED[studied]):
+            page.text(sentence)
+        if studied is Studied.REPLAY and advice.capture:
+            page.copyable(f"    {advice.capture}")
+
+
+def _reasons(experiment: Experiment, footnotes: Mapping[str, int]) -> list[str]:
+    return [f"{trigger_text(experiment.variable, trigger)} [{footnotes[trigger.source]}]." for trigger in experiment.triggers]
