@@ -103,3 +103,24 @@ def test_a_server_that_does_not_answer_is_one_line(monkeypatch, tmp_path, capsys
         app.main()
     assert ended.value.code == 3
     assert "does not answer" in capsys.readouterr().err
+
+
+def test_doctor_checks_a_running_server_by_what_an_account_sees(server, monkeypatch, tmp_path, capsys):
+    def doctor(account):
+        monkeypatch.setattr("sys.argv", ["dialin", "doctor", "--json", "--attach", "--defaults-file", str(account)])
+        with pytest.raises(SystemExit):
+            app.main()
+        return json.loads(capsys.readouterr().out)
+
+    server.query("CREATE USER 'onlooker'@'localhost' IDENTIFIED BY 'some text'")
+    account = tmp_path / "onlooker.cnf"
+    account.write_text(f'[client]\nuser = onlooker\npassword = "some text"\nsocket = {server.entry.socket}\n')
+    account.chmod(0o600)
+    before = server.variables()
+    whole, plain = doctor(server.root), doctor(account)
+    assert server.variables() == before
+    severity = {one["subject"]: one["severity"] for one in whole["findings"]}
+    assert (severity["SET GLOBAL"], severity["writes"]) == ("good", "good")
+    assert {"other clients", "round trip"} <= set(severity)
+    assert next(one for one in plain["findings"] if one["subject"] == "SET GLOBAL")["severity"] == "notice"
+    assert any("PROCESS" in each for each in plain["not_told"])

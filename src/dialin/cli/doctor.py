@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as jsonlib
+import os
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -12,7 +13,7 @@ import typer
 from rich.console import Console
 
 from dialin.cli.console import output
-from dialin.cli.study_flags import load_flag, pairs
+from dialin.cli.study_flags import help_of, load_flag, pairs
 from dialin.errors import ExitCode, UserError
 from dialin.model.fitness import Finding, Severity
 from dialin.paths import Home
@@ -21,10 +22,11 @@ from dialin.report.render.terminal_page import Page
 from dialin.text import counted
 
 if TYPE_CHECKING:
-    from dialin.model.fitness import Facts
+    from dialin.model.fitness import Facts, ServerFacts
 
 _STYLES = {Severity.BAD: "bold red", Severity.NOTICE: "yellow", Severity.GOOD: "green"}
 _NOISE = "With --noise"
+_ATTACHED = "Attached server"
 _WORKLOAD = StudyOptions.model_fields["workload"].default
 _MARGIN = 1.1
 """The free space that a study requires, as a multiple of its size; see `datasets.cache.check_space`."""
@@ -36,6 +38,16 @@ def doctor(
         typer.Option("--dir", metavar="DIR", help="Directory on the disk to check. Default: where dialin keeps its data."),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print findings and facts as JSON; with --noise, verdict.json.")] = False,
+    attach: Annotated[
+        bool,
+        typer.Option("--attach", help="Check a server that dialin did not start, by what SQL shows of it; nothing is changed."),
+    ] = False,
+    defaults_file: Annotated[
+        str | None, typer.Option(metavar="FILE", help=help_of("defaults_file"), rich_help_panel=_ATTACHED)
+    ] = None,
+    login_path: Annotated[
+        str | None, typer.Option(metavar="NAME", help=help_of("login_path"), rich_help_panel=_ATTACHED)
+    ] = None,
     noise: Annotated[
         bool,
         typer.Option("--noise", help="Run a study of one setting under several names (A/A) and report the noise."),
@@ -64,8 +76,15 @@ def doctor(
     --noise runs a real study of one setting under several names (A/A). It shows how much trials vary on this machine, from
     trial to trial and within a trial, and which differences a budget can detect. Later studies use the result.
 
+    --attach checks a server, wherever it is: round trip, other clients, privileges. Of its machine it reports what is visible
+    from here.
+
     Exit code 1 if something is bad, or if identical candidates come out as different.
     """
+    if not attach and (defaults_file or login_path):
+        raise UserError("--defaults-file and --login-path are for an attached server", "Add --attach, or leave them out")
+    if attach and noise:
+        raise UserError("--noise runs on a server that dialin starts", "Leave out --attach")
     if noise:
         from dialin.cli.noise import measure_noise
         from dialin.cli.restore import tidy_up
@@ -84,18 +103,44 @@ def doctor(
             "set": pairs(fixed, "--set"),
         }
         raise typer.Exit(measure_noise(asked, out=out, json=json))
-    from dialin.clock import SystemClock
-    from dialin.evidence import fitness_findings
-    from dialin.probes import fitness_facts as probe
-
-    facts = probe.facts(_place(directory), SystemClock())
-    findings, unknown = fitness_findings.findings(facts, _usual_study()), fitness_findings.unknown_subjects(facts)
+    facts, findings, unknown = _attached(defaults_file, login_path) if attach else _machine(_place(directory))
     fit = all(finding.severity is not Severity.BAD for finding in findings)
     if json:
         typer.echo(jsonlib.dumps(_data(facts, findings, unknown, fit=fit), indent=2))
     else:
         _print(findings, unknown, output())
     raise typer.Exit(ExitCode.VERDICT if fit else ExitCode.NO_VERDICT)
+
+
+_Checked = tuple["Facts | ServerFacts", list[Finding], list[str]]
+"""Facts, the findings on them, and the subjects that are not known."""
+
+
+def _machine(place: Path) -> _Checked:
+    from dialin.clock import SystemClock
+    from dialin.evidence import fitness_findings
+    from dialin.probes import fitness_facts as probe
+
+    facts = probe.facts(place, SystemClock())
+    return facts, fitness_findings.findings(facts, _usual_study()), fitness_findings.unknown_subjects(facts)
+
+
+def _attached(defaults_file: str | None, login_path: str | None) -> _Checked:
+    """Check an attached server by what SQL shows of it, and its machine if that is this one."""
+    from dialin.clock import SystemClock
+    from dialin.evidence.fitness_server import server_findings, unseen
+    from dialin.servers.attached.client_options import find_account
+    from dialin.servers.attached.server import Attached
+    from dialin.servers.attached.server_fitness import server_facts
+
+    clock = SystemClock()
+    attached = Attached(find_account(Path(defaults_file) if defaults_file else None, login_path, os.environ), clock)
+    facts = server_facts(attached, clock)
+    findings, unknown = server_findings(facts), unseen(facts)
+    if attached.data_directory is not None:
+        _, of_machine, unknown_of_machine = _machine(attached.data_directory)
+        findings, unknown = [*findings, *of_machine], [*unknown, *unknown_of_machine]
+    return facts, findings, unknown
 
 
 def _place(asked: Path | None) -> Path:
@@ -117,7 +162,7 @@ def _usual_study() -> int:
     return round(2 * (BLANK_SIZE + make_workload(WorkloadSpec()).expected_bytes()) * _MARGIN)
 
 
-def _data(facts: Facts, findings: Sequence[Finding], unknown: Sequence[str], *, fit: bool) -> dict[str, object]:
+def _data(facts: Facts | ServerFacts, findings: Sequence[Finding], unknown: Sequence[str], *, fit: bool) -> dict[str, object]:
     return {
         "fit": fit,
         "findings": [asdict(finding) for finding in findings],

@@ -174,6 +174,29 @@ class Facts:
     place: PlaceFacts
 
 
+@dataclass(frozen=True, slots=True)
+class ServerFacts:
+    """What SQL shows of an attached server, as far as it concerns a measurement on it.
+
+    Attributes:
+        server: the build and its account, in words.
+        round_trips: seconds that the shortest statement took, one for each try.
+        in_use: why the server counts as in use; None where the account sees no other sessions.
+        read_only: the variable that makes it read-only; empty where it takes writes.
+        may_set: whether the account may change global variables; None where the server does not say.
+        performance_schema: whether it records waits and statements.
+        is_here: whether its process is on this machine, and visible.
+    """
+
+    server: str
+    round_trips: tuple[float, ...]
+    in_use: tuple[str, ...] | None
+    read_only: str
+    may_set: bool | None
+    performance_schema: bool
+    is_here: bool
+
+
 class Severity(StrEnum):
     """How much a finding matters to a measurement."""
 

@@ -1,0 +1,60 @@
+"""What SQL shows of an attached server before a study. Nothing is changed.
+
+Cost: a few statements, and two seconds. Privileges: none; without PROCESS it is not known whether others use the server.
+"""
+
+from __future__ import annotations
+
+from dialin.clock import Clock
+from dialin.errors import ServerError, UserError
+from dialin.model.fitness import ServerFacts
+from dialin.model.query import Query
+from dialin.servers.attached.server import Attached
+
+_TRIES = 21
+_SETTING = frozenset({"SUPER", "SYSTEM_VARIABLES_ADMIN"})
+_READ_ONLY = ("super_read_only", "read_only", "innodb_read_only")
+_PRIVILEGES = (
+    "SELECT privilege_type FROM information_schema.user_privileges"
+    " WHERE grantee = CONCAT('''', REPLACE(CURRENT_USER(), '@', '''@'''), '''')"
+)
+
+
+def server_facts(attached: Attached, clock: Clock) -> ServerFacts:
+    """Read an attached server.
+
+    Raises:
+        ServerError: it does not answer.
+    """
+    variables = attached.variables()
+    with attached.connect() as query:
+        trips = [_round_trip(query, clock) for _ in range(_TRIES)]
+        may_set = _may_set(query)
+    try:
+        in_use: tuple[str, ...] | None = tuple(attached.live_reasons())
+    except UserError:
+        in_use = None
+    return ServerFacts(
+        server=f"{attached.build.id}, {attached.account}",
+        round_trips=tuple(trips),
+        in_use=in_use,
+        read_only=next((name for name in _READ_ONLY if variables.get(name, "OFF").upper() not in ("OFF", "0")), ""),
+        may_set=may_set,
+        performance_schema=variables.get("performance_schema", "OFF").upper() in ("ON", "1"),
+        is_here=attached.pid is not None,
+    )
+
+
+def _round_trip(query: Query, clock: Clock) -> float:
+    begun = clock.monotonic()
+    query("SELECT 1")
+    return clock.monotonic() - begun
+
+
+def _may_set(query: Query) -> bool | None:
+    """Return whether the account itself may change global variables; roles that it may have are not seen."""
+    try:
+        held = {str(name).upper() for (name,) in query(_PRIVILEGES)}
+    except ServerError:
+        return None
+    return bool(held & _SETTING)
