@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from fixtures.report_page import Page
 from fixtures.sysbench_logs import csv, human, series, write
 
 
@@ -93,3 +94,20 @@ def test_help_teaches(dialin):
     code, out, _ = dialin("--help")
     assert code == 0
     assert "bpi" in out
+
+
+def test_the_analysis_is_a_page_with_charts_and_markdown_to_paste(dialin, tmp_path):
+    code, out, err = dialin("logs", "--by", r"bpi(\d+)", "--html", "page.html", "--markdown")
+    assert (code, err) == (0, "")
+    assert out.startswith("# 32 wins by throughput:")
+    assert "\n| **32** | " in out
+    page = Page((tmp_path / "page.html").read_text(encoding="utf-8"))
+    assert "32 wins by throughput:" in page.words
+    assert list(page.data["charts"]) == ["throughput-course", "run-boxes"]
+    assert all(chart["data"] for chart in page.data["charts"].values())
+
+
+def test_a_page_that_cannot_be_written_is_one_line(dialin):
+    code, _, err = dialin("logs", "--by", r"bpi(\d+)", "--html", "nowhere/page.html")
+    assert (code, err.count("\n")) == (2, 1)
+    assert "cannot be written" in err

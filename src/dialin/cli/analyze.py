@@ -12,7 +12,7 @@ from dialin.cli.exit_codes import exit_code
 from dialin.errors import ExitCode, UserError
 from dialin.model.setting import share_of
 from dialin.model.study import COST_GOALS, Goal
-from dialin.paths import read_toml
+from dialin.paths import read_toml, replace_text
 
 _REMEDY = 'Write it like "8 instances" = ["*bpi8*"], a line for each candidate'
 
@@ -56,6 +56,10 @@ def analyze(
         list[str] | None,
         typer.Option(metavar="NAME", help="A factor to ignore, such as an id in the names; repeat for more."),
     ] = None,
+    html: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Also write the analysis as a page, with charts, into one file.")
+    ] = None,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print the analysis as Markdown, for a ticket.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print the analysis as JSON.")] = False,
 ) -> None:
     r"""Compare sysbench runs made elsewhere by their logs: interval reports, as text or as CSV.
@@ -73,6 +77,10 @@ def analyze(
     from dialin.logs.log_folder import load
     from dialin.logs.sibling_files import read_options
     from dialin.report import json_documents
+    from dialin.report.charts.analysis_charts import RunSeries, looks
+    from dialin.report.document.analysis_document import analysis_document
+    from dialin.report.render.html import render_document
+    from dialin.report.render.markdown import to_markdown
     from dialin.report.terminal_analysis import print_analysis
 
     if goal in COST_GOALS:
@@ -91,11 +99,25 @@ def analyze(
     folder = load(paths)
     logs, roots = {run.name: run.path for run in folder.runs}, [path for path in paths if path.is_dir()]
     analysis = analyze_logs(folder, request, read_options(logs, roots), read_error_logs(logs, roots))
-    if json:
+    if html is not None:
+        series = [RunSeries(run.name, run.log.times.tolist(), run.log.tps.tolist()) for run in folder.runs]
+        _write(html, render_document(analysis_document(analysis, series), looks(analysis), "analysis of logs"))
+    if markdown:
+        output().out(to_markdown(analysis_document(analysis)), end="", highlight=False)
+    elif json:
         typer.echo(json_documents.render(analysis), nl=False)
     else:
         print_analysis(analysis, output())
     raise typer.Exit(ExitCode.VERDICT if analysis.verdict is None else exit_code(analysis.verdict))
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        replace_text(path, text)
+    except OSError as error:
+        raise UserError(
+            f"{path} cannot be written: {error.strerror}", "Name a file in a directory that you may write to"
+        ) from None
 
 
 def _share(option: str, text: str, low: float, high: float) -> float:

@@ -176,7 +176,7 @@ def expression(key: str, values: Mapping[str, str]) -> str | None:
     if key == WORDING:
         if any(" " in value for value in alternatives):
             return None
-        expressions = [f"({'|'.join(sorted(map(re.escape, alternatives), key=len, reverse=True))})"]
+        expressions = [f"({'|'.join(sorted(map(re.escape, alternatives), key=lambda one: (-len(one), one)))})"]
     else:
         number = r"\d+" if all(value.isdigit() for value in alternatives) else r"\d+(?:\.\d+)*[KMGTkmgtiBb]*"
         number = "[A-Za-z]" if all(len(value) == 1 and value.isalpha() for value in alternatives) else number

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from dialin.model.analysis import Analysis, RunAnalysis, ScalingCurve
+from dialin.model.analysis import Analysis, FolderKind, RunAnalysis, ScalingCurve
 from dialin.report.charts import plotly_data as go
 from dialin.report.charts.chart import Chart, axis, blank, log_ticks, marked_line, plain, safe
 from dialin.report.charts.course_chart import short
@@ -18,6 +18,7 @@ from dialin.text import listed, number, visible
 _MOST_RUNS = 24
 """Runs that a chart shows; more lines cannot be told apart."""
 _POINTS = 400
+_NEAR_ZERO = 0.5
 _WINDOW = 60.0
 """Seconds of the rolling mean."""
 
@@ -39,11 +40,12 @@ def looks(analysis: Analysis) -> dict[str, Style]:
 
 
 def analysis_charts(analysis: Analysis, series: Sequence[RunSeries]) -> list[Chart]:
-    """Return the charts that an analysis can have; none without series, but that by threads."""
+    """Return the charts of an analysis: over time only where runs have one load, so that one axis suits all."""
     style = looks(analysis)
     by_file = {run.file: run for run in analysis.runs if run.copy_of is None and run.candidate is not None}
     shown = [one for one in series if one.file in by_file and len(one.times) > 1][:_MOST_RUNS]
-    charts = [_over_time(shown, by_file, style), _boxes(shown, by_file, style)] if shown else []
+    is_alike = analysis.kind in (FolderKind.ALTERNATIVES, FolderKind.RATE_RAMP)
+    charts = [_over_time(shown, by_file, style), _boxes(shown, by_file, style)] if shown and is_alike else []
     return [*charts, *([_by_threads(analysis.scaling, style)] if analysis.scaling else [])]
 
 
@@ -53,11 +55,18 @@ def _style_of(style: Mapping[str, Style], name: str, place: int) -> Style:
     return list(looks_of({str(index): str(index) for index in range(place + 2)}, "0").values())[place + 1]
 
 
+def _axis(series: Sequence[RunSeries]) -> dict[str, object]:
+    """Return the axis of throughput; it begins at 0 where any line is near it, so that stalls are not drawn larger."""
+    lines = [tps for one in series for tps in one.tps]
+    begins = "tozero" if min(lines) < _NEAR_ZERO * max(lines) else "normal"
+    return {**axis("transactions per second"), "rangemode": begins}
+
+
 def _over_time(series: Sequence[RunSeries], runs: Mapping[str, RunAnalysis], style: Mapping[str, Style]) -> Chart:
     figure = blank(
         margin={"l": 64, "r": 16, "t": 12, "b": 44},
         xaxis=axis("seconds since the run began"),
-        yaxis={**axis("transactions per second"), "rangemode": "tozero"},
+        yaxis=_axis(series),
     )
     for place, one in enumerate(series):
         run = runs[one.file]
@@ -75,14 +84,14 @@ def _over_time(series: Sequence[RunSeries], runs: Mapping[str, RunAnalysis], sty
         )
     levels = ", ".join(f"{visible(runs[one.file].label)} {number(runs[one.file].tps)}" for one in series)
     text = f"Rolling mean over {_WINDOW:g} s of each run, with its start. Transactions per second after it: {levels}."
-    return Chart("over-time", "Throughput over time", text, 380, plain(figure))
+    return Chart("throughput-course", "Throughput over time", text, 380, plain(figure))
 
 
 def _boxes(series: Sequence[RunSeries], runs: Mapping[str, RunAnalysis], style: Mapping[str, Style]) -> Chart:
     figure = blank(
         margin={"l": 64, "r": 16, "t": 12, "b": 90},
         xaxis={**axis(""), "type": "category"},
-        yaxis={**axis("transactions per second"), "rangemode": "tozero"},
+        yaxis=_axis(series),
     )
     texts = []
     for place, one in enumerate(series):

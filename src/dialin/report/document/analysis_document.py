@@ -81,7 +81,7 @@ def analysis_document(analysis: Analysis, series: Sequence[RunSeries] = ()) -> D
     sections = [
         Section(SectionKey.VERDICT, "Verdict", _verdict(analysis, notes[:_FIRST])),
         Section(SectionKey.CANDIDATES, "Each run", _runs(analysis)),
-        Section(SectionKey.OVER_TIME, "Over time", analysis_charts(analysis, series)),
+        Section(SectionKey.OVER_TIME, "Charts", analysis_charts(analysis, series)),
         Section(SectionKey.HOW, "How sure", _how(analysis, notes[_FIRST:])),
     ]
     return Document(

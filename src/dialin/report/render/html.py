@@ -19,8 +19,9 @@ from dialin.evidence.server_metrics import server_metrics
 from dialin.model.record import StudyRecord
 from dialin.model.why import Why
 from dialin.report.charts import server_metrics_chart
-from dialin.report.charts.style import styles
+from dialin.report.charts.style import Style, styles
 from dialin.report.charts.trial_series import all_series
+from dialin.report.document.parts import Document
 from dialin.report.document.study_document import charted_series, study_document
 from dialin.report.render.markup import asset, embedded, library, packed_library, rendered
 
@@ -71,7 +72,19 @@ def body(record: StudyRecord, why: Why | None = None) -> Body:
 
 def render(record: StudyRecord, why: Why | None = None) -> str:
     """Return the report as one HTML document without any outside reference."""
-    page, parts = body(record, why), assets()
+    return _page(body(record, why), "study report")
+
+
+def render_document(document: Document, style: Mapping[str, Style], what: str) -> str:
+    """Return a document that is not of a study as such a page; `style` has how its candidates look, `what` names the page."""
+    main = rendered("body.html.j2", document=document, style=style)
+    data = {"trials": {}, "metrics": {}, "charts": {chart.key: chart.figure for chart in document.charts()}}
+    page = Body(document.headline, main, rendered("menu.html.j2", document=document), data, document.colophon)
+    return _page(page, what)
+
+
+def _page(page: Body, what: str) -> str:
+    parts = assets()
     return str(
         rendered(
             "report.html.j2",
@@ -81,6 +94,7 @@ def render(record: StudyRecord, why: Why | None = None) -> str:
             library=_packed(),
             data=embedded(page.data),
             title=page.title,
+            what=what,
             menu=page.menu,
             main=page.main,
             colophon=page.colophon,
