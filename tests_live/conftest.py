@@ -15,7 +15,7 @@ from dialin.servers.capabilities import Capability, has
 from dialin.servers.ledger import Ledger
 from dialin.servers.processes import processes
 from home import WORKER, remove_home_of_worker
-from live import INSTALLED, MYSQL, Dialin, find
+from live import INSTALLED, MYSQL, ONE_OR_ALL, Dialin, find
 from playground import option_file, playground
 
 FIRST = (
@@ -81,6 +81,11 @@ def group_of(item):
     return "-".join([file, *values]).replace("@", "-")
 
 
+def pytest_configure(config):
+    config.addinivalue_line("markers", "other_build: of a build that only tests of each build, and `make test-all`, run on")
+    config.addinivalue_line("markers", "each_build: what it shows differs by build, so that `make test` runs it on each")
+
+
 @pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups
 def pytest_collection_modifyitems(items):
     """Keep tests together that share something; each of the others goes to whoever has nothing to do."""
@@ -91,6 +96,8 @@ def pytest_collection_modifyitems(items):
 
     items.sort(key=rank)
     for item in items:
+        if item.get_closest_marker("other_build") and not item.get_closest_marker("each_build"):
+            item.add_marker(pytest.mark.skip(reason="make test-all runs it"))
         if group := group_of(item):
             item.add_marker(pytest.mark.xdist_group(group))
 
@@ -138,10 +145,13 @@ def refused(tmp_path, monkeypatch, capsys):
     return call
 
 
-WITH_PERSIST = [build for build in INSTALLED if has(build, Capability.PERSIST)]
+SERVERS = [
+    pytest.param(build, id=build.id, marks=() if build in ONE_OR_ALL else pytest.mark.other_build) for build in INSTALLED
+]
+WITH_PERSIST = [build for build in ONE_OR_ALL if has(build, Capability.PERSIST)]
 
 
-@pytest.fixture(scope="module", params=INSTALLED, ids=lambda build: build.id)
+@pytest.fixture(scope="module", params=SERVERS)
 def server(request):
     with playground(request.param) as made:
         yield made

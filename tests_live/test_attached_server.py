@@ -32,6 +32,7 @@ from playground import PASSWORD, attach, option_file
 CHANGES = {"innodb_io_capacity": 1500, "max_connections": "77", "sync_binlog": 10, "innodb_max_dirty_pages_pct": 42}
 
 
+@pytest.mark.each_build
 def test_an_attached_server_is_known_for_what_it_is(server, attachment):
     attached = attach(attachment)
     assert (attached.build.id, attached.build.family) == (server.build.id, server.build.family)
@@ -49,6 +50,7 @@ def _root(server):
     return find_account(server.root, None, {}).password
 
 
+@pytest.mark.each_build
 def test_every_value_is_put_back_and_the_schema_is_gone_with_the_documented_privileges(server, attachment, log):
     before = server.variables()
     attached = attach(attachment)
@@ -65,6 +67,7 @@ def test_every_value_is_put_back_and_the_schema_is_gone_with_the_documented_priv
     assert log.undo(entry, attached) == []
 
 
+@pytest.mark.each_build
 def test_variables_that_limit_each_other_come_to_what_was_asked_for_in_any_order(server, attachment, log):
     if "innodb_io_capacity_max" not in server.variables():
         pytest.skip("it has no such limit")
@@ -85,6 +88,7 @@ def test_variables_that_limit_each_other_come_to_what_was_asked_for_in_any_order
     assert server.variables() == before
 
 
+@pytest.mark.each_build
 def test_a_limit_that_moved_along_is_put_back_as_well(server, attachment, log):
     before = server.variables()
     attached = attach(attachment)
@@ -94,6 +98,7 @@ def test_a_limit_that_moved_along_is_put_back_as_well(server, attachment, log):
     assert server.variables() == before
 
 
+@pytest.mark.each_build
 def test_a_server_is_asked_what_it_can_set_while_it_runs_and_nothing_is_changed(server, attachment):
     attached, before = attach(attachment), server.variables()
     asked = {
@@ -112,6 +117,7 @@ def test_a_server_is_asked_what_it_can_set_while_it_runs_and_nothing_is_changed(
     assert server.variables() == before
 
 
+@pytest.mark.each_build
 def test_a_pool_that_is_resized_in_the_background_is_waited_for(server, attachment, log):
     attached = attach(attachment)
     if attached.needs_restart({"innodb_buffer_pool_size": "256M"}):
@@ -123,6 +129,7 @@ def test_a_pool_that_is_resized_in_the_background_is_waited_for(server, attachme
     assert server.variables() == before
 
 
+@pytest.mark.each_build
 def test_what_only_a_start_can_set_is_said_with_its_remedy(server, attachment, log):
     attached = attach(attachment)
     entry = log.begin(attached, attachment, ["innodb_flush_method"])
@@ -338,6 +345,7 @@ def test_a_schema_that_dialin_did_not_make_stays(server, attachment, log):
         server.query(f"DROP DATABASE IF EXISTS {SCHEMA}")
 
 
+@pytest.mark.each_build
 def test_servers_that_keep_no_variables_say_so(server, attachment):
     if has(server.build, Capability.PERSIST):
         attach(attachment).check_persists()
@@ -349,6 +357,7 @@ def test_servers_that_keep_no_variables_say_so(server, attachment):
 # Is it in use?
 
 
+@pytest.mark.each_build
 def test_an_idle_server_is_not_taken_for_one_in_use(server, attachment):
     assert attach(attachment).live_reasons() == []
 
@@ -388,6 +397,7 @@ def test_a_replica_that_reads_the_binary_log_is_a_reason(attachment, server):
         replica._force_close()
 
 
+@pytest.mark.each_build
 def test_a_server_that_takes_no_writes_is_refused(server, attachment):
     server.query("SET GLOBAL read_only = ON")
     try:
@@ -398,6 +408,7 @@ def test_a_server_that_takes_no_writes_is_refused(server, attachment):
     attach(attachment).check_writable()
 
 
+@pytest.mark.each_build
 def test_a_missing_privilege_is_named(server, tmp_path):
     server.query("CREATE USER 'poor'@'localhost' IDENTIFIED BY 'x'")
     try:

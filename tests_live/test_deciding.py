@@ -29,6 +29,7 @@ steps = [{ sql = "DO SLEEP(@@GLOBAL.long_query_time / 100)" }]
 """
 
 
+@only_with_all  # tests/race/test_runner_confirming.py shows it on simulated servers
 @needs_dialin_load
 def test_a_choice_is_confirmed_in_fresh_trials_that_did_not_choose_it_also_afterwards(dialin):
     out, workload = dialin.directory / "study", dialin.directory / "sleeping.toml"

@@ -61,7 +61,8 @@ def killed_in(block, out, question):
         return store.read()
 
 
-@pytest.mark.parametrize("switch", ["set", pytest.param("restart", marks=only_with_all)])
+@only_with_all  # tests/race/test_entering.py shows it on simulated servers
+@pytest.mark.parametrize("switch", ["set", "restart"])
 def test_a_candidate_enters_in_block_2_and_a_study_killed_in_block_3_goes_on_in_the_same_order(tmp_path, switch):
     out = tmp_path / "study"
     question = {

@@ -11,6 +11,8 @@ from dialin.servers.capabilities import Capability, has
 from dialin.variables.catalogue import Catalogue, Kind, Variable
 from fixtures import example_studies
 
+pytestmark = pytest.mark.each_build
+
 
 def sql_of(record):
     return recommendation(record, record.verdict)["recommended.sql"]

@@ -13,7 +13,7 @@ from dialin.workloads.kinds import make_workload
 from dialin.workloads.load_binary import LOAD_WORKLOADS
 from dialin.workloads.sysbench_workloads import BULK_INSERT, SYSBENCH_SCRIPTS
 from driving import needs_dialin_load
-from live import LIMIT, MYSQL, find
+from live import LIMIT, MYSQL, find, only_with_all
 
 RATE = 100
 """Of transactions a second: whether a workload runs is seen without taking all CPUs from the tests beside it."""
@@ -61,11 +61,16 @@ def seconds(sandbox, spec, *, cpus=None):
         load.stop()
 
 
+def all_but(*names, name):
+    """A workload; `make test` runs the others in tests of what they do, of test_dialin_load and its counters."""
+    return pytest.param(name, marks=() if name in names else only_with_all)
+
+
 DRIVERS = ["sysbench", pytest.param("dialin-load", marks=needs_dialin_load)]
 
 
 @pytest.mark.parametrize("driver", DRIVERS)
-@pytest.mark.parametrize("name", SYSBENCH_SCRIPTS)
+@pytest.mark.parametrize("name", [all_but("oltp_read_write", BULK_INSERT, name=name) for name in SYSBENCH_SCRIPTS])
 def test_every_sysbench_workload_runs_and_reports_each_second(server, name, driver):
     # The rate of bulk_insert counts rows, of which one statement has thousands.
     options = {**SMALL, "rate": 0} if name == BULK_INSERT else SMALL
@@ -87,7 +92,7 @@ def test_a_script_of_ones_own_is_a_workload(server, tmp_path):
 
 
 @needs_dialin_load
-@pytest.mark.parametrize("name", LOAD_WORKLOADS)
+@pytest.mark.parametrize("name", [all_but("bank-transfer", "noop", name=name) for name in LOAD_WORKLOADS])
 def test_every_workload_of_dialin_load_runs_and_reports_each_second(server, name):
     options = {"customers": "300", "items": "1000"} if name == "tpcc-like" else {}
     seconds(server, WorkloadSpec(name=name, kind="dialin-load", threads=2, rate=RATE, options=options))
