@@ -105,14 +105,14 @@ def _raise(faults: Sequence[Fault], build: str) -> None:
     """Raise one error for all faults; a single one keeps its own remedy."""
     if not faults:
         return
-    if len(faults) == 1:
-        (fault,) = faults
-        write = f"Write {fault.gone.successor}, or leave" if fault.gone and fault.gone.successor else "Leave"
-        remedy = f"{write} it out (--leave-out-unknown)" if fault.gone else fault.error.remedy
-        raise UserError(f"{fault.place}: {fault.error.what}", remedy)
     places: dict[tuple[str, str], list[str]] = {}
     for fault in faults:
         places.setdefault((fault.name, fault.why), []).append(fault.place)
+    if len(places) == 1:
+        first, (where,) = faults[0], places.values()
+        write = f"Write {first.gone.successor}, or leave" if first.gone and first.gone.successor else "Leave"
+        remedy = f"{write} it out (--leave-out-unknown)" if first.gone else first.error.remedy
+        raise UserError(f"{'; '.join(where)}: {first.error.what}", remedy)
     unknown = "; --leave-out-unknown leaves out those that it does not have" if any(one.is_unknown for one in faults) else ""
     raise UserError(
         f"{build} does not take {counted(len(places), 'option')} of the files, listed above",
