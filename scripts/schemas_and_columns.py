@@ -24,6 +24,7 @@ from dialin.model.analysis import Analysis
 from dialin.model.capture import CaptureCounters, CaptureFirstLine, CaptureSummary
 from dialin.model.study_diff import StudyDiff
 from dialin.model.study_list import StudyList
+from dialin.model.suite import Suite
 from dialin.model.verdict import Verdict
 from dialin.model.why import Why
 from dialin.question.options import StudyOptions
@@ -43,6 +44,7 @@ OUTPUTS: Mapping[str, type[BaseModel]] = {
     "capture-summary": CaptureSummary,
     "diff": StudyDiff,
     "studies": StudyList,
+    "suite": Suite,
     "verdict": Verdict,
     "why": Why,
 }

@@ -22,6 +22,7 @@ class ExitCode(IntEnum):
     NO_VERDICT = 1
     MISUSE = 2
     FAILED_THROUGHOUT = 3
+    WORSE = 4
     INTERRUPTED = 130
 
 

@@ -204,3 +204,13 @@ def listed(names: Sequence[str]) -> str:
     if not names:
         return "none"
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+_NUMBER = re.compile(r"[+-]?\d+(\.\d+)?")
+_FORMULA = ("=", "+", "-", "@")
+
+
+def csv_cell(text: str) -> str:
+    """Return text as a cell of a CSV file that no spreadsheet takes for a formula and no terminal obeys."""
+    shown = visible(text)
+    return f"'{shown}" if shown.lstrip().startswith(_FORMULA) and not _NUMBER.fullmatch(shown) else shown

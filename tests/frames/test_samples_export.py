@@ -12,6 +12,7 @@ import dialin
 from dialin.errors import UserError
 from dialin.frames import Format, columns, samples, samples_export
 from dialin.store import read_only
+from dialin.text import csv_cell
 from fixtures import example_studies
 
 
@@ -81,12 +82,12 @@ def test_samples_that_come_in_many_pieces_are_all_there_once(kept):
     ],
 )
 def test_a_cell_of_csv_is_no_formula_and_acts_on_no_terminal(name, shown):
-    assert samples_export.cell(name) == shown
+    assert csv_cell(name) == shown
 
 
 @given(st.text())
 def test_no_text_is_obeyed_by_a_spreadsheet_or_breaks_a_row(text):
-    shown = samples_export.cell(text)
+    shown = csv_cell(text)
     assert "\n" not in shown
     assert "\r" not in shown
     if shown.lstrip()[:1] in tuple("=+-@"):

@@ -25,7 +25,7 @@ from dialin.paths import Home
 
 EPILOG = (
     "Exit codes: 0 a verdict was reached, 1 it ended without one, 2 misuse (nothing was started), "
-    "3 a server or the load failed throughout, 130 interrupted."
+    "3 a server or the load failed throughout, 4 a workload of a suite is worse (--fail-if-worse), 130 interrupted."
 )
 
 app = typer.Typer(

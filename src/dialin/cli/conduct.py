@@ -40,7 +40,7 @@ from dialin.report.screen import LiveScreen
 from dialin.report.setting_sentences import difference_lines
 from dialin.report.tune_words import best_so_far, setting_text, space_text
 from dialin.report.verdict_texts import add_sentences
-from dialin.store import UNFINISHED_STUDY_FILE, read_only
+from dialin.store import UNFINISHED_STUDY_FILE, is_suite, read_only
 from dialin.store.lock import LOCK_FILE
 from dialin.store.store import Store
 from dialin.text import counted, without_secrets
@@ -73,10 +73,7 @@ def conduct(
     hosts = FleetChoice(fleet, fleet_hosts)
     check_fleet(hosts, attached=bool(question.attach), tune=question.tune is not None)
     where = out or new_directory(name)
-    check_writable(where)
-    if where.is_dir() and any(path.name not in (LOCK_FILE, UNFINISHED_STUDY_FILE) for path in where.iterdir()):
-        remedy = f"Resume it ({_resume(where)}), or name another --out" if _is_study(where) else "Name another --out"
-        raise UserError(f"{where} exists and is not empty", remedy)
+    check_new_directory(where)
     tools = Tools.open(say)
     ready = check_question(question, directory, tools, permission, base_file=base_file)
     announce(ready, where)
@@ -85,6 +82,19 @@ def conduct(
         return ExitCode.NO_VERDICT
     command = without_secrets(shlex.join(["dialin", *sys.argv[1:]]))
     return finish(where, lambda watcher: begin(ready, where, tools, watcher, command, hosts=hosts), json=json, watch=watch)
+
+
+def check_new_directory(where: Path) -> None:
+    """Make sure, before anything is started, that a new study can be written to a directory, and that nothing else is there.
+
+    Raises:
+        UserError: it cannot, or something is.
+    """
+    check_writable(where)
+    if where.is_dir() and any(path.name not in (LOCK_FILE, UNFINISHED_STUDY_FILE) for path in where.iterdir()):
+        can_resume = is_suite(where) or _is_study(where)
+        remedy = f"Resume it ({_resume(where)}), or name another --out" if can_resume else "Name another --out"
+        raise UserError(f"{where} exists and is not empty", remedy)
 
 
 def _is_study(directory: Path) -> bool:
@@ -159,10 +169,7 @@ def announce(ready: CheckedStudy, where: Path) -> None:
     if spec.tune is not None:
         _announce_tune(ready, where)
         return
-    names = ", ".join(candidate.name for candidate in spec.candidates)
-    say(f"Comparing {len(spec.candidates)} candidates ({names}; baseline {spec.baseline}) on {', '.join(ready.servers)}")
-    for line in differences(ready):
-        say(line)
+    announce_candidates(ready)
     say(f"Load: {spec.workload.describe()}")
     say(
         f"At most about {spec.minutes:g} minutes of trials: about {plan.blocks} blocks of {len(spec.candidates)} trials, "
@@ -171,6 +178,14 @@ def announce(ready: CheckedStudy, where: Path) -> None:
     if ready.promise:
         say(ready.promise)
     _say_all(ready)
+
+
+def announce_candidates(ready: CheckedStudy) -> None:
+    spec = ready.spec
+    names = ", ".join(candidate.name for candidate in spec.candidates)
+    say(f"Comparing {len(spec.candidates)} candidates ({names}; baseline {spec.baseline}) on {', '.join(ready.servers)}")
+    for line in differences(ready):
+        say(line)
 
 
 def differences(ready: CheckedStudy) -> list[str]:

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from dialin.cli.console import output
+from dialin.store import is_suite
 
 
 def diff(
@@ -15,7 +16,7 @@ def diff(
     second: Annotated[Path, typer.Argument(metavar="B", help="The directory of the second study.")],
     json: Annotated[bool, typer.Option("--json", help="Print the comparison as JSON; see schema/diff.schema.json.")] = False,
 ) -> None:
-    """Compare two studies of one question: another version, another month, another machine.
+    """Compare two studies of one question, or two suites: another version, another month, another machine.
 
     Shows first what differs in build, host, workload and options, then how each candidate's gain over the baseline and its
     throughput changed, with 95 % intervals, and whether the noise differed. Studies of different questions are refused.
@@ -28,6 +29,11 @@ def diff(
     from dialin.store import read_only
     from dialin.verdict.study_diff import compare_studies
 
+    if is_suite(first) and is_suite(second):
+        from dialin.cli.conduct_suite import diff_suites
+
+        diff_suites(first, second, json=json)
+        return
     a, b = (read_only.read(directory, lambda store: store.read()) for directory in (first, second))
     result = compare_studies(a, b)
     if json:

@@ -9,6 +9,7 @@ import typer
 from dialin.cli.console import output
 from dialin.cli.exit_codes import exit_code
 from dialin.cli.studies import Directory
+from dialin.store import is_suite
 
 
 def explain(
@@ -21,6 +22,10 @@ def explain(
 
     dialin explain dialin-innodb_buffer_pool_instances-20260902-120041
     """
+    if is_suite(directory):
+        from dialin.cli.conduct_suite import explain_suite
+
+        raise typer.Exit(explain_suite(directory, json=json))
     from dialin.evidence.why_verdict import explain as explain_verdict
     from dialin.report import json_documents
     from dialin.report.render.terminal import print_why

@@ -13,8 +13,9 @@ from dialin.cli import study_flags as given
 from dialin.errors import UserError
 from dialin.model.setting import Value, parse_value
 from dialin.question.study_file import question as check_options
-from dialin.question.study_file import read
+from dialin.question.study_file import read, read_keys
 from dialin.recipes.library import PREFIX, ScaleName
+from dialin.store import is_suite
 
 if TYPE_CHECKING:
     from dialin.places.attached.check import Permission
@@ -119,7 +120,11 @@ def compare(
 
 @partial(
     given.with_study_options,
-    hidden=("waits", "hold", "confirm", "baseline", "until", "confidence", "fleet", "fleet_hosts", *given.OF_LIVE_TRAFFIC),
+    hidden=(
+        *("waits", "hold", "confirm", "baseline", "until", "confidence", "fleet", "fleet_hosts"),
+        *given.OF_LIVE_TRAFFIC,
+        *given.OF_A_SUITE,
+    ),
     helps={
         "server": "The build to tune, such as mysql@9.7 (see `dialin servers`).",
         "fixed": "The baseline's value of a tuned variable; of any other variable, the value in all settings. Repeat.",
@@ -198,8 +203,21 @@ def _conduct(
     keys = {**asked, "server": server or [], "set": {**asked.get("set", {}), **given.pairs(fixed, "--set")}}
     if baseline is not None:
         keys["baseline"] = baseline
+    permission = _permission(restart_command, live=live)
+    if "tune" not in keys:
+        _conduct_if_suite(keys, Path.cwd(), permission, name, how)
     question = check_options(keys, spelled=given.spelled, remedy="See --help")
-    raise typer.Exit(conduct(question, Path.cwd(), _permission(restart_command, live=live), name=name, **how))
+    raise typer.Exit(conduct(question, Path.cwd(), permission, name=name, **how))
+
+
+def _conduct_if_suite(keys: Mapping[str, Any], where: Path, permission: Permission, name: str, how: Mapping[str, Any]) -> None:
+    """Run a suite where the keys ask for one, and exit with its code."""
+    from dialin.suites.members import requested_suite
+
+    if (request := requested_suite(keys, where)) is not None:
+        from dialin.cli.conduct_suite import conduct_suite
+
+        raise typer.Exit(conduct_suite(request, where, permission, name=name, **how))
 
 
 def run(
@@ -238,9 +256,10 @@ def run(
         raise UserError(f"--scale is for recipes, and {study_file} is a study file", "Leave it out, or see `dialin recipes`")
     from dialin.cli.conduct import conduct
 
-    question = read(study_file)
     where = study_file.absolute().parent
     how: dict[str, Any] = {"out": out, "json": json, "yes": yes, "watch": watch, "fleet": fleet, "fleet_hosts": fleet_hosts}
+    _conduct_if_suite(read_keys(study_file), where, permission, study_file.stem, how)
+    question = read(study_file)
     raise typer.Exit(conduct(question, where, permission, name=study_file.stem, **how))
 
 
@@ -262,6 +281,11 @@ def resume(
 
     permission = _permission(restart_command, live=live)
     how: dict[str, Any] = {"json": json, "yes": yes, "watch": watch, "fleet": fleet, "fleet_hosts": fleet_hosts}
+    if is_suite(directory):
+        from dialin.cli.conduct_suite import resume_suite
+
+        options = {"--confirm": confirm, "--accept-weaker-durability": accept_weaker_durability}
+        raise typer.Exit(resume_suite(directory, permission, minutes=minutes, refused=options, **how))
     if accept_weaker_durability:
         _accept_weaker_durability(directory)
     raise typer.Exit(go_on(directory, permission, minutes=minutes, confirm=confirm, **how))
@@ -274,7 +298,11 @@ def report(
     markdown: Annotated[bool, typer.Option("--markdown", help="The summary as Markdown, for a ticket.")] = False,
     json: given.Json = False,
 ) -> None:
-    """Show the verdict of a study, and rewrite its reports where you may write."""
+    """Show the verdict of a study or the joint result of a suite, and rewrite its reports where you may write."""
+    if is_suite(directory):
+        from dialin.cli.conduct_suite import show_suite
+
+        raise typer.Exit(show_suite(directory, json=json, markdown=markdown, full=full, must_write=False))
     from dialin.cli.conduct import show
     from dialin.report.render.markdown import print_markdown
     from dialin.report.render.terminal import print_verdict

@@ -115,7 +115,7 @@ def _parameter(name: str, panel: Panel) -> inspect.Parameter:
     if field.default is True:
         flag += f"/--no-{flag.removeprefix('--')}"
     option = typer.Option(flag, metavar=metavar, help=help_of(name), rich_help_panel=panel.title)
-    kind, default = _as_typed(field)
+    kind, default = (list[str], [field.default]) if name == "workload" else _as_typed(field)
     if name in DEPENDENT:
         kind, default = kind | None, None
     annotation = Annotated[kind, option]  # type: ignore[valid-type]
@@ -153,6 +153,10 @@ def _common(
     fleet_hosts: FleetHosts = None,
 ) -> None:
     """Define the options beside those of the load and the method: only the signature is used."""
+
+
+OF_A_SUITE = ("suite", "fail_if_worse")
+"""Options that a tune does not take, because it searches under one workload."""
 
 
 OF_A_TUNE = ("worst",)

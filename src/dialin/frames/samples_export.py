@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -22,14 +21,11 @@ from dialin.frames import Format, columns, samples
 from dialin.frames.tables import frame
 from dialin.store import STUDY_FILE, lock, requests
 from dialin.store.store import Store
-from dialin.text import visible
+from dialin.text import csv_cell
 
-_NUMBER = re.compile(r"[+-]?\d+(\.\d+)?")
 _REPLACEABLE = tuple(f".{form}" for form in Format)
 _DIRECTORIES = ("evidence", "waits")
 """The directories beside a study's database."""
-
-_FORMULA = ("=", "+", "-", "@")
 
 
 def check_place(path: Path, directory: Path) -> None:
@@ -84,12 +80,6 @@ def write_csv(store: Store, stream: BinaryIO) -> int:
     return count
 
 
-def cell(text: str) -> str:
-    """Return text as a cell of a CSV file that no spreadsheet takes for a formula and no terminal obeys."""
-    shown = visible(text)
-    return f"'{shown}" if shown.lstrip().startswith(_FORMULA) and not _NUMBER.fullmatch(shown) else shown
-
-
 def _write_parquet(store: Store, stream: BinaryIO) -> int:
     whole = samples.concatenate_frames(samples.iterate_frames(store))
     whole.write_parquet(stream, compression="zstd")
@@ -98,7 +88,7 @@ def _write_parquet(store: Store, stream: BinaryIO) -> int:
 
 def _plain(piece: pl.DataFrame) -> pl.DataFrame:
     names = piece["candidate"].unique().to_list()
-    return piece.with_columns(pl.col("candidate").replace(dict(zip(names, map(cell, names), strict=True))))
+    return piece.with_columns(pl.col("candidate").replace(dict(zip(names, map(csv_cell, names), strict=True))))
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field, field_validator, model_validator
+from pydantic import BeforeValidator, ConfigDict, Field, WithJsonSchema, field_validator, model_validator
 
 from dialin.errors import UserError
 from dialin.model.live import LiveOptions
@@ -43,6 +43,17 @@ def _left_to_its_kind(name: str) -> Any:
         key: getattr(one, key) for one in WorkloadSpec.model_fields[name].metadata for key in ("ge", "le") if hasattr(one, key)
     }
     return Field(default=None, description=kinds.load_option_help(name), **limits)
+
+
+def _one_workload(value: object) -> object:
+    """Read a list of one workload as that workload; several are a suite, which `dialin.suites` makes studies of."""
+    names = [name for text in value for name in str(text).split(",")] if isinstance(value, list) else str(value).split(",")
+    if len(names) != 1:
+        raise ValueError(f"names {len(names)} workloads: a suite is for sweep, compare and run")
+    return names[0]
+
+
+_ONE_OR_MORE = WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}, "minItems": 1}]})
 
 
 class StudyOptions(MethodOptions, LoadOptions, LiveOptions):
@@ -118,7 +129,15 @@ class StudyOptions(MethodOptions, LoadOptions, LiveOptions):
         "what a statement costs (cpu, io, pages or rows), or throughput if the server is saturated. Default: throughput, with "
         "--traffic own latency",
     )
-    workload: Annotated[str, LOAD] = Field(default=DEFAULT_WORKLOAD, description=kinds.workload_help())
+    workload: Annotated[str, LOAD, BeforeValidator(_one_workload), _ONE_OR_MORE] = Field(
+        default=DEFAULT_WORKLOAD,
+        description=f"{kinds.workload_help()}. Several, such as oltp_read_only=3,oltp_write_only, are a suite; a number is the "
+        "weight",
+    )
+    suite: Annotated[str | None, LOAD] = Field(
+        default=None,
+        description="compare under the workloads of a suite: quick, sysbench, or the path of a suite file (docs/suites.md)",
+    )
     threads: Annotated[Threads | None, LOAD] = Field(
         default=None,
         description=f"{kinds.load_option_help('threads')}; several, such as 1,4,16, are all measured in every trial, and "
@@ -148,6 +167,11 @@ class StudyOptions(MethodOptions, LoadOptions, LiveOptions):
         ge=0.0001,
         le=1,
         description="the smallest difference that matters. Default: 1 % of throughput, 5 % of latency, 25 % of variation",
+    )
+    fail_if_worse: Annotated[Fraction | None, METHOD] = Field(
+        default=None,
+        description="answer only whether a candidate is worse than the baseline by more than this, such as 3%, under any "
+        "workload: exit code 4 if so, 0 if not, 1 if time did not suffice",
     )
     switch: Annotated[Literal["auto", "restart", "set"], METHOD] = Field(
         default="auto",
@@ -183,6 +207,8 @@ class StudyOptions(MethodOptions, LoadOptions, LiveOptions):
         ways += ["tune"] if self.tune is not None else []
         if len(ways) > 1:
             raise ValueError(f"{' and '.join(ways)} cannot be combined: candidates come from one of them")
+        if self.suite is not None or self.fail_if_worse is not None:
+            raise ValueError("suite and fail-if-worse are for sweep, compare and run")
         why = kinds.requested_kind(self.workload).on_sandboxes_only
         if self.attach and why:
             raise ValueError(f"{self.workload} runs on sandboxes only, because {why}: leave out attach")

@@ -35,6 +35,15 @@ _WARMUP_MOST = {Switch.RESTART: 12.0, Switch.SET: 6.0}
 in A/A studies by restart (benchmarks/aa.py) the seconds from here to the end of the warm-up differ from later ones by 3 % or
 less on average. On a noisy machine more seconds do not show whether a warm-up is over; they are better measured."""
 
+
+class BudgetTooSmallError(UserError):
+    """A budget holds fewer blocks than a verdict needs; `minutes` would be enough."""
+
+    def __init__(self, what: str, remedy: str, minutes: float) -> None:
+        super().__init__(what, remedy)
+        self.minutes = minutes
+
+
 LONGEST = 2
 """How many times the planned seconds a trial measures at most, where it is not steady or seconds were lost."""
 
@@ -179,9 +188,10 @@ def _blocks(spec: StudySpec, trial_seconds: float, shorter: str = "") -> int:
     if blocks < BLOCKS_NEEDED:
         least = (reserved + BLOCKS_NEEDED * trial_seconds * count) / 60
         waits = " besides those that collect raw waits" if reserved else ""
-        raise UserError(
+        raise BudgetTooSmallError(
             f"{spec.minutes:g} minutes are enough for fewer than {BLOCKS_NEEDED} trials of each of {count} candidates{waits}",
             f"Give --minutes {int(least) + 1} or more, or fewer candidates{shorter}",
+            least,
         )
     return blocks
 

@@ -24,7 +24,16 @@ def read(path: Path) -> StudyOptions:
         UserError: it cannot be read, is not TOML, or has a mistake: one line that names the key, what is wrong, and the nearest
             right spelling.
     """
-    return question(read_toml(path, "See docs/study-file.md", "Name a study file (TOML)"), where=str(path))
+    return question(read_keys(path), where=str(path))
+
+
+def read_keys(path: Path) -> dict[str, Any]:
+    """Return the keys of a study file as they are written.
+
+    Raises:
+        UserError: it cannot be read, or is not TOML.
+    """
+    return read_toml(path, "See docs/study-file.md", "Name a study file (TOML)")
 
 
 def question(

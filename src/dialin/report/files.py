@@ -18,7 +18,8 @@ from dialin.report.render import html, markdown
 from dialin.report.verdict_sentences import file_comments
 from dialin.report.verdict_texts import add_sentences
 
-_NOT_ALLOWED = (errno.EACCES, errno.EPERM, errno.EROFS)
+NOT_ALLOWED = (errno.EACCES, errno.EPERM, errno.EROFS)
+"""The errors of somebody who may read, but not write."""
 
 
 class MayNotWriteError(MachineError):
@@ -43,7 +44,7 @@ def write_all(record: StudyRecord, directory: Path, why: Why | None = None) -> N
                 replace_text(directory / name, text)
         except OSError as error:
             command = shlex.join(["dialin", "report", str(directory)])
-            raise (MayNotWriteError if error.errno in _NOT_ALLOWED else MachineError)(
+            raise (MayNotWriteError if error.errno in NOT_ALLOWED else MachineError)(
                 f"{directory / name} cannot be written: {error.strerror}",
                 f"The study is safe. Check that the disk has space and that you may write there, then run: {command}",
             ) from error

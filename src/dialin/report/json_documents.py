@@ -4,22 +4,30 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 
 from dialin.model.advice import Advice
 from dialin.model.analysis import Analysis
 from dialin.model.capture import CaptureCounters, CaptureFirstLine, CaptureSummary
 from dialin.model.study_diff import StudyDiff
 from dialin.model.study_list import StudyList
+from dialin.model.suite import Suite
 from dialin.model.verdict import Verdict
 from dialin.model.why import Why
 from dialin.text import UNSEEN
 
 
 def render(
-    document: Advice | Analysis | CaptureCounters | CaptureFirstLine | CaptureSummary | StudyDiff | StudyList | Why,
+    document: Advice | Analysis | CaptureCounters | CaptureFirstLine | CaptureSummary | StudyDiff | StudyList | Suite | Why,
 ) -> str:
     """Return a document as indented JSON in ASCII that ends in a newline; every control character is escaped."""
     text = json.dumps(document.model_dump(by_alias=True, mode="json"), indent=2)
+    return text.replace("\x7f", "\\u007f") + "\n"
+
+
+def render_by_workload(documents: Mapping[str, StudyDiff | Why]) -> str:
+    """Return the documents of the studies of a suite as one, by workload, as `render` does."""
+    text = json.dumps({name: one.model_dump(by_alias=True, mode="json") for name, one in documents.items()}, indent=2)
     return text.replace("\x7f", "\\u007f") + "\n"
 
 

@@ -12,7 +12,7 @@ from dialin.model.trial import Purpose, Sample, Step, Trial, TrialState
 from dialin.model.verdict import Verdict
 from dialin.model.workload import WorkloadSpec, latency_name
 from dialin.report.load_units import SECONDS, units
-from dialin.report.names import naming
+from dialin.report.names import Naming, naming
 from dialin.report.verdict_sentences import lost_seconds_text
 from dialin.stats.trial_figures import Figures, figures_of_trial
 from dialin.text import about, ascii_only, change, counted, number, visible
@@ -37,23 +37,27 @@ class PlainLines:
         self._compared = ""
 
     def study_began(self, spec: StudySpec, blocks_planned: int, seconds_planned: float) -> None:
+        names = self._learn(spec)
+        if spec.tune is not None:
+            self._write(f"Tune of {counted(len(spec.tune.variables), 'variable')}.")
+            self._write(f"Load: {spec.workload.describe()}.")
+            self._write(f"About {counted(blocks_planned, 'trial')}, about {about(seconds_planned)}.")
+            return
+        what = f"{len(names.labels)} values of {names.subject}" if names.subject else f"{len(names.labels)} candidates"
+        self._write(f"Study of {what}: {', '.join(names.labels.values())}; the baseline is {names.labels[spec.baseline]}.")
+        self._write(f"Load: {spec.workload.describe()}.")
+        self._write(f"About {counted(blocks_planned, 'block')}, about {about(seconds_planned)}.")
+
+    def _learn(self, spec: StudySpec) -> Naming:
+        """Keep what the lines of a study need; return the names of its candidates."""
         self._baseline, self._workload = spec.baseline, spec.workload
         self._latency = latency_name(spec.workload.percentile) if spec.goal is Goal.LATENCY else ""
         is_cost = spec.goal in COST_GOALS
         self._compared = measure(spec.goal, spec.workload.percentile).noun if is_cost else "latency" if self._latency else ""
         names = naming(spec)
         self._names = names.full
-        if spec.tune is not None:
-            self._write(f"Tune of {counted(len(spec.tune.variables), 'variable')}.")
-            self._rate = units(spec.workload).rate
-            self._write(f"Load: {spec.workload.describe()}.")
-            self._write(f"About {counted(blocks_planned, 'trial')}, about {about(seconds_planned)}.")
-            return
-        what = f"{len(names.labels)} values of {names.subject}" if names.subject else f"{len(names.labels)} candidates"
-        self._write(f"Study of {what}: {', '.join(names.labels.values())}; the baseline is {names.labels[spec.baseline]}.")
         self._rate = units(spec.workload).rate
-        self._write(f"Load: {spec.workload.describe()}.")
-        self._write(f"About {counted(blocks_planned, 'block')}, about {about(seconds_planned)}.")
+        return names
 
     def hosts_changed(self, hosts: Sequence[str]) -> None:
         """Name the host of each trial from now on if there are several; the study's log reports the hosts that join."""
@@ -126,3 +130,22 @@ class PlainLines:
             self._stream.flush()
         except (OSError, ValueError):
             self._stream = None
+
+
+class WorkloadLines(PlainLines):
+    """A watcher of one study of a suite: each line begins with its workload."""
+
+    def __init__(self, stream: TextIO, workload: str) -> None:
+        super().__init__(stream)
+        self._suite_member = workload
+
+    def study_began(self, spec: StudySpec, blocks_planned: int, seconds_planned: float) -> None:  # noqa: ARG002
+        """Write nothing: the suite was announced as a whole."""
+        self._learn(spec)
+
+    def trial_began(self, trial: Trial, seconds_left: float) -> None:  # noqa: ARG002 - it is not the suite's estimate
+        """Write nothing: a suite has many trials."""
+        self._samples[trial.id] = []
+
+    def _write(self, text: str) -> None:
+        super()._write(f"{self._suite_member}: {text}")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from dialin.clock import Clock, SystemClock
 from dialin.datasets.cache import DEFAULT_LIMIT, DatasetCache
@@ -18,15 +18,24 @@ from dialin.servers.ledger import Ledger
 from dialin.trials.build_catalogue import catalogue_of
 from dialin.variables import check
 from dialin.variables.catalogue import Catalogue
+from dialin.verdict.effective_settings import EffectiveSettings
 
 
 @dataclass(frozen=True, slots=True)
 class Tools:
+    """What commands share.
+
+    Attributes:
+        inspected: the effective settings that were read so far, by all that they depend on: the studies of a suite have the
+            same candidates.
+    """
+
     home: Home
     clock: Clock
     ledger: Ledger
     preparer: Preparer
     say: Callable[[str], None]
+    inspected: dict[Hashable, EffectiveSettings] = field(default_factory=dict)
 
     @classmethod
     def open(cls, say: Callable[[str], None], environment: Mapping[str, str] = os.environ) -> Tools:

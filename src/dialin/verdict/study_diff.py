@@ -57,8 +57,8 @@ class _Fitted:
         return goal_ratio(estimate, self.spec.goal) or estimate
 
 
-def compare_studies(a: StudyRecord, b: StudyRecord) -> StudyDiff:
-    """Return how the second study differs from the first.
+def compare_studies(a: StudyRecord, b: StudyRecord, together: int = 1) -> StudyDiff:
+    """Return how the second study differs from the first; the intervals of so many comparisons hold `together`.
 
     Raises:
         UserError: they are studies of different questions, or one has too few trials.
@@ -75,12 +75,12 @@ def compare_studies(a: StudyRecord, b: StudyRecord) -> StudyDiff:
     common = [(name, other) for name, other in name_in_b.items() if first.has(name) and second.has(other)]
     if len(common) < 2:
         raise UserError("No candidate except the baseline was measured in both studies", _REMEDY)
-    alpha = 1 - _CONFIDENCE
+    alpha = (1 - _CONFIDENCE) / together
     return StudyDiff(
         goal=a.spec.goal,
         percentile=a.spec.workload.percentile,
         baseline=base,
-        confidence=_CONFIDENCE,
+        confidence=1 - alpha,
         a=_summary(first),
         b=_summary(second),
         differences=[*_differences(a, b, name_in_b)],

@@ -41,6 +41,9 @@ def make_inspect(tools: Tools, builds: Mapping[str, Build], requested: Iterable[
     def inspect(candidate: str, setting: Setting) -> EffectiveSettings | None:
         build = builds[candidate]
         options = sandbox_options(setting, build)
+        key = (build.id, tuple(sorted(options.items())), tuple(names))
+        if key in tools.inspected:
+            return tools.inspected[key]
         try:
             settings = _read(tools, build, options)
             countable = {name: None for name in names if name not in settings.real and name in settings.in_force}
@@ -52,6 +55,7 @@ def make_inspect(tools: Tools, builds: Mapping[str, Build], requested: Iterable[
                 raise
             tools.say(f"{candidate}: {error.what}. Its trials will show whether this happens every time")
             return None
+        tools.inspected[key] = settings
         return settings
 
     return inspect

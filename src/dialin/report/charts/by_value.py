@@ -85,32 +85,13 @@ def heatmap(spec: StudySpec, verdict: Verdict) -> Chart | None:
         return None
     aim = measure_of(verdict)
     ratios = [[_ratio(cells.get((x, y)), verdict) for x in columns] for y in rows]
-    z = [[None if one is None else 100 * (one.mean - 1) for one in row] for row in ratios]
-    reach = max((abs(value) for row in z for value in row if value is not None), default=1.0) or 1.0
     text = [[_cell(cells.get((x, y)), verdict) for x in columns] for y in rows]
-    ends = (_WORSE, _BETTER) if aim.higher_is_better else (_BETTER, _WORSE)
     figure = blank(
         margin={"l": 110, "r": 16, "t": 12, "b": 48},
         xaxis={**axis(visible(across)), "type": "category", "showgrid": False},
         yaxis={**axis(visible(up)), "type": "category", "showgrid": False},
     )
-    figure.add_trace(
-        go.Heatmap(
-            x=[safe(visible(one)) for one in columns],
-            y=[safe(visible(one)) for one in rows],
-            z=z,
-            text=text,
-            texttemplate="%{text}",
-            textfont={"color": "var(--ink)", "size": 14},
-            colorscale=[[0.0, ends[0]], [0.5, _SAME], [1.0, ends[1]]],
-            zmin=-reach,
-            zmax=reach,
-            xgap=2,
-            ygap=2,
-            showscale=False,
-            hovertemplate="%{x}, %{y}: %{text}<extra></extra>",
-        )
-    )
+    figure.add_trace(heat(columns, rows, ratios, text, higher_is_better=aim.higher_is_better))
     words = "; ".join(
         f"{visible(x)} and {visible(y)}: {deciding_of(cells[x, y], verdict)}"
         for y, row in zip(rows, ratios, strict=True)
@@ -120,6 +101,35 @@ def heatmap(spec: StudySpec, verdict: Verdict) -> Chart | None:
     title = f"{capital(aim.noun)} against the baseline, by {visible(across)} and {visible(up)}"
     lower = "" if aim.higher_is_better else f"{capital(aim.direction)}. "
     return Chart("heatmap", title, f"{lower}{words}.", 110 + 56 * len(rows), plain(figure))
+
+
+def heat(
+    columns: Sequence[str],
+    rows: Sequence[str],
+    ratios: Sequence[Sequence[Estimate | None]],
+    text: Sequence[Sequence[str]],
+    *,
+    higher_is_better: bool = True,
+) -> go.Heatmap:
+    """Return the trace of a heatmap of ratios to the baseline, with their texts; the first of the rows is the lowest."""
+    z = [[None if one is None else 100 * (one.mean - 1) for one in row] for row in ratios]
+    reach = max((abs(value) for row in z for value in row if value is not None), default=1.0) or 1.0
+    ends = (_WORSE, _BETTER) if higher_is_better else (_BETTER, _WORSE)
+    return go.Heatmap(
+        x=[safe(visible(one)) for one in columns],
+        y=[safe(visible(one)) for one in rows],
+        z=z,
+        text=text,
+        texttemplate="%{text}",
+        textfont={"color": "var(--ink)", "size": 14},
+        colorscale=[[0.0, ends[0]], [0.5, _SAME], [1.0, ends[1]]],
+        zmin=-reach,
+        zmax=reach,
+        xgap=2,
+        ygap=2,
+        showscale=False,
+        hovertemplate="%{x}, %{y}: %{text}<extra></extra>",
+    )
 
 
 def _placed(variable: str, verdict: Verdict) -> list[tuple[float, CandidateVerdict]]:

@@ -100,6 +100,17 @@ def print_document(document: Document, console: Console) -> None:
     page.text(document.colophon, "dim")
 
 
+def print_suite(document: Document, console: Console, *, is_whole: bool) -> None:
+    """Print the result of a suite: the table of its workloads, or the whole document."""
+    if is_whole:
+        print_document(document, console)
+        return
+    page = Page(console)
+    page.text(document.headline, "bold")
+    parts = document.section(SectionKey.VERDICT).parts
+    Writer(page, document, is_whole=False).show([part for part in parts if isinstance(part, (Table, Paragraph))])
+
+
 def _print_strongest(record: StudyRecord, document: Document, why: Why | None, writer: Writer) -> None:
     """Print the few strongest reasons beside a verdict, and where the others are."""
     parts, page = document.section(SectionKey.WHY).parts, writer.page

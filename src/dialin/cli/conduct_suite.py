@@ -1,0 +1,222 @@
+"""What `sweep`, `compare`, `run`, `resume` and `report` do with a suite: several workloads, a study each, one result."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+import typer
+
+from dialin.cli.conduct import announce_candidates, check_new_directory, new_directory
+from dialin.cli.console import confirmed, output, say
+from dialin.cli.study_flags import spelled
+from dialin.errors import DialinError, ExitCode, InterruptedStudyError, MachineError, UserError
+from dialin.evidence.server_metrics import READINGS
+from dialin.evidence.why_verdict import explain
+from dialin.fleet.fleet_choice import LOCAL
+from dialin.fleet.stop_signals import not_suspended, stopping_cleanly
+from dialin.model.suite import GateState, Suite, SuiteOutcome, SuitePlan, SuiteResult
+from dialin.paths import replace_text
+from dialin.places.attached.check import Permission
+from dialin.report import files, json_documents
+from dialin.report.document.suite_document import moved_document, suite_diff_document, suite_document
+from dialin.report.plain_lines import WorkloadLines
+from dialin.report.render import suite_files
+from dialin.report.render.terminal import print_document, print_suite
+from dialin.report.suite_sentences import suite_headline
+from dialin.store import read_only
+from dialin.suites.check import CheckedMember, check_resumed_suite, check_suite, plan_suite, shared_notes
+from dialin.suites.joint import joint_result
+from dialin.suites.members import SuiteRequest
+from dialin.suites.runner import SuiteRunner
+from dialin.suites.suite_file import has_begun, read_plan, read_studies, write_suite
+from dialin.text import counted, listed, without_secrets
+from dialin.trials.tools import Tools
+from dialin.verdict.study_diff import compare_studies
+
+_EXIT_CODES = {GateState.PASSED: ExitCode.VERDICT, GateState.WORSE: ExitCode.WORSE, GateState.OPEN: ExitCode.NO_VERDICT}
+_OPEN = (SuiteOutcome.INCONCLUSIVE, SuiteOutcome.UNGUARDED)
+
+
+def conduct_suite(
+    request: SuiteRequest,
+    where: Path,
+    permission: Permission,
+    *,
+    name: str,
+    out: Path | None,
+    json: bool,
+    yes: bool,
+    watch: bool = False,
+    fleet: str = LOCAL,
+    fleet_hosts: int | None = None,
+) -> ExitCode:
+    """Check a suite, ask whether to begin, run it, and show its result. Paths in the options are relative to `where`."""
+    _refuse_elsewhere(watch=watch, fleet=fleet, fleet_hosts=fleet_hosts)
+    directory = out or new_directory(f"{name}-suite")
+    check_new_directory(directory)
+    tools = Tools.open(say)
+    command = without_secrets(shlex.join(["dialin", *sys.argv[1:]]))
+    plan = plan_suite(request, spelled, command=command, started_in=where, created=time.time())
+    checked = check_suite(plan, tools, permission)
+    _announce(plan, checked, directory)
+    if not yes and not confirmed(changes_server=False):
+        say("Nothing was started")
+        return ExitCode.NO_VERDICT
+    directory.mkdir(parents=True, exist_ok=True)
+    write_suite(directory, Suite(plan=plan))
+    return _run(plan, directory, checked, tools, json=json)
+
+
+def resume_suite(
+    directory: Path,
+    permission: Permission,
+    *,
+    minutes: float | None,
+    refused: Mapping[str, bool],
+    json: bool,
+    yes: bool,  # noqa: ARG001 - a suite changes no server that dialin did not start
+    watch: bool,
+    fleet: str = LOCAL,
+    fleet_hosts: int | None = None,
+) -> ExitCode:
+    """Run a suite to its result from where it was interrupted, or with more minutes; `refused` are options for studies only."""
+    _refuse_elsewhere(watch=watch, fleet=fleet, fleet_hosts=fleet_hosts)
+    for option, is_given in refused.items():
+        if is_given:
+            raise UserError(f"{option} is for a study of one workload", "Leave it out, or resume one study of the suite")
+    plan = read_plan(directory)
+    if minutes is not None:
+        spent = sum(study.seconds for study in read_studies(directory, plan)) / 60
+        if minutes < spent:
+            raise UserError(
+                f"--minutes {minutes:g} is less than the {spent:.1f} minutes that the suite has used already",
+                "Give the minutes of the whole suite, those used included",
+            )
+        plan = plan.model_copy(update={"minutes": minutes})
+    tools = Tools.open(say)
+    checked = check_resumed_suite(directory, plan, tools, permission, minutes)
+    write_suite(directory, Suite(plan=plan))
+    return _run(plan, directory, checked, tools, json=json)
+
+
+def _refuse_elsewhere(*, watch: bool, fleet: str, fleet_hosts: int | None) -> None:
+    if watch:
+        raise UserError("--watch shows one study", "Leave it out; dialin watch DIR/01-... shows a study of the suite")
+    if fleet != LOCAL or fleet_hosts is not None:
+        raise UserError("A suite runs on one host", "Leave --fleet and --fleet-hosts out")
+
+
+def _announce(plan: SuitePlan, checked: list[CheckedMember], directory: Path) -> None:
+    announce_candidates(checked[0].ready)
+    loads = [f"{one.name} (weight {one.weight:g})" if one.weight != 1 else one.name for one in plan.members]
+    say(f"Under {counted(len(plan.members), 'workload')}: {listed(loads)}")
+    measured = [one.ready.plan.measure for one in checked]
+    least, most = min(measured), max(measured)
+    span = f"{least:.0f} s" if least == most else f"{least:.0f} to {most:.0f} s"
+    say(f"At most about {plan.minutes:g} minutes of trials, {span} measured in each; written to {directory}")
+    for note in shared_notes(checked):
+        say(f"Note: {note}")
+
+
+def _run(plan: SuitePlan, directory: Path, checked: list[CheckedMember], tools: Tools, *, json: bool) -> ExitCode:
+    command = shlex.join(["dialin", "resume", str(directory)])
+    runner = SuiteRunner(plan, directory, checked, tools, lambda one: WorkloadLines(sys.stderr, one.name), say)
+    try:
+        with stopping_cleanly(), not_suspended(say):
+            runner.run()
+    except KeyboardInterrupt:
+        raise InterruptedStudyError("Stopped; all completed trials are safe", f"Resume it: {command}") from None
+    except DialinError as error:
+        if error.resumable:
+            error.remedy = f"{error.remedy}, then: {command}" if error.remedy else f"Resume it: {command}"
+        raise
+    return show_suite(directory, json=json)
+
+
+def read_suite(directory: Path) -> Suite:
+    """Return a suite with its result so far, made of its studies.
+
+    Raises:
+        UserError: its file or one of its studies is damaged.
+    """
+    plan = read_plan(directory)
+    studies = list(read_studies(directory, plan, explained=True))
+    result = joint_result(plan, studies) if studies else None
+    return Suite(plan=plan, headline=suite_headline(plan, result) if result else "", result=result)
+
+
+def show_suite(directory: Path, *, json: bool, markdown: bool = False, full: bool = False, must_write: bool = True) -> ExitCode:
+    """Rewrite the reports of a suite and print its result; without `must_write`, missing permission to write is only noted.
+
+    Raises:
+        UserError: the suite is damaged.
+        MachineError: its reports cannot be written; the result is printed before that.
+    """
+    suite = read_suite(directory)
+    if suite.result is None:
+        say(f"Nothing was measured yet. Resume the suite: {shlex.join(['dialin', 'resume', str(directory)])}")
+        return ExitCode.NO_VERDICT
+    if json:
+        typer.echo(json_documents.render(suite), nl=False)
+    elif markdown:
+        output().out(suite_files.markdown(suite), end="", highlight=False)
+    else:
+        print_suite(suite_document(suite), output(), is_whole=full)
+    try:
+        for name, text in suite_files.texts(suite).items():
+            replace_text(directory / name, text)
+        for member in suite.plan.members:
+            if has_begun(directory, member):
+                record = read_only.read(directory / member.directory, lambda store: store.read(readings=READINGS))
+                files.write_all(record, directory / member.directory, explain(record))
+    except (OSError, files.MayNotWriteError) as error:
+        if must_write or (isinstance(error, OSError) and error.errno not in files.NOT_ALLOWED):
+            raise (MachineError.of(error) if isinstance(error, OSError) else error) from error
+        say(f"Note: the files in {directory} were not rewritten: you may not write there")
+    say(f"Report: {(directory / 'report.html').absolute()}")
+    return _exit_code(suite.result)
+
+
+def _exit_code(result: SuiteResult) -> ExitCode:
+    if result.gate is not None:
+        return _EXIT_CODES[result.gate.state]
+    return ExitCode.NO_VERDICT if result.outcome in _OPEN else ExitCode.VERDICT
+
+
+def explain_suite(directory: Path, *, json: bool) -> ExitCode:
+    """Print what an operation costs under each workload, and what moved where workloads differ; as JSON, all of each study."""
+    if json:
+        studies = read_studies(directory, read_plan(directory), explained=True)
+        typer.echo(json_documents.render_by_workload({one.member.name: one.why for one in studies if one.why}), nl=False)
+        return ExitCode.VERDICT
+    suite = read_suite(directory)
+    if suite.result is None:
+        say("Nothing was measured yet")
+        return ExitCode.NO_VERDICT
+    print_document(moved_document(suite_document(suite)), output())
+    return _exit_code(suite.result)
+
+
+def diff_suites(first: Path, second: Path, *, json: bool) -> None:
+    """Compare two suites, each workload that both have.
+
+    Raises:
+        UserError: they have no workload in common, or ask different questions.
+    """
+    names = {one: {member.name: one / member.directory for member in read_plan(one).members} for one in (first, second)}
+    common = [name for name in names[first] if name in names[second]]
+    if not common:
+        raise UserError("The suites have no workload in common", "Compare suites of the same workloads")
+    diffs = {}
+    for name in common:
+        a, b = (read_only.read(names[one][name], lambda store: store.read()) for one in (first, second))
+        diffs[name] = compare_studies(a, b, together=len(common))
+    if json:
+        typer.echo(json_documents.render_by_workload(diffs), nl=False)
+        return
+    only = sorted(names[first].keys() ^ names[second].keys())
+    print_document(suite_diff_document(diffs, only), output())

@@ -1,0 +1,103 @@
+"""The charts of a suite: the change under each workload with its interval, and a heatmap of all candidates."""
+
+from __future__ import annotations
+
+from dialin.model.suite import SuiteCandidate, SuitePlan, SuiteResult, SuiteRow
+from dialin.model.verdict import CandidateState, Estimate
+from dialin.report.charts import plotly_data as go
+from dialin.report.charts.by_value import heat
+from dialin.report.charts.chart import Chart, axis, blank, cut_off, error_bars, label_margin, plain, rows_with_figures, safe
+from dialin.report.charts.forest import ForestPlot, ForestRow, scale
+from dialin.report.load_units import change_in_percent
+from dialin.report.verdict_sentences import change_with_interval
+from dialin.text import change, visible
+
+MEAN = "all, weighted"
+"""The name of the row of the weighted mean."""
+
+MARKS = {CandidateState.BETTER: " ▲", CandidateState.WORSE: " ▼", CandidateState.EQUAL: " =", CandidateState.UNSAFE: " unsafe"}
+"""What stands beside a change whose state is proven."""
+
+_COLOURS = {CandidateState.BETTER: "var(--c3)", CandidateState.WORSE: "var(--c2)"}
+_OTHERWISE = "var(--ink-2)"
+
+
+def ratio_under(row: SuiteRow, candidate: str) -> Estimate | None:
+    return next((cell.ratio for cell in row.cells if cell.candidate == candidate), None)
+
+
+def state_under(row: SuiteRow, candidate: str) -> CandidateState:
+    return next(cell.state for cell in row.cells if cell.candidate == candidate)
+
+
+def workload_forest(plan: SuitePlan, result: SuiteResult, one: SuiteCandidate) -> Chart:
+    """Return the change of one candidate under each workload, the largest gain first, and over the mix last."""
+    rows = [(visible(row.name), ratio_under(row, one.name), state_under(row, one.name)) for row in result.rows]
+    rows = [*rows, (MEAN, one.mean, one.state)][::-1]
+    figures = [change_with_interval(ratio) if ratio else "not measured" for _, ratio, _ in rows]
+    band = (1 / (1 + plan.worthwhile), 1 + plan.worthwhile)
+    drawn = ForestPlot(
+        [
+            ForestRow(name, ratio, figure, is_baseline=False, is_recommended=name == MEAN)
+            for (name, ratio, _), figure in zip(rows, figures, strict=True)
+        ],
+        band,
+    )
+    ends = scale(drawn, 2)
+    span = (100 * (ends.low - 1), 100 * (ends.high - 1))
+    figure = rows_with_figures(
+        [name for name, _, _ in rows],
+        figures,
+        {**axis("change against the baseline (higher is better)"), "ticksuffix": " %", "zeroline": False, "range": list(span)},
+        strong=[0],
+        narrow={"xaxis": {"title": {"text": "change"}}},
+    )
+    figure.add_vrect(x0=100 * (band[0] - 1), x1=100 * (band[1] - 1), fillcolor="var(--band)", line={"width": 0}, layer="below")
+    figure.add_vline(x=0, line={"color": "var(--base)", "width": 1.5})
+    cut = []
+    for place, (name, ratio, state) in enumerate(rows):
+        if ratio is None:
+            continue
+        shown, colour = change_in_percent(ratio), _COLOURS.get(state, _OTHERWISE)
+        cut.append((shown, place, colour))
+        figure.add_trace(
+            go.Scatter(
+                x=[shown.mean],
+                y=[place],
+                mode="markers",
+                marker={"symbol": "diamond" if name == MEAN else "circle", "size": 11, "color": colour},
+                error_x=error_bars([shown], colour, 2.5, 0),
+                hovertemplate=f"{safe(name)}: {safe(figures[place])}<extra></extra>",
+            )
+        )
+    figure.add_traces(cut_off(cut, span))
+    words = "; ".join(f"{name}: {figure}" for (name, _, _), figure in zip(rows[::-1], figures[::-1], strict=True))
+    return Chart(
+        "suite-forest", f"{one.full} against the baseline, by workload", f"{words}.", 76 + 30 * len(rows), plain(figure)
+    )
+
+
+def suite_heatmap(result: SuiteResult) -> Chart | None:
+    """Return the change of every candidate under every workload; None where there is one other candidate only."""
+    others = result.others
+    if len(others) < 2:
+        return None
+    rows = result.rows[::-1]
+    ratios = [[one.mean for one in others], *([ratio_under(row, one.name) for one in others] for row in rows)]
+    states = [[one.state for one in others], *([state_under(row, one.name) for one in others] for row in rows)]
+    names = [MEAN, *(row.name for row in rows)]
+    text = [
+        [f"{change(ratio.mean)}{MARKS.get(state, '')}" if ratio else "" for ratio, state in zip(*pair, strict=True)]
+        for pair in zip(ratios, states, strict=True)
+    ]
+    figure = blank(
+        margin={"l": label_margin(names), "r": 16, "t": 12, "b": 48},
+        xaxis={**axis("candidate"), "type": "category", "showgrid": False},
+        yaxis={**axis(""), "type": "category", "showgrid": False},
+    )
+    figure.add_trace(heat([one.label for one in others], names, ratios, text))
+    words = "; ".join(
+        f"{visible(name)}: {', '.join(f'{one.label} {cell}' for one, cell in zip(others, cells, strict=True) if cell)}"
+        for name, cells in zip(names[::-1], text[::-1], strict=True)
+    )
+    return Chart("suite-heatmap", "Every candidate under every workload", f"{words}.", 90 + 30 * len(names), plain(figure))

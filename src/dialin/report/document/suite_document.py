@@ -1,0 +1,261 @@
+"""The joint result of a suite as a document: what it says, a row for each workload, costs, and what moved."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from dialin.model.study_diff import Area, StudyDiff
+from dialin.model.suite import Margin, Suite, SuiteCandidate, SuiteCell, SuitePlan, SuiteResult, SuiteRow
+from dialin.model.verdict import CandidateState, Estimate
+from dialin.report.charts.suite_charts import MARKS, MEAN, ratio_under, state_under, suite_heatmap, workload_forest
+from dialin.report.document.costs import READING, cost_cell
+from dialin.report.document.parts import (
+    Cell,
+    Code,
+    Column,
+    Document,
+    Pairs,
+    Paragraph,
+    Part,
+    Role,
+    Row,
+    RowRole,
+    Section,
+    SectionKey,
+    Table,
+)
+from dialin.report.suite_sentences import OUTCOMES
+from dialin.report.verdict_sentences import interval, state_text
+from dialin.text import NOTHING, change, counted, exact_percent, listed, number, percent, shorten, visible, without_secrets
+
+TABLE = "suite-table"
+"""The key of the table of workloads."""
+
+COSTS = {"server CPU": "CPU", "context switches": "switches", "read": "KiB read", "written": "KiB written"}
+"""The costs per operation that a suite shows, by their names in `dialin explain`, with short titles."""
+
+_LONGEST = 24
+"""Characters of a workload's name in a table."""
+
+_ROLES = {CandidateState.BETTER: RowRole.RECOMMENDED, CandidateState.WORSE: RowRole.BAD, CandidateState.UNSAFE: RowRole.BAD}
+
+
+def suite_document(suite: Suite) -> Document:
+    """Return the document of a suite that has a result.
+
+    Raises:
+        ValueError: it has none.
+    """
+    plan, result = suite.plan, suite.result
+    if result is None:
+        raise ValueError("a suite without a result has no document")
+    title = f"Suite {visible(plan.title)}" if plan.title else f"{counted(len(plan.members), 'workload')}"
+    return Document(
+        headline=suite.headline,
+        outcome=f"{OUTCOMES[result.outcome]}; {title}, {result.minutes:.0f} minutes of trials",
+        outcome_key=result.outcome.value,
+        colophon=_confidence(plan, result),
+        sections=[
+            Section(SectionKey.VERDICT, "Result", _result(plan, result)),
+            Section(SectionKey.CANDIDATES, "Cost per operation", _costs(result)),
+            Section(SectionKey.WHY, "What moved", _moved(result)),
+            Section(SectionKey.HOW, "How it was measured", _how(plan, result)),
+        ],
+        candidates={one.name: one.label for one in result.candidates},
+        baseline=result.baseline,
+    )
+
+
+def _confidence(plan: SuitePlan, result: SuiteResult) -> str:
+    return (
+        f"Claims hold at {exact_percent(plan.confidence)} over all {counted(len(plan.members), 'workload')}, candidates and "
+        f"looks together; each interval is at {exact_percent(result.confidence)}."
+    )
+
+
+def subject(result: SuiteResult) -> SuiteCandidate:
+    """Return the candidate that the chart is about: the one recommended, else the one that differs most in the mean."""
+    if result.recommended != result.baseline:
+        return result.candidate(result.recommended)
+    return max(result.others, key=lambda one: abs(one.mean.mean - 1) if one.mean else -1.0)
+
+
+def _result(plan: SuitePlan, result: SuiteResult) -> list[Part]:
+    charts = [chart for chart in (suite_heatmap(result), workload_forest(plan, result, subject(result))) if chart is not None]
+    equal = exact_percent(plan.worthwhile)
+    notes = [f"▲ better, ▼ worse (proven), = equal within {equal}."] if len(result.others) > 1 else []
+    notes += [_open_workloads(result), _confidence(plan, result)]
+    return [workload_table(plan, result), Paragraph(" ".join(filter(None, notes)), Role.SMALL), *charts]
+
+
+def _open_workloads(result: SuiteResult) -> str:
+    still_open = sum(not row.decided for row in result.rows)
+    return f"{counted(still_open, 'workload')} could use more trials." if still_open else ""
+
+
+def workload_table(plan: SuitePlan, result: SuiteResult) -> Table:
+    """Return a row for each workload, the largest effect first, and one for the weighted mean."""
+    single = len(result.others) == 1
+    columns = [Column("workload", "workload"), Column("baseline", result.candidate(result.baseline).label, 2, is_figure=True)]
+    if single:
+        columns += [Column("change", result.others[0].label, is_figure=True), Column("state", "state", 1)]
+        columns += [
+            Column(f"cost-{place}", title, 3 + place, is_figure=True) for place, title in enumerate(_cost_titles(result))
+        ]
+    else:
+        columns += [Column(f"change-{place}", one.label, is_figure=True) for place, one in enumerate(result.others)]
+    is_weighted = any(row.weight != 1 for row in result.rows)
+    rows = [_row(plan, result, row, is_weighted=is_weighted) for row in result.rows]
+    caption = "Change of performance against the baseline under each workload; above 0 % is better. Costs are per operation."
+    return Table(TABLE, caption, columns, [*rows, _mean_row(plan, result, len(columns))], is_sortable=True, is_wide=True)
+
+
+def _row(plan: SuitePlan, result: SuiteResult, row: SuiteRow, *, is_weighted: bool) -> Row:
+    weight = f" ×{row.weight:g}" if is_weighted else ""
+    cells = [Cell(f"{shorten(visible(row.name), _LONGEST)}{weight}"), Cell(_level(row))]
+    states = [state_under(row, one.name) for one in result.others]
+    if len(result.others) > 1:
+        return Row(
+            [*cells, *(_marked(ratio_under(row, one.name), state) for one, state in zip(result.others, states, strict=True))]
+        )
+    (cell,) = row.cells
+    costs = {cost.name: cost.per_transaction.get(cell.candidate) for cost in row.costs}
+    changes = [cost.ratio.mean if (cost := costs.get(name)) and cost.ratio else None for name in _cost_names(result)]
+    shown = [*cells, change_cell(cell.ratio), Cell(_state(plan, cell)), *(Cell(change(one)) for one in changes)]
+    return Row(shown, _ROLES.get(states[0], RowRole.PLAIN))
+
+
+def _mean_row(plan: SuitePlan, result: SuiteResult, columns: int) -> Row:
+    start = [Cell(MEAN), Cell("")]
+    if len(result.others) > 1:
+        return Row([*start, *(_marked(one.mean, one.state) for one in result.others)])
+    (one,) = result.others
+    cells = [*start, change_cell(one.mean), Cell(state_text(one.state, plan.worthwhile))]
+    return Row([*cells, *(Cell("") for _ in range(columns - len(cells)))])
+
+
+def _level(row: SuiteRow) -> str:
+    if row.baseline is None:
+        return NOTHING
+    show = number if row.unit else percent
+    return f"{show(row.baseline.mean)} {row.unit}".rstrip()
+
+
+def change_cell(ratio: Estimate | None) -> Cell:
+    """Return a ratio as a change with its interval."""
+    if ratio is None:
+        return Cell(NOTHING)
+    ends = interval(ratio, change)
+    return Cell(change(ratio.mean), [ends] if ends else [], ends.replace(" %", ""), ratio.mean)
+
+
+def _marked(ratio: Estimate | None, state: CandidateState) -> Cell:
+    text = f"{change(ratio.mean)}{MARKS.get(state, '')}" if ratio else state_text(state, 0)
+    return Cell(text, order=ratio.mean if ratio else None)
+
+
+def _state(plan: SuitePlan, cell: SuiteCell) -> str:
+    """Return the state of the only other candidate; where the suite has a gate, its answer for this workload."""
+    if plan.fail_if_worse is None:
+        return state_text(cell.state, plan.worthwhile)
+    margin = exact_percent(plan.fail_if_worse)
+    return {
+        Margin.NOT_WORSE: f"not worse by {margin}",
+        Margin.WORSE: f"worse by more than {margin}",
+        Margin.OPEN: "not answered",
+        Margin.FAILED: "server failed",
+    }[cell.margin]
+
+
+def _cost_names(result: SuiteResult) -> list[str]:
+    known = {cost.name for row in result.rows for cost in row.costs}
+    return [name for name in COSTS if name in known]
+
+
+def _cost_titles(result: SuiteResult) -> list[str]:
+    return [COSTS[name] for name in _cost_names(result)]
+
+
+def _costs(result: SuiteResult) -> list[Part]:
+    rows = [(row, cost) for row in result.rows for cost in row.costs]
+    if not rows:
+        return [Paragraph("No probe recorded what an operation costs.")]
+    names = _cost_names(result)
+    titles = [
+        visible(f"{cost.name} {cost.unit}".rstrip()) for name in names for cost in [next(c for _, c in rows if c.name == name)]
+    ]
+    columns = [Column("workload", "workload"), Column("candidate", "candidate")]
+    columns += [Column(f"cost-{place}", title, place, is_figure=True) for place, title in enumerate(titles)]
+    lines = [
+        Row([Cell(visible(row.name)), Cell(one.label), *_cost_cells(row, one.name, names)])
+        for row in result.rows
+        for one in result.candidates
+        if row.costs
+    ]
+    return [Table("suite-costs", f"Cost of an operation. {READING}", columns, lines, is_sortable=True, is_wide=True)]
+
+
+def _cost_cells(row: SuiteRow, candidate: str, names: Sequence[str]) -> list[Cell]:
+    by_name = {cost.name: cost.per_transaction.get(candidate) for cost in row.costs}
+    return [cost_cell(by_name.get(name)) for name in names]
+
+
+def _moved(result: SuiteResult) -> list[Part]:
+    pairs = [(visible(row.name), row.moved) for row in result.rows if row.moved]
+    return (
+        [Pairs(pairs)]
+        if pairs
+        else [Paragraph("Under no workload does an interval exclude 0 %, so that nothing is to be explained.")]
+    )
+
+
+def _how(plan: SuitePlan, result: SuiteResult) -> list[Part]:
+    facts = [
+        (visible(row.name), f"{visible(row.load)}; {row.seconds / 60:.1f} minutes of trials; {row.directory}/report.html")
+        for row in result.rows
+    ]
+    return [Pairs(facts), Code("command", visible(without_secrets(plan.command)), "The command", "console")]
+
+
+def suite_diff_document(diffs: Mapping[str, StudyDiff], only: Sequence[str]) -> Document:
+    """Return the comparison of two suites, by workload; `only` are the workloads that one of them lacks."""
+    pairs = [(name, diff, one) for name, diff in diffs.items() for one in diff.candidates if one.name != diff.baseline]
+    changed = [(name, one) for name, _, one in pairs if one.ratio_change.excludes_one]
+    named = listed([f"{visible(name)} ({visible(one.name)}: {change(one.ratio_change.mean)})" for name, one in changed[:3]])
+    more = f" and {len(changed) - 3} more" if len(changed) > 3 else ""
+    confidence = exact_percent(next(iter(diffs.values())).confidence)
+    differing = dict.fromkeys(
+        f"{one.name}: {one.a} → {one.b}"
+        for diff in diffs.values()
+        for one in diff.differences
+        if one.area is not Area.VARIABLES
+    )
+    rows = [
+        Row([Cell(visible(name)), Cell(visible(one.name)), *map(change_cell, (one.ratio_a, one.ratio_b, one.ratio_change))])
+        for name, _, one in pairs
+    ]
+    titles = [Column(key, key, is_figure=True) for key in ("A", "B", "change")]
+    columns = [Column("workload", "workload"), Column("candidate", "candidate"), *titles]
+    caption = "The ratio to the baseline in each suite, and its change from A to B, in the measure of each workload."
+    return Document(
+        headline=f"The ratio to the baseline changed under {named}{more}." if changed else "No change of any ratio is shown.",
+        outcome=f"{counted(len(diffs), 'workload')} of both suites",
+        outcome_key="diff",
+        colophon=f"Intervals are at {confidence}: those of all workloads hold together. More: dialin diff A/01-... B/01-....",
+        sections=[
+            Section(
+                SectionKey.DIFFERENCES,
+                "What differs between the suites",
+                [Paragraph(visible("; ".join(differing)) or "Builds, hosts, workloads and options are the same.")]
+                + ([Paragraph(f"In one suite only: {visible(listed(list(only)))}.")] if only else []),
+            ),
+            Section(SectionKey.CHANGE, "What changed", [Table("suite-diff", caption, columns, rows)]),
+        ],
+    )
+
+
+def moved_document(document: Document) -> Document:
+    """Return the part of a suite's document that explains it: costs, and what moved where workloads differ."""
+    kept = [one for one in document.sections if one.key in (SectionKey.WHY, SectionKey.CANDIDATES)]
+    return replace(document, sections=kept)

@@ -1,0 +1,1 @@
+"""Suites: the same candidates under several workloads, a study each, with one joint result."""

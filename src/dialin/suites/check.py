@@ -1,0 +1,156 @@
+"""Checks of all that a suite needs, before any trial is started."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from dialin.errors import DialinError, UserError
+from dialin.model.study import WORTHWHILE
+from dialin.model.suite import SuiteMember, SuitePlan
+from dialin.places.attached.check import Permission
+from dialin.places.check_study import check_question, check_resume
+from dialin.preflight.checked import CheckedStudy
+from dialin.question.options import StudyOptions
+from dialin.question.plan import BudgetTooSmallError
+from dialin.question.study_file import question as check_options
+from dialin.suites.members import SuiteRequest
+from dialin.suites.suite_file import has_begun
+from dialin.trials.tools import Tools
+
+_SLUG = re.compile(r"[^a-z0-9]+")
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedMember:
+    """A workload whose study can begin, or be resumed."""
+
+    member: SuiteMember
+    ready: CheckedStudy
+    is_resumed: bool = False
+
+
+def plan_suite(
+    request: SuiteRequest, spelled: Callable[[str], str], *, command: str, started_in: Path, created: float
+) -> SuitePlan:
+    """Return the plan of a suite.
+
+    Raises:
+        UserError: an option is invalid, or not for a suite.
+    """
+    questions = []
+    for member in request.members:
+        with _named(member.name):
+            questions.append(check_options(member.options, spelled=spelled, remedy="See --help"))
+            _refuse_unfit(questions[-1])
+    first = questions[0]
+    members = [
+        SuiteMember(
+            name=one.name,
+            directory=f"{number:02d}-{_SLUG.sub('-', one.name.lower()).strip('-') or 'workload'}",
+            weight=one.weight,
+            options=dict(one.options),
+        )
+        for number, one in enumerate(request.members, start=1)
+    ]
+    return SuitePlan(
+        title=request.title,
+        command=command,
+        started_in=str(started_in.absolute()),
+        created=created,
+        minutes=first.minutes,
+        confidence=first.confidence,
+        worthwhile=max(WORTHWHILE[one.goal] if one.worthwhile is None else one.worthwhile for one in questions),
+        until=first.until,
+        fail_if_worse=request.fail_if_worse,
+        members=members,
+    )
+
+
+def _refuse_unfit(question: StudyOptions) -> None:
+    refused: Mapping[str, tuple[object, str]] = {
+        "tune": (question.tune is not None, "A tune searches under one workload"),
+        "attach": (question.attach, "A suite runs on servers that dialin starts"),
+        "waits": (question.waits, "Raw waits are collected in a study of one workload"),
+        "confirm": (question.confirm, "Fresh trials of a choice belong to a study of one workload"),
+        "switch set": (question.switch == "set", "Each trial of a suite starts a server, because other workloads run between"),
+    }
+    for option, (is_given, why) in refused.items():
+        if is_given:
+            raise UserError(f"{why}, and not in a suite", f"Leave out --{option}, or study one workload at a time")
+
+
+def check_suite(plan: SuitePlan, tools: Tools, permission: Permission) -> list[CheckedMember]:
+    """Check all that the studies of a new suite need.
+
+    Raises:
+        DialinError: a study cannot begin as it is.
+    """
+    checked, least = [], 0.0
+    for member in plan.members:
+        with _named(member.name):
+            try:
+                checked.append(_check_new(plan, member, tools, permission))
+            except BudgetTooSmallError as error:
+                least = max(least, error.minutes)
+    if least:
+        raise UserError(
+            f"{plan.minutes:g} minutes are too few for {len(plan.members)} workloads",
+            f"Give --minutes {math.ceil(least * len(plan.members))} or more, fewer workloads, or a shorter --measure",
+        )
+    return checked
+
+
+def _check_new(plan: SuitePlan, member: SuiteMember, tools: Tools, permission: Permission) -> CheckedMember:
+    """Check a study, whose trials are as long as its share of the minutes allows; it may use all that others leave."""
+    share = {"minutes": plan.minutes / len(plan.members), "switch": "restart"}
+    question = check_options({**member.options, **share})
+    ready = check_question(question, Path(plan.started_in), tools, permission)
+    spec = ready.spec.model_copy(update={"minutes": plan.minutes, "claims": plan.claims})
+    return CheckedMember(member, replace(ready, spec=spec, promise=""))
+
+
+def check_resumed_suite(
+    directory: Path, plan: SuitePlan, tools: Tools, permission: Permission, minutes: float | None
+) -> list[CheckedMember]:
+    """Check all that it takes to resume a suite; `minutes` is a new budget, which the plan has already.
+
+    Raises:
+        DialinError: a study cannot be resumed as it is.
+    """
+    checked = []
+    for member in plan.members:
+        with _named(member.name):
+            if has_begun(directory, member):
+                ready = check_resume(directory / member.directory, tools, minutes=minutes, permission=permission)
+                checked.append(CheckedMember(member, ready, is_resumed=True))
+            else:
+                checked.append(_check_new(plan, member, tools, permission))
+    return checked
+
+
+def shared_notes(checked: Sequence[CheckedMember]) -> Iterator[str]:
+    """Yield the notes of all studies, each once: those that not all have begin with the workload."""
+    for one in checked:
+        yield from (f"{one.member.name}: {note}" for note in one.ready.notes if not _is_shared(note, checked))
+    yield from (note for note in checked[0].ready.notes if _is_shared(note, checked))
+
+
+def _is_shared(note: str, checked: Sequence[CheckedMember]) -> bool:
+    return all(note in one.ready.notes for one in checked)
+
+
+@contextmanager
+def _named(workload: str) -> Iterator[None]:
+    """Name the workload in an error of its study."""
+    try:
+        yield
+    except BudgetTooSmallError:
+        raise
+    except DialinError as error:
+        error.what = f"{workload}: {error.what}"
+        raise

@@ -1,0 +1,315 @@
+"""The joint result of a suite, from the judgements of its studies: no trial is judged here for a second time.
+
+What is claimed of single workloads and of their mean holds together, because each study and the mean may err by its share
+(Bonferroni; `StudySpec.claims`). "No workload is worse by more than the margin" needs no such share: it is claimed only where
+it is shown for every workload, and the whole is wrong no more often than its least certain part (an intersection-union test:
+Berger, Technometrics 24, 1982).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from dialin.model.study import Goal, StudySpec
+from dialin.model.suite import (
+    BarReason,
+    Gate,
+    GateState,
+    Margin,
+    SuiteCandidate,
+    SuiteCell,
+    SuiteMember,
+    SuiteOutcome,
+    SuitePlan,
+    SuiteResult,
+    SuiteRow,
+)
+from dialin.model.verdict import CandidateState, Outcome
+from dialin.model.why import Why
+from dialin.report.document.suite_document import COSTS
+from dialin.report.load_units import units
+from dialin.report.names import naming
+from dialin.stats.decide import Decision, Rules, decide_fit
+from dialin.stats.thresholds import thresholds
+from dialin.stats.trial_fit import TrialFit
+from dialin.stats.weighted_mean import times_more, weighted_mean
+from dialin.verdict import comparison
+from dialin.verdict.candidate_states import Claim, Compared, candidate_states
+from dialin.verdict.reach_verdict import Judgement
+
+_NOT_COMPARED = (CandidateState.UNSAFE, CandidateState.NOT_MEASURED, CandidateState.NO_CLAIM)
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteStudy:
+    """One study of a suite so far.
+
+    Attributes:
+        judgement: None until a trial of its race is completed.
+        decided: whether it needs no more trials.
+        seconds: wall clock of its trials.
+        why: what explains it; None where that is not asked for.
+    """
+
+    member: SuiteMember
+    spec: StudySpec
+    judgement: Judgement | None
+    decided: bool = False
+    seconds: float = 0.0
+    why: Why | None = None
+
+    @property
+    def fit(self) -> TrialFit | None:
+        return self.judgement.fit if self.judgement else None
+
+
+def margin_of(plan: SuitePlan, spec: StudySpec) -> float:
+    """Return by how much a candidate may be worse, on the log scale: the gate's margin, else what is worthwhile."""
+    return math.log1p(spec.worthwhile) if plan.fail_if_worse is None else -math.log1p(-plan.fail_if_worse)
+
+
+def margins(plan: SuitePlan, spec: StudySpec, judgement: Judgement | None) -> dict[str, Margin]:
+    """Return, for each candidate but the baseline, whether it is worse than the baseline by more than the margin."""
+    return {name: _margin(plan, spec, judgement, name) for name in spec.names if name != spec.baseline}
+
+
+def _margin(plan: SuitePlan, spec: StudySpec, judgement: Judgement | None, name: str) -> Margin:
+    if judgement is None:
+        return Margin.OPEN
+    candidate, baseline = judgement.verdict.candidate(name), judgement.verdict.candidate(spec.baseline)
+    has_failed = not candidate.trials and candidate.failed >= comparison.GIVE_UP_AFTER
+    if baseline.trials and (candidate.state is CandidateState.UNSAFE or has_failed):
+        return Margin.FAILED
+    fit, margin = judgement.fit, margin_of(plan, spec)
+    if fit is None or not {name, spec.baseline} <= set(fit.names):
+        return Margin.OPEN
+    if fit.difference(name, spec.baseline).shows(thresholds(spec.confidence).best, margin):
+        return Margin.NOT_WORSE
+    is_worse = fit.difference(spec.baseline, name).shows(thresholds(spec.confidence, spec.claims).worse, -margin)
+    return Margin.WORSE if is_worse else Margin.OPEN
+
+
+def is_decided(plan: SuitePlan, spec: StudySpec, judgement: Judgement) -> bool:
+    """Return whether a workload needs no more trials: its study is decided, or the gate's question is answered for it."""
+    if plan.fail_if_worse is None:
+        return judgement.decided
+    return Margin.OPEN not in margins(plan, spec, judgement).values()
+
+
+def lacks_guard(plan: SuitePlan, studies: Sequence[SuiteStudy], one: SuiteStudy) -> bool:
+    """Return whether a workload must still show that the choice of the mean is not worse under it by more than the margin.
+
+    So it is while the mean is unknown. It need not where the choice is the baseline, or is worse under some workload.
+    """
+    if plan.fail_if_worse is not None:
+        return False
+    if (mean := decide_mean(plan, studies)) is None:
+        return True
+    if mean.choice is None or mean.choice == one.spec.baseline:
+        return False
+    by_study = {study.member.name: margins(plan, study.spec, study.judgement)[mean.choice] for study in studies}
+    return by_study[one.member.name] is Margin.OPEN and not {Margin.WORSE, Margin.FAILED} & set(by_study.values())
+
+
+def decide_mean(plan: SuitePlan, studies: Sequence[SuiteStudy]) -> Decision | None:
+    """Return the decision by the weighted geometric mean of all workloads; None while one has too few trials."""
+    spec = studies[0].spec
+    mean = weighted_mean([study.fit for study in studies], [study.member.weight for study in studies])
+    if mean is None or spec.baseline not in mean.names:
+        return None
+    return decide_fit(mean, spec.baseline, Rules(plan.worthwhile, plan.confidence, choose=not spec.aa, claims=plan.claims))
+
+
+def is_reached(plan: SuitePlan, studies: Sequence[SuiteStudy]) -> bool:
+    """Return whether the mean has its answer and no workload speaks against it, so that the suite may end early.
+
+    A choice other than the baseline must not be worse than it by more than the margin under any workload; where the baseline is
+    the choice, no other candidate may be better than it by more.
+    """
+    if plan.fail_if_worse is not None or (mean := decide_mean(plan, studies)) is None:
+        return False
+    baseline = studies[0].spec.baseline
+    if mean.choice is None or not mean.is_reached(plan.until, baseline):
+        return False
+    if mean.choice != baseline:
+        return all(margins(plan, one.spec, one.judgement)[mean.choice] is Margin.NOT_WORSE for one in studies)
+    needed = thresholds(plan.confidence).best
+    return all(
+        one.fit is not None
+        and all(one.fit.difference(baseline, name).shows(needed, margin_of(plan, one.spec)) for name in one.fit.names)
+        for one in studies
+    )
+
+
+def joint_result(plan: SuitePlan, studies: Sequence[SuiteStudy]) -> SuiteResult:
+    """Return the joint result of the studies of a suite, of which there is at least one."""
+    spec = studies[0].spec
+    mean = decide_mean(plan, studies)
+    rows = [_row(plan, study) for study in studies]
+    candidates = _candidates(plan, spec, mean, rows)
+    choice = next((one for one in candidates if mean is not None and one.name == mean.choice), None)
+    outcome = _outcome(choice, mean, spec.baseline)
+    is_chosen = outcome in (SuiteOutcome.BETTER, SuiteOutcome.SAFE_CHOICE)
+    subject = _subject(candidates, choice, spec.baseline)
+    return SuiteResult(
+        outcome=outcome,
+        recommended=choice.name if choice and is_chosen else spec.baseline,
+        baseline=spec.baseline,
+        confidence=1 - (1 - plan.confidence) / plan.claims,
+        candidates=candidates,
+        rows=sorted(rows, key=lambda row: -_effect(row, subject)),
+        gate=_gate(plan, studies, rows),
+        minutes=sum(row.seconds for row in rows) / 60,
+    )
+
+
+def _subject(candidates: Sequence[SuiteCandidate], choice: SuiteCandidate | None, baseline: str) -> str:
+    """Return the candidate by whose effect workloads are sorted: the choice, else the one that differs most in the mean."""
+    if choice is not None and choice.name != baseline:
+        return choice.name
+    others = [one for one in candidates if one.name != baseline]
+    return max(others, key=lambda one: abs(math.log(one.mean.mean)) if one.mean else -1.0).name
+
+
+def _effect(row: SuiteRow, subject: str) -> float:
+    ratio = next((cell.ratio for cell in row.cells if cell.candidate == subject), None)
+    return math.log(ratio.mean) if ratio and ratio.mean > 0 else 0.0
+
+
+def _row(plan: SuitePlan, study: SuiteStudy) -> SuiteRow:
+    spec, verdict = study.spec, study.judgement.verdict if study.judgement else None
+    fit, by_margin = study.fit, margins(plan, spec, study.judgement)
+    level = None
+    if fit is not None and spec.baseline in fit.names:
+        level = fit.level(spec.baseline, spec.alpha)
+        level = level if spec.goal is Goal.THROUGHPUT else level.inverted()
+    cells = [_cell(study, name, margin) for name, margin in by_margin.items()]
+    return SuiteRow(
+        name=study.member.name,
+        directory=study.member.directory,
+        weight=study.member.weight,
+        load=spec.workload.describe(),
+        goal=spec.goal,
+        unit="ms" if spec.goal is Goal.LATENCY else "" if spec.goal is Goal.STABILITY else units(spec.workload).title,
+        baseline=level,
+        outcome=verdict.verdict if verdict else None,
+        decided=study.decided,
+        seconds=study.seconds,
+        cells=cells,
+        costs=[cost for cost in study.why.costs if cost.name in COSTS] if study.why else [],
+        moved=study.why.summary if study.why and any(cell.ratio and cell.ratio.excludes_one for cell in cells) else "",
+    )
+
+
+def _cell(study: SuiteStudy, name: str, margin: Margin) -> SuiteCell:
+    spec, fit, judgement = study.spec, study.fit, study.judgement
+    if judgement is None:
+        return SuiteCell(candidate=name, ratio=None, state=CandidateState.NO_CLAIM, margin=margin, trials=0)
+    candidate = judgement.verdict.candidate(name)
+    ratio, state = None, candidate.state
+    if fit is not None and {name, spec.baseline} <= set(fit.names):
+        ratio = fit.ratio(name, spec.baseline, spec.alpha)
+        is_worse = fit.difference(spec.baseline, name).shows(comparison.rules(spec).thresholds.worse)
+        if state not in _NOT_COMPARED and is_worse:
+            state = CandidateState.WORSE
+        elif state is CandidateState.WORSE:  # worse than the best, which need not be the baseline
+            state = CandidateState.LIKELY_WORSE if ratio.excludes_one and ratio.mean < 1 else CandidateState.TOO_CLOSE
+    return SuiteCell(
+        candidate=name,
+        ratio=ratio,
+        state=state,
+        margin=margin,
+        trials=candidate.trials,
+        weaker_durability=[] if spec.accept_weaker_durability else candidate.weaker_durability,
+    )
+
+
+def _candidates(plan: SuitePlan, spec: StudySpec, mean: Decision | None, rows: Sequence[SuiteRow]) -> list[SuiteCandidate]:
+    display = naming(spec)
+    states = _states(plan, spec, mean)
+    found = []
+    for name in spec.names:
+        cells = {row.name: cell for row in rows for cell in row.cells if cell.candidate == name}
+
+        def under(cells: Mapping[str, SuiteCell], state: CandidateState) -> list[str]:
+            return [row for row, cell in cells.items() if cell.state is state]
+
+        found.append(
+            SuiteCandidate(
+                name=name,
+                label=display.labels[name],
+                full=display.full[name],
+                mean=mean.ratios.get(name) if mean else None,
+                state=states.get(name, CandidateState.NOT_MEASURED),
+                better=under(cells, CandidateState.BETTER),
+                worse=under(cells, CandidateState.WORSE),
+                unguarded=[row for row, cell in cells.items() if cell.margin is not Margin.NOT_WORSE],
+                barred=_barred(list(cells.values())),
+            )
+        )
+    return found
+
+
+def _states(plan: SuitePlan, spec: StudySpec, mean: Decision | None) -> dict[str, CandidateState]:
+    if mean is None:
+        return dict.fromkeys(spec.names, CandidateState.NO_CLAIM)
+    compared = [Compared(name, mean.states[name], mean.ratios[name], name in mean.better) for name in mean.states]
+    choice = None if mean.outcome is Outcome.INCONCLUSIVE else mean.choice
+    return candidate_states(compared, Claim(mean.outcome, choice, spec.baseline, plan.worthwhile))
+
+
+def _barred(cells: Sequence[SuiteCell]) -> BarReason | None:
+    states = {cell.state for cell in cells}
+    for state, reason in (
+        (CandidateState.UNSAFE, BarReason.UNSAFE),
+        (CandidateState.NOT_MEASURED, BarReason.NOT_MEASURED),
+        (CandidateState.NO_CLAIM, BarReason.NO_CLAIM),
+    ):
+        if state in states:
+            return reason
+    return BarReason.WEAKER_DURABILITY if any(cell.weaker_durability for cell in cells) else None
+
+
+def _outcome(choice: SuiteCandidate | None, mean: Decision | None, baseline: str) -> SuiteOutcome:
+    if choice is None or mean is None:
+        return SuiteOutcome.INCONCLUSIVE
+    if choice.name == baseline:
+        return SuiteOutcome.KEEP
+    if choice.worse:
+        return SuiteOutcome.TRADE_OFF
+    if choice.barred is not None:
+        return SuiteOutcome.INCONCLUSIVE
+    if choice.unguarded:
+        return SuiteOutcome.UNGUARDED
+    return SuiteOutcome.BETTER if choice.name in mean.better else SuiteOutcome.SAFE_CHOICE
+
+
+def _gate(plan: SuitePlan, studies: Sequence[SuiteStudy], rows: Sequence[SuiteRow]) -> Gate | None:
+    if plan.fail_if_worse is None:
+        return None
+    cells = [(row, cell) for row in rows for cell in row.cells]
+    worse = [(row.name, cell.candidate) for row, cell in cells if cell.margin in (Margin.WORSE, Margin.FAILED)]
+    still_open = [(row.name, cell.candidate) for row, cell in cells if cell.margin is Margin.OPEN]
+    state = GateState.WORSE if worse else GateState.OPEN if still_open else GateState.PASSED
+    seconds = [_seconds_to_answer(plan, study) for study in studies]
+    known = [one for one in seconds if one is not None]
+    needed = sum(known) / 60 if still_open and len(known) == len(seconds) else None
+    return Gate(margin=plan.fail_if_worse, state=state, worse=worse, open=still_open, minutes_needed=needed)
+
+
+def _seconds_to_answer(plan: SuitePlan, study: SuiteStudy) -> float | None:
+    """Return about how many more seconds of trials would answer the gate's question for a workload; None where unknown."""
+    spec, fit = study.spec, study.fit
+    names = [name for name, one in margins(plan, spec, study.judgement).items() if one is Margin.OPEN]
+    times = [1.0]
+    for name in names:
+        if fit is None or not {name, spec.baseline} <= set(fit.names):
+            return None
+        not_worse, worse = thresholds(spec.confidence).best, thresholds(spec.confidence, spec.claims).worse
+        more = times_more(fit.difference(name, spec.baseline), margin_of(plan, spec), not_worse, worse)
+        if more is None:
+            return None
+        times.append(more)
+    return (max(times) - 1) * study.seconds

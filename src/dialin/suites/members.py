@@ -1,0 +1,165 @@
+"""The workloads of a suite: listed in an option, or in a file such as `quick.toml`, which comes with dialin."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from dialin.errors import UserError
+from dialin.model.option_types import LOAD, kebab
+from dialin.model.setting import share_of
+from dialin.paths import read_toml
+from dialin.question.options import DEFAULT_WORKLOAD, StudyOptions
+from dialin.workloads import kinds
+
+NAMED = ("quick", "sysbench")
+"""The suites that come with dialin."""
+
+_SEE = "See docs/suites.md"
+_MOST = 64
+"""The most workloads of a suite."""
+
+_OF_EACH = frozenset(
+    {kebab(name) for name, one in StudyOptions.model_fields.items() if LOAD in one.metadata}
+    | {"goal", "worthwhile", "measure", "warmup"}
+) - {"workload", "suite"}
+"""The options of a study that a workload of a suite file may have for itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A workload of a suite; `options` are those of its study, as a study file has them."""
+
+    name: str
+    weight: float
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteRequest:
+    """What a suite asks: its workloads, and the margin of its gate, if it has one."""
+
+    title: str
+    members: Sequence[Member]
+    fail_if_worse: float | None
+
+
+class _Entry(BaseModel):
+    """A `[[workload]]` of a suite file; its further keys are options of a study."""
+
+    model_config = ConfigDict(extra="allow")
+
+    workload: str
+    name: str = ""
+    weight: Annotated[float, Field(gt=0)] = 1.0
+
+
+class _File(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    title: str = ""
+    workload: Annotated[list[_Entry], Field(min_length=1, max_length=_MOST)]
+
+
+def requested_suite(keys: Mapping[str, Any], directory: Path) -> SuiteRequest | None:
+    """Return the suite that the keys of a study ask for; None where they ask for a study of one workload.
+
+    Paths in the keys are relative to `directory`.
+
+    Raises:
+        UserError: the suite is unknown, its file has a mistake, or a weight has.
+    """
+    listed = _listed(keys.get("workload"))
+    suite, margin = keys.get("suite"), keys.get("fail-if-worse")
+    if suite is None and margin is None and len(listed) < 2 and not (listed and _weight_of(listed[0])):
+        return None
+    if suite is not None and listed not in ([], [DEFAULT_WORKLOAD]):
+        raise UserError("--suite and --workload cannot be combined", "Leave one of them out")
+    common = {key: value for key, value in keys.items() if key not in ("workload", "suite", "fail-if-worse")}
+    if suite is not None:
+        title, members = _from_file(str(suite), directory, common)
+    else:
+        title, members = "", [_listed_member(text, directory, common) for text in listed or [DEFAULT_WORKLOAD]]
+    return SuiteRequest(title, list(_distinct(members)), None if margin is None else _margin(margin))
+
+
+def _listed(value: Any) -> list[str]:
+    texts = value if isinstance(value, list) else [] if value is None else [value]
+    return [name.strip() for text in texts for name in str(text).split(",") if name.strip()]
+
+
+def _weight_of(text: str) -> tuple[str, float] | None:
+    match = re.fullmatch(r"(.+)=(\d+(?:\.\d+)?)", text)
+    return (match[1], float(match[2])) if match else None
+
+
+def _listed_member(text: str, directory: Path, common: Mapping[str, Any]) -> Member:
+    """Return a workload of a list; names may hold colons, so that a weight follows `=`: `go-tpc:tpcc=2`."""
+    name, weight = _weight_of(text) or (text, 1.0)
+    colon = re.fullmatch(r"(.+):(\d+(?:\.\d+)?)", name)
+    if colon and colon[1] in {known for kind in kinds.KINDS for known in kind.names}:
+        raise UserError(f"--workload {name}: a weight follows an equals sign", f"Write {colon[1]}={colon[2]}")
+    if weight <= 0:
+        raise UserError(f"--workload {text}: a weight must be above 0", "Leave the workload out, or give it a weight")
+    return Member(_label(name), weight, {**common, "workload": kinds.with_absolute_path(name, directory)})
+
+
+def _label(workload: str) -> str:
+    """Return a short name for a workload: the stem of a file, else the workload itself."""
+    prefix, colon, rest = workload.partition(":")
+    name = rest if colon and kinds.is_path(rest) else workload
+    return f"{prefix}:{Path(name).stem}" if name is rest and colon else Path(name).stem if kinds.is_path(name) else name
+
+
+def _from_file(suite: str, directory: Path, common: Mapping[str, Any]) -> tuple[str, list[Member]]:
+    path = Path(__file__).with_name(f"{suite}.toml") if suite in NAMED else directory / Path(suite).expanduser()
+    data = read_toml(path.absolute(), _SEE, f"Name {' or '.join(NAMED)}, or a suite file (docs/suites.md)")
+    try:
+        read = _File.model_validate(data)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        key = ".".join(str(part) for part in first["loc"])
+        raise UserError(f"{suite}: {key}: {first['msg'].lower()}", _SEE) from None
+    return read.title or path.stem, [_member(entry, suite, path.absolute().parent, common) for entry in read.workload]
+
+
+def _member(entry: _Entry, where: str, base: Path, common: Mapping[str, Any]) -> Member:
+    options = {kebab(key): value for key, value in (entry.model_extra or {}).items()}
+    if unknown := sorted(options.keys() - _OF_EACH):
+        raise UserError(
+            f"{where}: a workload has no key {unknown[0]!r}", f"It has workload, name, weight, {', '.join(sorted(_OF_EACH))}"
+        )
+    if isinstance(options.get("data"), str):
+        options["data"] = str((base / Path(options["data"]).expanduser()).absolute())
+    given = {**common.get("workload-options", {}), **options.get("workload-options", {})}
+    options |= {"workload": kinds.with_absolute_path(entry.workload, base), **({"workload-options": given} if given else {})}
+    return Member(entry.name or _label(entry.workload), entry.weight, {**common, **options})
+
+
+def _distinct(members: Sequence[Member]) -> Iterator[Member]:
+    """Yield members with distinct names: a second `oltp_read_only` becomes `oltp_read_only 2`.
+
+    Raises:
+        UserError: there are too many.
+    """
+    if len(members) > _MOST:
+        raise UserError(f"A suite has at most {_MOST} workloads, not {len(members)}", "Leave some out")
+    seen: dict[str, int] = {}
+    for member in members:
+        seen[member.name] = count = seen.get(member.name, 0) + 1
+        yield member if count == 1 else Member(f"{member.name} {count}", member.weight, member.options)
+
+
+def _margin(value: Any) -> float:
+    try:
+        margin = share_of(str(value))
+    except ValueError:
+        margin = 0.0
+    if not 0 < margin < 1:
+        raise UserError(f"--fail-if-worse {value}: must be a share between 0 and 100 %", "Write it like 3%")
+    return margin

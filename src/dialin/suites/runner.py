@@ -1,0 +1,134 @@
+"""Runs the studies of a suite block by block in turn: each is run by the runner of studies, and has a directory of its own."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Generator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from dialin.errors import InterruptedStudyError, ServerError, WorkloadError
+from dialin.model.progress import Watcher
+from dialin.model.suite import SuiteMember, SuitePlan
+from dialin.model.trial import seconds_of
+from dialin.model.verdict import Verdict
+from dialin.race.lifecycle import begin_in_blocks, resume_in_blocks
+from dialin.race.runner import InSuite
+from dialin.store import read_only
+from dialin.suites.check import CheckedMember
+from dialin.suites.joint import SuiteStudy, is_decided, is_reached, lacks_guard
+from dialin.suites.suite_file import judge
+from dialin.trials.tools import Tools
+from dialin.verdict.reach_verdict import Judgement
+
+
+@dataclass(slots=True)
+class _Running:
+    """A study of the suite that runs.
+
+    Attributes:
+        blocks: runs its next block each time.
+        seconds: of the budget that it has used.
+        has_ended: whether it runs no more blocks.
+    """
+
+    checked: CheckedMember
+    seconds: float = 0.0
+    judgement: Judgement | None = None
+    has_ended: bool = False
+    blocks: Generator[None, None, Verdict] = field(init=False)
+
+
+class SuiteRunner:
+    """Runs a suite, from its beginning or from where it was interrupted.
+
+    Each round gives a block to every workload whose answer is open. The suite ends when there is none, when its mean has its
+    answer and no workload speaks against it, or when its minutes are used up; then each study gets its verdict.
+    `watcher_of` returns what listens to a workload's study.
+    """
+
+    def __init__(
+        self,
+        plan: SuitePlan,
+        directory: Path,
+        checked: Sequence[CheckedMember],
+        tools: Tools,
+        watcher_of: Callable[[SuiteMember], Watcher],
+        say: Callable[[str], None],
+    ) -> None:
+        self._plan = plan
+        self._directory = directory
+        self._tools = tools
+        self._watcher_of = watcher_of
+        self._say = say
+        self._studies = [_Running(one) for one in checked]
+        self._is_over = False
+
+    def run(self) -> None:
+        """Run blocks until the suite has its answer or its budget is spent.
+
+        A workload under which no server or load works ends alone, with a line that says why.
+
+        Raises:
+            InterruptedStudyError: the user stopped it.
+            DialinError: it cannot continue; what was measured is in the directories of the studies.
+        """
+        for study in self._studies:
+            if study.checked.is_resumed:
+                record = read_only.read(self._place(study), lambda store: store.read(whole=True))
+                study.seconds, study.judgement = seconds_of(record.trials), judge(record)
+        with ExitStack() as open_studies:
+            for study in self._studies:
+                study.blocks = self._open(study)
+                open_studies.callback(study.blocks.close)
+                self._advance(study, is_counted=False)  # prepares the data, up to the first block
+            while running := [study for study in self._studies if not study.has_ended]:
+                for study in running:
+                    self._is_over = self._is_over or self._is_reached()
+                    self._advance(study)
+
+    def _place(self, study: _Running) -> Path:
+        return self._directory / study.checked.member.directory
+
+    def _open(self, study: _Running) -> Generator[None, None, Verdict]:
+        checked, place = study.checked, self._place(study)
+
+        def decided(judgement: Judgement) -> bool:
+            study.judgement = judgement
+            return is_decided(self._plan, checked.ready.spec, judgement) and not self._lacks_guard(study)
+
+        suite = InSuite(decided, lambda: self._seconds_elsewhere(study))
+        watcher = self._watcher_of(checked.member)
+        if checked.is_resumed:
+            return resume_in_blocks(checked.ready, place, self._tools, watcher, suite=suite)
+        return begin_in_blocks(checked.ready, place, self._tools, watcher, self._plan.command, suite=suite)
+
+    def _seconds_elsewhere(self, study: _Running) -> float:
+        return math.inf if self._is_over else sum(one.seconds for one in self._studies if one is not study)
+
+    def _advance(self, study: _Running, *, is_counted: bool = True) -> None:
+        began = self._tools.clock.monotonic()
+        try:
+            next(study.blocks)
+        except StopIteration:
+            study.has_ended = True
+        except InterruptedStudyError:
+            raise
+        except (ServerError, WorkloadError) as error:
+            study.has_ended = True
+            self._say(f"{study.checked.member.name} ends without an answer: {error}")
+        finally:
+            study.seconds += self._tools.clock.monotonic() - began if is_counted else 0.0
+
+    def _is_reached(self) -> bool:
+        return is_reached(self._plan, [_so_far(study) for study in self._studies])
+
+    def _lacks_guard(self, study: _Running) -> bool:
+        if any(one.has_ended and one.judgement is None for one in self._studies):
+            return False  # there will be no mean
+        return lacks_guard(self._plan, [_so_far(one) for one in self._studies], _so_far(study))
+
+
+def _so_far(study: _Running) -> SuiteStudy:
+    return SuiteStudy(study.checked.member, study.checked.ready.spec, study.judgement)

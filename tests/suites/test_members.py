@@ -1,0 +1,104 @@
+import pytest
+
+from dialin.errors import UserError
+from dialin.question.options import StudyOptions
+from dialin.suites.members import NAMED, requested_suite
+
+
+def suite(tmp_path, **keys):
+    return requested_suite({key.replace("_", "-"): value for key, value in keys.items()}, tmp_path)
+
+
+def weights(request):
+    return {one.name: one.weight for one in request.members}
+
+
+@pytest.mark.parametrize("workload", [None, "oltp_read_only", ["oltp_read_only"]])
+def test_one_workload_is_no_suite(tmp_path, workload):
+    assert suite(tmp_path, workload=workload) is None
+
+
+def test_workloads_are_listed_with_commas_or_by_repeating_the_option_and_none_is_dropped(tmp_path):
+    for listed in ("scan, oltp_read_only", ["scan", "oltp_read_only"], ["scan,oltp_read_only"]):
+        assert weights(suite(tmp_path, workload=listed)) == {"scan": 1, "oltp_read_only": 1}
+
+
+def test_a_weight_follows_an_equals_sign_because_names_hold_colons(tmp_path):
+    request = suite(tmp_path, workload="go-tpc:tpcc=2, capture:./day=0.5, sysbench:oltp_read_only, ./mine.toml=3")
+    assert weights(request) == {"go-tpc:tpcc": 2, "capture:day": 0.5, "sysbench:oltp_read_only": 1, "mine": 3}
+    workloads = [one.options["workload"] for one in request.members]
+    assert workloads[1] == f"capture:{tmp_path}/day"
+    assert workloads[3] == f"{tmp_path}/mine.toml"
+
+
+@pytest.mark.parametrize(
+    ("keys", "says"),
+    [
+        ({"workload": "oltp_read_only:3,scan"}, "oltp_read_only=3"),
+        ({"workload": "oltp_read_only=0,scan"}, "above 0"),
+        ({"workload": "scan", "suite": "quick"}, "cannot be combined"),
+        ({"suite": "slow"}, "quick or sysbench"),
+        ({"workload": "scan", "fail_if_worse": "3"}, "like 3%"),
+        ({"workload": ",".join(["scan"] * 65)}, "at most 64"),
+    ],
+)
+def test_what_is_wrong_is_said_with_its_remedy(tmp_path, keys, says):
+    with pytest.raises(UserError) as refused:
+        suite(tmp_path, **keys)
+    assert says in str(refused.value)
+
+
+def test_one_workload_may_have_a_gate(tmp_path):
+    request = suite(tmp_path, workload="scan", fail_if_worse="3%")
+    assert request.fail_if_worse == pytest.approx(0.03)
+    assert weights(request) == {"scan": 1}
+    assert "fail-if-worse" not in request.members[0].options
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_the_suites_that_come_with_dialin_are_studies(tmp_path, name):
+    request = suite(tmp_path, suite=name, sweep={"innodb_adaptive_hash_index": ["ON", "OFF"]}, workload=["oltp_read_write"])
+    assert 5 <= len(request.members) <= 24
+    for one in request.members:
+        StudyOptions.model_validate(one.options).workload_spec(tmp_path)
+
+
+def test_workloads_of_a_file_have_names_weights_and_options_of_their_own(tmp_path):
+    (tmp_path / "s.toml").write_text(
+        """
+        [[workload]]
+        workload = "oltp_read_only"
+        threads = 2
+        workload-options = { range-size = 7 }
+        [[workload]]
+        workload = "oltp_read_only"
+        weight = 3
+        [[workload]]
+        name = "mine"
+        workload = "./mine.toml"
+        """
+    )
+    request = suite(tmp_path, suite=str(tmp_path / "s.toml"), threads=8, workload_options={"skip-trx": "on"})
+    assert weights(request) == {"oltp_read_only": 1, "oltp_read_only 2": 3, "mine": 1}
+    first, second, third = (one.options for one in request.members)
+    assert (first["threads"], first["workload-options"]) == (2, {"skip-trx": "on", "range-size": 7})
+    assert second["threads"] == 8
+    assert third["workload"] == str(tmp_path / "mine.toml")
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "workload"),
+        ("[[workload]]\nname = 'x'", "workload"),
+        ("[[workload]]\nworkload = 'scan'\nminutes = 3", "no key 'minutes'"),
+        ("[[workload]]\nworkload = 'scan'\nweight = -1", "weight"),
+        ("nonsense = 1\n[[workload]]\nworkload = 'scan'", "nonsense"),
+        ("[[", "not TOML"),
+    ],
+)
+def test_a_mistake_in_a_suite_file_is_named(tmp_path, text, says):
+    (tmp_path / "s.toml").write_text(text)
+    with pytest.raises(UserError) as refused:
+        suite(tmp_path, suite="s.toml")
+    assert says in str(refused.value)

@@ -1,0 +1,131 @@
+"""Suites of studies with known truth: who gets rounds, when they end, and what they say together."""
+
+import pytest
+
+from dialin.errors import ExitCode
+from dialin.model.suite import GateState, Margin, SuiteOutcome
+from dialin.model.verdict import CandidateState
+from fixtures.simulated_runs import Killed
+from fixtures.simulated_suites import SimulatedSuite, suite_plan
+from fixtures.simulated_trials import SimulatedTrials
+
+
+@pytest.fixture
+def suite(monkeypatch, clock, spec, tmp_path):
+    """A suite of two candidates, 1 and 4, of which 1 is the baseline."""
+    two = spec.model_copy(update={"candidates": spec.candidates[:2], "measure": 10.0})
+    return SimulatedSuite(monkeypatch, clock, two, tmp_path / "suite")
+
+
+SECONDS = 15
+"""Of a simulated trial."""
+
+FORCED = {name: {"innodb_buffer_pool_instances": name} for name in ("1", "4")}
+
+
+def levels(base, change=0.0, **others):
+    return SimulatedTrials({"1": base, "4": base * (1 + change)}, in_force=FORCED, **{"noise": 0.004, **others})
+
+
+def cell(suite, workload):
+    return next(row for row in suite.result.rows if row.name == workload).cells[0]
+
+
+def test_each_round_gives_a_block_to_every_workload_whose_answer_is_open(suite):
+    suite.run(suite_plan({"a": 1, "b": 1, "c": 1}, minutes=20, until="best"), {name: levels(1000) for name in "abc"})
+    assert suite.order[:6] == ["a", "b", "c", "a", "b", "c"]
+
+
+def test_a_workload_that_is_decided_stops_and_the_noisy_one_gets_its_minutes(suite):
+    trials = {"quiet": levels(1000, 0.2), "noisy": levels(1000, noise=0.03)}
+    ended = suite.run(suite_plan({"quiet": 1, "noisy": 1}, minutes=15, until="best"), trials)
+    assert len(trials["quiet"].ran) < len(trials["noisy"].ran) / 2
+    assert ended.result.candidate("4").better == ["quiet"]
+    minutes = sum(len(one.ran) for one in trials.values()) * SECONDS / 60
+    assert 13 <= minutes <= 15.5, "the minutes are those of all studies together"
+
+
+def test_equal_candidates_end_early_and_nothing_is_claimed(suite):
+    ended = suite.run(suite_plan(dict.fromkeys("abcd", 1), minutes=90), {name: levels(1000) for name in "abcd"})
+    assert ended.result.outcome is SuiteOutcome.KEEP
+    assert ended.result.minutes < 60
+    assert not any(one.better or one.worse for one in ended.result.candidates)
+
+
+def test_a_gain_under_all_workloads_is_recommended_with_its_guard(suite):
+    ended = suite.run(suite_plan({"a": 1, "b": 3}, minutes=60), {"a": levels(1000, 0.02), "b": levels(50, 0.06)})
+    assert ended.result.outcome is SuiteOutcome.BETTER
+    assert ended.result.recommended == "4"
+    mean = ended.result.candidate("4").mean
+    assert mean.low < (1.02 * 1.06**3) ** 0.25 < mean.high
+    assert "no workload is worse by more than 1 %" in ended.headline
+
+
+def test_a_value_that_wins_the_mean_and_loses_a_workload_is_named(suite):
+    trials = {"writes": levels(1000, 0.12), "reads": levels(1000, -0.05), "both": levels(1000, 0.1)}
+    ended = suite.run(suite_plan({"writes": 1, "reads": 1, "both": 1}, minutes=60), trials)
+    assert ended.result.outcome is SuiteOutcome.TRADE_OFF
+    assert ended.result.recommended == "1"
+    assert ended.result.candidate("4").worse == ["reads"]
+    assert "worse under reads (−" in ended.headline
+    assert [row.name for row in ended.result.rows][-1] == "reads", "sorted by effect"
+
+
+def test_killed_in_a_trial_it_resumes_as_a_whole_and_repeats_no_finished_trial(suite):
+    plan = suite_plan({"a": 1, "b": 1}, minutes=12, until="best")
+
+    def kill(trial):
+        if trial.id == 4:
+            raise Killed
+
+    with pytest.raises(Killed):
+        suite.run(plan, {"a": levels(1000), "b": levels(1000, before=kill)})
+    before = suite.result(plan).result.minutes
+    again = {"a": levels(1000), "b": levels(1000)}
+    ended = suite.run(plan, again)
+    assert all(trial.block >= 2 for trials in again.values() for trial in trials.ran)
+    assert before < ended.result.minutes < 1.03 * 12 * 18.1 / SECONDS
+    finished = {"a": levels(1000), "b": levels(1000)}
+    suite.run(plan, finished)
+    assert sum(len(trials.ran) for trials in finished.values()) <= 2, "a suite that has ended only shows its result again"
+
+
+def test_a_workload_under_which_nothing_works_ends_alone(suite):
+    trials = {"fine": levels(1000), "broken": levels(1000, fails=frozenset({"1", "4"}))}
+    ended = suite.run(suite_plan({"fine": 1, "broken": 1}, minutes=8), trials)
+    assert any("broken ends without an answer" in text for text in suite.said)
+    assert len(trials["fine"].ran) >= 6
+    assert ended.result.outcome is SuiteOutcome.INCONCLUSIVE
+
+
+@pytest.mark.parametrize(
+    ("change", "state", "code"),
+    [(0.0, GateState.PASSED, ExitCode.VERDICT), (-0.1, GateState.WORSE, ExitCode.WORSE)],
+)
+def test_a_gate_is_answered_and_every_workload_is_measured(suite, change, state, code):
+    from dialin.cli.conduct_suite import _exit_code
+
+    trials = {"a": levels(1000), "b": levels(1000, change)}
+    ended = suite.run(suite_plan({"a": 1, "b": 1}, minutes=60, fail_if_worse=0.03), trials)
+    assert ended.result.gate.state is state
+    assert _exit_code(ended.result) is code
+    assert cell(ended, "a").margin is Margin.NOT_WORSE
+    assert ended.result.minutes < 40, "it stops where the question is answered"
+
+
+def test_a_gate_that_time_does_not_answer_says_how_much_more_would(suite):
+    plan = suite_plan({"a": 1}, minutes=5, fail_if_worse=0.01)
+    ended = suite.run(plan, {"a": levels(1000, noise=0.02)})
+    assert ended.result.gate.state is GateState.OPEN
+    assert ended.result.gate.open == [("a", "4")]
+    assert ended.result.gate.minutes_needed > 0
+    assert "more would show it" in ended.headline
+
+
+def test_a_candidate_whose_server_fails_under_a_workload_fails_the_gate(suite):
+    trials = {"a": levels(1000), "b": levels(1000, fails=frozenset({"4"}))}
+    ended = suite.run(suite_plan({"a": 1, "b": 1}, minutes=30, fail_if_worse=0.03), trials)
+    assert ended.result.gate.state is GateState.WORSE
+    assert cell(ended, "b").margin is Margin.FAILED
+    assert cell(ended, "b").state is CandidateState.UNSAFE
+    assert "server failed" in ended.headline
