@@ -124,3 +124,13 @@ def test_doctor_checks_a_running_server_by_what_an_account_sees(server, monkeypa
     assert {"other clients", "round trip"} <= set(severity)
     assert next(one for one in plain["findings"] if one["subject"] == "SET GLOBAL")["severity"] == "notice"
     assert any("PROCESS" in each for each in plain["not_told"])
+
+
+def test_a_sandbox_has_the_settings_of_a_file_and_so_have_the_commands(advice, tmp_path):
+    file = tmp_path / "db1.txt"
+    file.write_text("Variable_name\tValue\ninnodb_flush_log_at_trx_commit\t2\nport\t3307\nmax_connections\t333\n")
+    load = ["--workload", "oltp_write_only", "--tables", "1", "--table-size", "5000", "--threads", "2"]
+    found = advice("--server", FAST, "--from", file, *load)
+    weaker = next(one for one in found["experiments"] if one["variable"] == "innodb_flush_log_at_trx_commit")
+    assert "=2,1 --server" in weaker["command"]
+    assert "--set max_connections=333" in weaker["command"]

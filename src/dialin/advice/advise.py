@@ -24,11 +24,11 @@ _OF_THE_SERVER = ("other load", "waiting (PSI)")
 """Findings that the load of an attached server causes itself; that load is what is measured, so they are no disturbance."""
 
 
-def advise(question: StudyOptions, directory: Path, tools: Tools, seconds: float) -> Advice:
+def advise(question: StudyOptions, directory: Path, tools: Tools, seconds: float, base_file: Path | None = None) -> Advice:
     """Return which variables are worth an experiment on a server, and why.
 
-    Paths in the question are relative to `directory`. An attached server is watched under its own load; a sandbox under the
-    load of the question.
+    Paths in the question are relative to `directory`. An attached server is watched under its own load; a sandbox, with the
+    settings of `base_file` below those of the question, under the load of the question.
 
     Raises:
         UserError: something that the question names does not exist, or its options do not fit together.
@@ -37,7 +37,8 @@ def advise(question: StudyOptions, directory: Path, tools: Tools, seconds: float
     if question.attach:
         return _attached(question, directory, tools, seconds)
     machine = _machine(tools, ())
-    sandbox = read_sandbox(question, directory, tools)
+    sandbox = read_sandbox(question, directory, tools, base_file)
+    question = question.model_copy(update={"set": sandbox.setting})
     series = _series(str(sandbox.build.vendor), sandbox.build.version)
     findings = find_experiments(sandbox.reading)
     return Advice(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -12,33 +13,37 @@ from dialin.advice.server_reading import ServerReading
 from dialin.errors import ServerError, UserError
 from dialin.model.advice import Unread, Watch
 from dialin.model.build import Build
+from dialin.model.setting import Value
 from dialin.places.sandbox import inspection
 from dialin.places.sandbox.check import check_disk
+from dialin.places.sandbox.fit_check import check_baseline_fits, room_here
 from dialin.places.sandbox.tune import measure_baseline, situation_of
 from dialin.preflight.checked import StudyRequest
+from dialin.preflight.option_files import base_setting, check_early
 from dialin.preflight.tune_study import BASELINE
 from dialin.probes import disk
-from dialin.question.candidates import canonical
 from dialin.question.options import StudyOptions
 from dialin.search.performance_variables import TABLE
 from dialin.servers import builds, dry_run
 from dialin.trials.tools import Tools
-from dialin.variables import check
 from dialin.workloads import kinds
 
 
 @dataclass(frozen=True, slots=True)
 class SandboxReading:
-    """What was read of a sandbox, and what could not be read."""
+    """What was read of a sandbox with a setting, and what could not be read."""
 
+    setting: Mapping[str, Value]
     reading: ServerReading
     build: Build
     watch: Watch
     unread: tuple[Unread, ...]
 
 
-def read_sandbox(question: StudyOptions, directory: Path, tools: Tools) -> SandboxReading:
+def read_sandbox(question: StudyOptions, directory: Path, tools: Tools, base_file: Path | None = None) -> SandboxReading:
     """Run a build with a setting under a load for `question.measure` seconds, and read it.
+
+    The setting is that of a file below what the question sets.
 
     Raises:
         UserError: something that the question names does not exist, or its options do not fit together.
@@ -53,14 +58,17 @@ def read_sandbox(question: StudyOptions, directory: Path, tools: Tools) -> Sandb
     workload.check()
     if workload.traits.runs is not None:
         raise UserError(f"{load.asked} has a fixed length, and a server is watched for minutes", "Give another --workload")
-    request = StudyRequest(question, directory, load.model_copy(update={"traits": workload.traits}), workload)
+    request = StudyRequest(question, directory, load.model_copy(update={"traits": workload.traits}), workload, (), base_file)
+    check_early(question, directory, base_file)
     installed = builds.discover(tools.home, os.environ)
     chosen = tools.choose(question.servers, installed)
     if len(chosen) > 1:
         raise UserError("Advice is on one server, and there are several", "Name one --server")
     (build,) = chosen.values()
-    setting, catalogue = canonical(question.set), tools.catalogue(build)
-    check.check_setting(setting, catalogue, {})
+    catalogue = tools.catalogue(build)
+    setting, of_file = base_setting(request, catalogue, {})
+    for text in (*of_file.notes, *check_baseline_fits(setting, catalogue, request, room_here(tools))):
+        tools.say(f"Note: {text}")
     dry_run.check(build, setting)
     check_disk(tools, workload, 1)
     effective = inspection.make_inspect(tools, {BASELINE: build}, [])(BASELINE, setting)
@@ -88,7 +96,7 @@ def read_sandbox(question: StudyOptions, directory: Path, tools: Tools) -> Sandb
         data=situation.data,
         load=request.load.describe(),
     )
-    return SandboxReading(reading, build, watch, tuple(unread_of_probes(baseline.evidence.watched)))
+    return SandboxReading(setting, reading, build, watch, tuple(unread_of_probes(baseline.evidence.watched)))
 
 
 def _existing(path: Path) -> Path:

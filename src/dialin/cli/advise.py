@@ -10,9 +10,11 @@ import typer
 from dialin.cli.console import output, say
 from dialin.cli.study_flags import help_of, load_flag, pairs, spelled
 from dialin.errors import ExitCode, UserError
+from dialin.model.option_types import ATTACHED, FILES
 from dialin.question.options import StudyOptions
 
-_ATTACHED = "Attached server"
+_ATTACHED = ATTACHED.title
+_FILES = FILES.title
 _LOAD = "Load"
 _WORKLOAD = StudyOptions.model_fields["workload"].default
 
@@ -31,6 +33,18 @@ def advise(
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help="A variable of the private server; repeat for more."),
     ] = None,
+    from_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--from",
+            metavar="FILE",
+            help="File with the settings of the private server: an option file, or another form (docs/study-file.md).",
+            rich_help_panel=_FILES,
+        ),
+    ] = None,
+    leave_out_unknown: Annotated[bool, typer.Option(help=help_of("leave_out_unknown"), rich_help_panel=_FILES)] = False,
+    includes: Annotated[bool, typer.Option(help=help_of("includes"), rich_help_panel=_FILES)] = True,
+    scale_sizes: Annotated[str | None, typer.Option(help=help_of("scale_sizes"), rich_help_panel=_FILES)] = None,
     defaults_file: Annotated[
         str | None, typer.Option(metavar="FILE", help=help_of("defaults_file"), rich_help_panel=_ATTACHED)
     ] = None,
@@ -78,6 +92,8 @@ def advise(
 
     if attach and fixed:
         raise UserError("--set is for a private server: nothing is set on an attached one", "Leave out --set, or --attach")
+    if attach and from_file:
+        raise UserError("--from is for a private server: an attached one has its own settings", "Leave out --from, or --attach")
     if not attach:
         from dialin.cli.restore import tidy_up
 
@@ -97,10 +113,13 @@ def advise(
         "table-size": table_size,
         "workload-options": pairs(workload_options, "--workload-option"),
         "set": pairs(fixed, "--set"),
+        "leave-out-unknown": leave_out_unknown,
+        "includes": includes,
+        "scale-sizes": scale_sizes,
     }
     given = {name: value for name, value in asked.items() if value is not None}
     question = study_file.question(given, spelled=spelled, remedy="See: dialin advise --help")
-    advice = advise_on(question, Path.cwd(), Tools.open(say), seconds)
+    advice = advise_on(question, Path.cwd(), Tools.open(say), seconds, from_file)
     if json:
         typer.echo(json_documents.render(add_advice_texts(advice)), nl=False)
     else:

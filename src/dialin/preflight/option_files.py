@@ -112,6 +112,7 @@ def _raise(faults: Sequence[Fault], build: str) -> None:
         first, (where,) = faults[0], places.values()
         write = f"Write {first.gone.successor}, or leave" if first.gone and first.gone.successor else "Leave"
         remedy = f"{write} it out (--leave-out-unknown)" if first.gone else first.error.remedy
+        remedy += ", or leave it out: --leave-out-unknown" if first.is_unknown and not first.gone else ""
         raise UserError(f"{'; '.join(where)}: {first.error.what}", remedy)
     unknown = "; --leave-out-unknown leaves out those that it does not have" if any(one.is_unknown for one in faults) else ""
     raise UserError(

@@ -269,7 +269,8 @@ def _how_to_render(line: _Line) -> str:
 
 def _include_note(line: _Line, included: Sequence[Path], reader: _Reader) -> str:
     if not reader.includes:
-        return f"line {line.number}: {line.text.partition(' ')[0]} was left out (--no-includes)"
+        why = "its files are elsewhere" if line.where else "--no-includes"
+        return f"line {line.number}: {line.text.partition(' ')[0]} was left out ({why})"
     return f"line {line.number}: read {listed([str(path) for path in included])} of this machine; --no-includes leaves it out"
 
 
