@@ -69,7 +69,7 @@ def test_a_table_that_is_none_is_one_line(dialin, tmp_path, table, says):
     [
         ([], "Missing argument"),
         (["none"], "There is no none"),
-        (["logs/notes.txt"], "no sysbench report in it"),
+        (["logs/notes.txt"], "no report of a load program in it"),
         (["home"], "There is no"),
         (["logs", "--by", "bpi("], "not a regular expression"),
         (["logs", "--by", "pool"], "matches no name"),

@@ -4,11 +4,13 @@ from pathlib import Path
 
 import pytest
 
+from dialin.errors import UserError
 from dialin.logs.analyze_runs import analyze
 from dialin.logs.assignment import AssignmentRule
 from dialin.logs.error_logs import read_error_logs
 from dialin.logs.judgement import Request
 from dialin.logs.log_folder import load
+from dialin.logs.other_programs import NO_COLUMNS, CsvColumns
 from dialin.logs.sibling_files import read_options
 from dialin.model.analysis import FileStatus, FolderKind
 from dialin.model.verdict import Outcome
@@ -17,9 +19,9 @@ from fixtures.analyses import text
 FOLDERS = Path(__file__).parents[1] / "fixtures" / "log_folders"
 
 
-def judged(name, by=None, **asked):
+def judged(name, by=None, columns=NO_COLUMNS, **asked):
     path = FOLDERS / name
-    folder = load([path])
+    folder = load([path], columns)
     logs, roots = {run.name: run.path for run in folder.runs}, [path] if path.is_dir() else []
     request = Request(rule=AssignmentRule(by=by), **asked)
     return analyze(folder, request, read_options(logs, roots), read_error_logs(logs, roots))
@@ -158,3 +160,35 @@ def test_repeats_of_one_server_start_have_no_winner(by):
         {"candidate": one.name, "starts": 1, "runs": 3}
     ]
     assert f"{one.name} 4 times, with 512 MiB" in text(found.warnings, "redo_log_full")
+
+
+def test_the_json_of_sysbench_is_read():
+    (run,) = judged("json-report.txt").runs
+    assert (run.seconds, run.threads) == (60, 12)
+    assert run.tps == pytest.approx(1482.6, rel=0.001)
+
+
+def test_a_result_of_hammerdb_is_a_run_in_its_own_unit_and_its_samples_are_none():
+    found = judged("hammerdb")
+    assert [(run.tps, run.unit, run.threads, run.seconds) for run in found.runs] == [
+        (17_778, "NOPM", 12, 180), (24_160, "NOPM", 12, 180),
+    ]  # fmt: skip
+    assert found.unit == "NOPM"
+    assert found.candidates[1].ratio.mean - 1 == pytest.approx(0.359, abs=0.001)
+    assert found.candidates[1].ratio.low is None
+    assert "innodb_buffer_pool_size: 2G (2G), 5G (5G)" in text(found.confounds, "candidates_differ_in")
+
+
+def test_a_csv_with_usual_names_is_read_and_one_without_names_by_its_columns():
+    (run,) = judged("own-csv/one-run-with-header.csv").runs
+    assert (run.threads, run.seconds, run.percentile) == (32, 240, 95)
+    assert run.tps == pytest.approx(1983.8, rel=0.001)
+    with pytest.raises(UserError, match="--time-column"):
+        judged("own-csv/four-runs-no-header.csv")
+    found = judged("own-csv/four-runs-no-header.csv", columns=CsvColumns("1", "3", "2", "5"), baseline="small")
+    assert [run.threads for run in found.runs] == [8, 32, 8, 32]
+    assert [run.tps for run in found.runs] == pytest.approx([878.0, 1565.0, 904.7, 1983.8], rel=0.001)
+    ratios = [next(one.goal_ratio.mean for one in cell.candidates if one.name == "large") for cell in found.cells]
+    assert ratios == pytest.approx([1.030, 1.268], abs=0.001)
+    with pytest.raises(UserError, match="no column 'rate'"):
+        judged("own-csv/one-run-with-header.csv", columns=CsvColumns("seconds", "rate"))

@@ -99,7 +99,7 @@ def test_a_time_that_stands_still_is_no_run(tmp_path):
     ("given", "says"),
     [
         ("none.log", "There is no"),
-        ("notes.txt", "no sysbench report in it"),
+        ("notes.txt", "no report of a load program in it"),
         ("empty", "There is no file in"),
         ("short.log", "short.log: 3 lines; at least 20 are needed"),
         ("torn.gz", "truncated or damaged"),

@@ -56,6 +56,18 @@ def analyze(
         list[str] | None,
         typer.Option(metavar="NAME", help="A factor to ignore, such as an id in the names; repeat for more."),
     ] = None,
+    time_column: Annotated[
+        str, typer.Option(metavar="NAME|N", help="Column of the time in a CSV of your own, by name or number from 1.")
+    ] = "",
+    throughput_column: Annotated[
+        str, typer.Option(metavar="NAME|N", help="Column of the throughput in a CSV of your own.")
+    ] = "",
+    threads_column: Annotated[
+        str, typer.Option(metavar="NAME|N", help="Column of the threads, if runs of several are in one file.")
+    ] = "",
+    label_column: Annotated[
+        str, typer.Option(metavar="NAME|N", help="Column of what each run is called, if several are in one file.")
+    ] = "",
     html: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Also write the analysis as a page, with charts, into one file.")
     ] = None,
@@ -75,6 +87,7 @@ def analyze(
     from dialin.logs.error_logs import read_error_logs
     from dialin.logs.judgement import Request
     from dialin.logs.log_folder import load
+    from dialin.logs.other_programs import CsvColumns
     from dialin.logs.sibling_files import read_options
     from dialin.report import json_documents
     from dialin.report.charts.analysis_charts import RunSeries, looks
@@ -96,7 +109,10 @@ def analyze(
         worthwhile=None if worthwhile is None else _share("--worthwhile", worthwhile, 0.0001, 1.0),
         skip=skip,
     )
-    folder = load(paths)
+    columns = CsvColumns(time_column, throughput_column, threads_column, label_column)
+    if bool(time_column) != bool(throughput_column):
+        raise UserError("--time-column and --throughput-column belong together", "Give both")
+    folder = load(paths, columns)
     logs, roots = {run.name: run.path for run in folder.runs}, [path for path in paths if path.is_dir()]
     analysis = analyze_logs(folder, request, read_options(logs, roots), read_error_logs(logs, roots))
     if html is not None:

@@ -31,19 +31,20 @@ def headline(
     barred: Collection[frozenset[str]],
     failing: Sequence[Note],
     sharing: Collection[str] = (),
+    unit: str = "tps",
 ) -> str:
     """Return the verdict in one sentence.
 
     Nothing is claimed about the `barred` pairs of candidates, because all runs of one came before those of the other. `failing`
     are the notes on candidates whose transactions failed more often; the repeats of the candidates in `sharing` share starts of
-    their server.
+    their server. `unit` is that of throughput.
     """
     measure, names, by = MEASURE[goal], list(standings.states), {one.name: one for one in candidates}
     if standings.outcome is Outcome.WINNER:
         (winner,) = standings.winners
         if winner == baseline:
             return f"{winner}, the baseline, is the best by {measure}; every other candidate is worse."
-        gain = _gain(goal, by[winner], baseline) + _varying(cells, winner, baseline)
+        gain = _gain(goal, by[winner], baseline, unit) + _varying(cells, winner, baseline)
         return f"{winner} wins by {measure}{gain}{_failed(winner, failing)}."
     if standings.outcome is Outcome.TIE:
         return f"A tie for the best by {measure}: {listed(standings.winners)}; no worthwhile difference between them."
@@ -90,12 +91,12 @@ def _leader_and_rivals(standings: Standings, cells: Cells) -> tuple[str, list[st
     return best, [name for name in not_worse if name != best]
 
 
-def _gain(goal: Goal, winner: CandidateAnalysis, baseline: str) -> str:
+def _gain(goal: Goal, winner: CandidateAnalysis, baseline: str, unit: str) -> str:
     if winner.goal_ratio is None:
         return ""
     levels = ""
     if goal is Goal.THROUGHPUT and winner.tps and winner.baseline_tps is not None:
-        levels = f"{number(winner.baseline_tps)} → {number(winner.tps.mean)} tps, "
+        levels = f"{number(winner.baseline_tps)} → {number(winner.tps.mean)} {unit}, "
     return f": {levels}{change_or_no_interval(winner.goal_ratio)}{_FIGURE[goal]} against {baseline}"
 
 
@@ -178,7 +179,7 @@ def _over_loads(name: str, ratios: Sequence[Estimate], baseline: str) -> str:
     return f"{text}, proven above in {above} and below in {below}"
 
 
-def scaling_headline(curves: Sequence[ScalingCurve]) -> str:
+def scaling_headline(curves: Sequence[ScalingCurve], unit: str) -> str:
     """Return where throughput is highest, for each curve."""
     if not curves:
         return "The runs differ only in threads, but no load ran with two numbers of threads."
@@ -190,7 +191,7 @@ def scaling_headline(curves: Sequence[ScalingCurve]) -> str:
     for peak in sorted(peaks, reverse=True):
         names = [", ".join(curve.conditions.values()) for curve in peaks[peak]]
         level = next(point.tps for point in peaks[peak][0].points if point.threads == peak)
-        figure = f" ({number(level)} tps)" if len(peaks[peak]) == 1 else ""
+        figure = f" ({number(level)} {unit})" if len(peaks[peak]) == 1 else ""
         parts.append(f"with {counted(peak, 'thread')}{figure}" + (f" for {listed(names)}" if all(names) else ""))
     what = counted(len(curves), "load") if len(curves) > 1 else "one server"
     return f"{what[:1].upper()}{what[1:]}, {min(threads)} to {max(threads)} threads: throughput is highest {listed(parts)}."

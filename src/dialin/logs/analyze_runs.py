@@ -30,6 +30,8 @@ from dialin.model.verdict import Note, Outcome
 from dialin.readers.sysbench_log import RunLog
 
 _FEWEST = 2
+_THREADS = ("virtual_users", "threads", "terminals", "connections")
+"""Parameters that say how many connections applied load."""
 _BESIDE = (*sibling_files.PATTERNS, *error_logs_beside.PATTERNS)
 
 
@@ -47,6 +49,11 @@ class _Material:
     @property
     def counted(self) -> list[RunAnalysis]:
         return [one.run for one in self.figures if one.run.file in self.assigned.settings]
+
+    @property
+    def unit(self) -> str:
+        """The unit of throughput; several, where runs differ, which are not compared."""
+        return ", ".join(dict.fromkeys(run.unit for run in self.counted))
 
     @property
     def runs(self) -> list[Run]:
@@ -86,6 +93,7 @@ def analyze(
     Raises:
         UserError: a candidate, an expression or a pattern matches nothing, or the logs lack the figure that the goal compares.
     """
+    folder = replace(folder, runs=tuple(_with_parameters(run, (options or {}).get(run.name, {})) for run in folder.runs))
     run_options = _options(folder.runs, options or {})
     reading = read_folder(folder.runs, request.rule, run_options)
     request = replace(request, rule=reading.rule)
@@ -121,6 +129,18 @@ def _with_start(figures: RunFigures, shared: Mapping[str, ErrorLog]) -> RunFigur
     return replace(figures, run=figures.run.model_copy(update={"shared_start": start}))
 
 
+def _with_parameters(run: Run, options: Mapping[str, str]) -> Run:
+    """Return a run whose log does not say its threads or its length as the parameters beside it do."""
+    log, summary = run.log, run.log.summary
+    threads = next((int(options[key]) for key in _THREADS if options.get(key, "").isdigit()), 0)
+    if not log.threads and threads:
+        log = replace(log, threads=threads)
+    seconds = options.get("duration_seconds", "")
+    if summary is not None and summary.seconds is None and seconds.isdigit():
+        log = replace(log, summary=replace(summary, seconds=float(seconds)))
+    return run if log is run.log else replace(run, log=log)
+
+
 def _options(runs: Sequence[Run], file_options: Values) -> Values:
     headers = factors.differing_headers({run.name: _conditions(run.log) for run in runs if run.copy_of is None})
     return {run.name: {**headers.get(run.name, {}), **file_options.get(run.name, {})} for run in runs}
@@ -128,7 +148,8 @@ def _options(runs: Sequence[Run], file_options: Values) -> Values:
 
 def _conditions(log: RunLog) -> dict[str, str]:
     """Return under which conditions a run was made, by its own log: its options, and whether it reads or writes."""
-    return {**log.header, "statements": log.statements} if log.statements else dict(log.header)
+    statements = {factors.STATEMENTS: log.statements} if log.statements else {}
+    return {**log.header, **statements, factors.UNIT: log.unit}
 
 
 def _analysis(material: _Material, result: _Result) -> Analysis:
@@ -137,6 +158,7 @@ def _analysis(material: _Material, result: _Result) -> Analysis:
     return Analysis(
         kind=kind,
         taken_as=list(material.reading.taken_as),
+        unit=material.unit,
         verdict=result.verdict,
         goal=request.goal,
         headline=result.headline,
@@ -199,7 +221,7 @@ def _one_server(material: _Material) -> _Result:
         ramps = one_server.rate_ramps(material.folder.runs, material.figures, by_candidate=False)
         headline = analysis_sentences.ramp_headline(ramps)
     elif kind is FolderKind.SCALING:
-        headline = analysis_sentences.scaling_headline(_curves(material, by_candidate=False))
+        headline = analysis_sentences.scaling_headline(_curves(material, by_candidate=False), material.unit)
     else:
         loads = len(set(material.reading.loads.values()))
         headline = f"One server under {loads} loads: nothing is compared."
@@ -261,7 +283,15 @@ def _alternatives(material: _Material, judgement: Judgement) -> _Result:
     return _Result(
         verdict=standings.outcome,
         headline=analysis_sentences.headline(
-            request.goal, standings, judgement.candidates, baseline, table, judgement.barred, failing, _sharing(runs)
+            request.goal,
+            standings,
+            judgement.candidates,
+            baseline,
+            table,
+            judgement.barred,
+            failing,
+            _sharing(runs),
+            material.unit,
         ),
         reason=analysis_sentences.reason(
             standings, request.smallest, proposals, by_cell=analysis_sentences.is_by_cell(standings, table)

@@ -73,7 +73,7 @@ def _is_long(run: RunAnalysis) -> bool:
 def _sentence(run: RunAnalysis) -> str | None:
     """Return the predicate of a sentence on the course of a run; None if the run was steady, or swung only a little."""
     first, last = (number(level) for level in run.levels or (0.0, 0.0))
-    movement = f"{'rose' if run.change > 0 else 'fell'} from {first} to {last} tps"
+    movement = f"{'rose' if run.change > 0 else 'fell'} from {first} to {last} {run.unit}"
     at = number(run.shift_at)
     match run.course:
         case Course.STEADY:
@@ -86,7 +86,7 @@ def _sentence(run: RunAnalysis) -> str | None:
             return f"{movement} at {at} s and did not recover: its mean describes neither part"
         case Course.TWO_LEVELS:
             share = f"{percent(run.low_share)} of its time was at the lower level"
-            return f"switched {run.switches} times between about {first} and {last} tps; {share}"
+            return f"switched {run.switches} times between about {first} and {last} {run.unit}; {share}"
         case Course.DEAD:
             return "completed no transaction"
         case Course.ERRATIC:

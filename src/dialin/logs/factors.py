@@ -13,7 +13,8 @@ from dialin.logs.stamps import Stamp, take_stamps
 RATE = "Target transaction rate"
 """The entry of a log's header with the transactions per second that it requested."""
 STATEMENTS = "statements"
-LOAD_OPTIONS = ("script", STATEMENTS)
+UNIT = "unit"
+LOAD_OPTIONS = ("script", STATEMENTS, UNIT)
 """Entries that tell loads apart. Runs that differ in one of these or in the rate are compared by no candidate."""
 _NO_SETTINGS = ("Number of threads", "time")
 """Entries of a log's header that are not compared as options."""

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from dialin.errors import UserError
+from dialin.logs.other_programs import NO_COLUMNS, CsvColumns, read_other
 from dialin.model.analysis import FileEntry, FileStatus
 from dialin.readers.sysbench_log import LogFile, RunLog, TooLargeError, UnreadableLog, read
 from dialin.text import counted, listed, number
@@ -23,6 +24,7 @@ _WHOLE = 0.95
 """The share of the planned time below which a run ended early."""
 _ENOUGH_RUNS = 3
 """Runs from which on a frequent length is taken as the planned time of a run."""
+_REMEDY = "Name logs of a load program, or their directory; for a CSV of your own: --time-column and --throughput-column"
 _LAST = 1.5
 """Intervals between the last line of a complete run and its end."""
 _TIMES = 6
@@ -63,40 +65,54 @@ class Folder:
     files: tuple[FileEntry, ...]
 
 
-def load(paths: Sequence[Path]) -> Folder:
+def load(paths: Sequence[Path], columns: CsvColumns = NO_COLUMNS) -> Folder:
     """Read the logs at the given paths and in the given directories. Each file that is left out is listed with the reason.
 
+    `columns` are those of a CSV of the user's own.
+
     Raises:
-        UserError: a path does not exist, or no run that can be judged was found.
+        UserError: a path does not exist, a CSV lacks a column, or no run that can be judged was found.
     """
     named, searched = _find(paths)
     paths_of = sorted({*named, *searched}, key=lambda path: natural_order(str(path)))
     if not paths_of:
-        raise UserError(f"There is no file in {paths[0]}", "Name files with sysbench's interval reports, or their directory")
+        raise UserError(f"There is no file in {paths[0]}", _REMEDY)
     root = Path(os.path.commonpath([path.parent for path in paths_of]))
     runs: list[Run] = []
     files: list[FileEntry] = []
     texts: dict[str, tuple[str, int]] = {}
     for path in paths_of:
-        for name, logs in _read(path, str(path.relative_to(root)), files):
+        for name, logs in _read(path, str(path.relative_to(root)), files, columns):
             for index, log in enumerate(logs.logs):
-                label = name if len(logs.logs) == 1 else f"{name}#{index + 1}"
+                own_name = f"{name}/{log.label}" if log.label else name
+                label = own_name if len(logs.logs) == 1 else f"{own_name}#{index + 1}"
                 run = Run(label, path, log, zeros=logs.zeros)
                 if (left_out := _unusable(run)) is None:
                     runs.append(run)
                     texts[label] = (logs.digest, index)
                 else:
                     files.append(left_out)
+    runs = _without_samples(runs, files)
     if not runs:
         first = next((entry for entry in files if entry.status is not FileStatus.NO_LOG), files[0])
-        raise UserError(f"{first.file}: {first.detail}", "Name logs of sysbench with --report-interval=1, or their directory")
+        raise UserError(f"{first.file}: {first.detail}", _REMEDY)
     usual = _usual_length(runs)
     trimmed = [_trimmed(run, _planned(run, usual)) for run in _with_copies(runs, texts)]
     files += [_entry(run, planned) for run, planned in trimmed]
     return Folder(tuple(run for run, _ in trimmed), tuple(sorted(files, key=lambda entry: natural_order(entry.file))))
 
 
-def _read(path: Path, name: str, entries: list[FileEntry]) -> Iterator[tuple[str, LogFile]]:
+def _without_samples(runs: Sequence[Run], entries: list[FileEntry]) -> list[Run]:
+    """Leave out the CSV files beside a result of HammerDB, which are samples of the same run; they are listed as such."""
+    results = {run.path.parent for run in runs if run.log.unit == "NOPM"}
+    samples = {run.name for run in runs if run.path.parent in results and run.log.unit != "NOPM"}
+    entries += [
+        FileEntry(file=name, status=FileStatus.BESIDE, detail="samples of the run beside it") for name in sorted(samples)
+    ]
+    return [run for run in runs if run.name not in samples]
+
+
+def _read(path: Path, name: str, entries: list[FileEntry], columns: CsvColumns) -> Iterator[tuple[str, LogFile]]:
     """Yield the name and logs of a file, or of each member of an archive; add files that cannot be used to `entries`."""
     for file in read(path):
         label = name if file.name is None else f"{name}/{file.name}"
@@ -104,8 +120,10 @@ def _read(path: Path, name: str, entries: list[FileEntry]) -> Iterator[tuple[str
             entries.append(_unreadable(label, file.error, path))
         elif file.logs:
             yield label, file
+        elif file.name is None and (others := list(read_other(path, columns))):
+            yield label, others[0]
         else:
-            entries.append(FileEntry(file=label, status=FileStatus.NO_LOG, detail="no sysbench report in it"))
+            entries.append(FileEntry(file=label, status=FileStatus.NO_LOG, detail="no report of a load program in it"))
 
 
 def _unreadable(label: str, error: Exception, path: Path) -> FileEntry:

@@ -345,7 +345,7 @@ def moved_between_runs(
         levels = listed([f"{number(run.tps)} ({run.label})" for run in group[:_SHOWN]])
         than = f", while {'settings' if by_file else 'candidates'} differ by {percent(between)}" if between else ""
         where = ", ".join(cell) or "same conditions"
-        text = f"Runs of one setting differ ({where}): {levels} tps, a difference of {percent(within)}{than}"
+        text = f"Runs of one setting differ ({where}): {levels} {group[0].unit}, a difference of {percent(within)}{than}"
         data = {"setting": list(cell), "runs": [run.file for run in group], "apart": within, "between_candidates": between}
         notes.append(Note(code="moved_between_runs", text=text, data=data))
     return notes

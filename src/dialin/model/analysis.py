@@ -64,6 +64,9 @@ class RunAnalysis(FrozenModel):
         description="the error log that shows fewer starts of the server than repeats like this run; null if none does"
     )
     threads: int
+    unit: str = Field(
+        description="what `tps` and all throughput of this run are: transactions per second unless the log says other"
+    )
     requested_rate: float | None = Field(description="transactions per second that were requested; null without a limit")
     interval: float = Field(description="seconds from one line to the next; 0 for a log with a summary alone")
     seconds: float = Field(description="seconds that the log covers")
@@ -235,6 +238,7 @@ class Analysis(FrozenModel):
     schema_: Literal["dialin/analysis/1"] = Field(default="dialin/analysis/1", alias="schema")
     kind: FolderKind
     taken_as: list[str] = Field(description="what was taken for what, in sentences")
+    unit: str = Field(description="of all throughput: tps unless the logs have another, such as NOPM")
     verdict: Outcome | None = Field(description="null where nothing is compared")
     goal: Goal
     headline: str = Field(description="the verdict in one sentence")

@@ -61,13 +61,17 @@ _OLD = rf"\[ *\d{{1,18}}s\] threads: \d{{1,9}}, tps: {_FIGURE}, reads(?:/s)?: {_
 _OLD += rf"response time: {_FIGURE}%s \(\d{{1,3}}%%\)"
 _ERRORS = rf", errors(?:/s)?: +{_FIGURE}, reconnects(?:/s)?: +{_FIGURE}"
 _UNITS = {"ms": 1.0, "us": 1e-3, "s": 1e3}
+_JSON = rf'"time": +{_FIGURE},\s+"threads": +\d{{1,9}},\s+"tps": +{_FIGURE},\s+"qps": \{{\s+"total": +{_FIGURE},\s+'
+_JSON += rf'"reads": +{_FIGURE},\s+"writes": +{_FIGURE},\s+"other": +{_FIGURE}\s+\}},\s+"latency": +{_FIGURE},\s+'
+_JSON += rf'"errors": +{_FIGURE},\s+"reconnects": +{_FIGURE}'
 _FORMATS = (
     _Format(_pattern(_HUMAN.pattern), 11, (0, 1, 2, 8, 9, 7, 4, 5)),
     _Format(_pattern(rf"^{_FIGURE},\d{{1,9}}(?:,{_FIGURE}){{8}}(?=[ \t\r]*$)"), 10, (0, 1, 2, 7, 8, -1, 4, 5)),
     *(_Format(_pattern(_OLD % unit + _ERRORS), 9, (0, 1, 2, 5, 7, 6, 3, 4), ms) for unit, ms in _UNITS.items()),
     *(_Format(_pattern(_OLD % unit + r"(?!,)"), 7, (0, 1, 2, 5, -1, 6, 3, 4), ms) for unit, ms in _UNITS.items()),
+    _Format(_pattern(_JSON), 10, (0, 1, 2, 7, 8, -1, 4, 5)),
 )
-"""Reports of sysbench 1.0, the same as CSV, those of 0.5, and older ones of 0.5 that count no errors."""
+"""Reports of sysbench 1.0, the same as CSV, those of 0.5, older ones of 0.5 that count no errors, and JSON."""
 _BLANKS = bytes(code if chr(code) in "0123456789." else 32 for code in range(256))
 
 _EVENT = re.compile(
@@ -84,6 +88,9 @@ _EVENT = re.compile(
 _NUMBER = re.compile(r"\d{1,18}(?:\.\d{1,18})?")
 _COMMAND_KINDS = ("time", "script")
 _HEADER_KINDS = ("banner", "option", *_COMMAND_KINDS)
+
+
+TPS = "tps"
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +142,8 @@ class RunLog:
         summary: what the log says after its last line; None where it has no summary.
         fatal: its first FATAL or PANIC line; None where it has none.
         impossible: the times of lines that were left out: their throughput is that of a counter below zero.
+        unit: what `tps` is, per second; NOPM is HammerDB's new orders per minute.
+        label: what a file with several runs calls this one.
         unfinished: transactions that did not finish when sysbench forced its end.
         silence: the zeros at its end that were left out; None where it has none.
         statements: what its lines count: reads, writes, or both; empty where they do not say.
@@ -151,6 +160,8 @@ class RunLog:
     summary: Summary | None = None
     fatal: str | None = None
     impossible: tuple[float, ...] = ()
+    unit: str = TPS
+    label: str = ""
     unfinished: int = 0
     silence: Silence | None = None
     statements: str = ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from dialin.model.analysis import Analysis, FolderKind, RunAnalysis, ScalingCurve
@@ -46,7 +46,7 @@ def analysis_charts(analysis: Analysis, series: Sequence[RunSeries]) -> list[Cha
     shown = [one for one in series if one.file in by_file and len(one.times) > 1][:_MOST_RUNS]
     is_alike = analysis.kind in (FolderKind.ALTERNATIVES, FolderKind.RATE_RAMP)
     charts = [_over_time(shown, by_file, style), _boxes(shown, by_file, style)] if shown and is_alike else []
-    return [*charts, *([_by_threads(analysis.scaling, style)] if analysis.scaling else [])]
+    return [*charts, *([_by_threads(analysis.scaling, style, _unit(analysis.runs))] if analysis.scaling else [])]
 
 
 def _style_of(style: Mapping[str, Style], name: str, place: int) -> Style:
@@ -55,18 +55,23 @@ def _style_of(style: Mapping[str, Style], name: str, place: int) -> Style:
     return list(looks_of({str(index): str(index) for index in range(place + 2)}, "0").values())[place + 1]
 
 
-def _axis(series: Sequence[RunSeries]) -> dict[str, object]:
+def _unit(runs: Iterable[RunAnalysis]) -> str:
+    units = list(dict.fromkeys(run.unit for run in runs))
+    return "transactions per second" if units == ["tps"] else ", ".join(units)
+
+
+def _axis(series: Sequence[RunSeries], unit: str) -> dict[str, object]:
     """Return the axis of throughput; it begins at 0 where any line is near it, so that stalls are not drawn larger."""
     lines = [tps for one in series for tps in one.tps]
     begins = "tozero" if min(lines) < _NEAR_ZERO * max(lines) else "normal"
-    return {**axis("transactions per second"), "rangemode": begins}
+    return {**axis(unit), "rangemode": begins}
 
 
 def _over_time(series: Sequence[RunSeries], runs: Mapping[str, RunAnalysis], style: Mapping[str, Style]) -> Chart:
     figure = blank(
         margin={"l": 64, "r": 16, "t": 12, "b": 44},
         xaxis=axis("seconds since the run began"),
-        yaxis=_axis(series),
+        yaxis=_axis(series, _unit(runs.values())),
     )
     for place, one in enumerate(series):
         run = runs[one.file]
@@ -79,11 +84,11 @@ def _over_time(series: Sequence[RunSeries], runs: Mapping[str, RunAnalysis], sty
                 y=[short(means[index]) for index in points],
                 mode="lines",
                 line={"color": look.colour, "width": 1.4},
-                hovertemplate=f"{safe(visible(run.label))}<br>%{{x}} s: %{{y:,.0f}} tps<extra></extra>",
+                hovertemplate=f"{safe(visible(run.label))}<br>%{{x}} s: %{{y:,.0f}} {safe(run.unit)}<extra></extra>",
             )
         )
     levels = ", ".join(f"{visible(runs[one.file].label)} {number(runs[one.file].tps)}" for one in series)
-    text = f"Rolling mean over {_WINDOW:g} s of each run, with its start. Transactions per second after it: {levels}."
+    text = f"Rolling mean over {_WINDOW:g} s of each run, with its start. Throughput after it: {levels}."
     return Chart("throughput-course", "Throughput over time", text, 380, plain(figure))
 
 
@@ -91,7 +96,7 @@ def _boxes(series: Sequence[RunSeries], runs: Mapping[str, RunAnalysis], style: 
     figure = blank(
         margin={"l": 64, "r": 16, "t": 12, "b": 90},
         xaxis={**axis(""), "type": "category"},
-        yaxis=_axis(series),
+        yaxis=_axis(series, _unit(runs.values())),
     )
     texts = []
     for place, one in enumerate(series):
@@ -108,7 +113,9 @@ def _boxes(series: Sequence[RunSeries], runs: Mapping[str, RunAnalysis], style: 
                     line={"color": look.colour, "width": width}, hoverinfo="skip",
                 )
             )  # fmt: skip
-        hover = f"{label}<br>P5 {number(figures.low)}, median {number(figures.median)}, P95 {number(figures.high)} tps"
+        hover = (
+            f"{label}<br>P5 {number(figures.low)}, median {number(figures.median)}, P95 {number(figures.high)} {safe(run.unit)}"
+        )
         figure.add_trace(
             go.Scatter(
                 x=[label], y=[short(figures.median)], mode="markers", hovertemplate=f"{hover}<extra></extra>",
@@ -120,18 +127,20 @@ def _boxes(series: Sequence[RunSeries], runs: Mapping[str, RunAnalysis], style: 
     return Chart("run-boxes", "How throughput varies within each run", text, 380, plain(figure))
 
 
-def _by_threads(curves: Sequence[ScalingCurve], style: Mapping[str, Style]) -> Chart:
+def _by_threads(curves: Sequence[ScalingCurve], style: Mapping[str, Style], unit: str) -> Chart:
     threads = [float(point.threads) for curve in curves for point in curve.points]
     figure = blank(
         margin={"l": 64, "r": 16, "t": 12, "b": 44},
         xaxis={**axis("threads"), **log_ticks(threads)},
-        yaxis={**axis("transactions per second"), **log_ticks([point.tps for curve in curves for point in curve.points])},
+        yaxis={**axis(unit), **log_ticks([point.tps for curve in curves for point in curve.points])},
     )
     peaks = []
     for place, curve in enumerate(curves):
         label = ", ".join(filter(None, (curve.candidate, *curve.conditions.values()))) or "all runs"
         look = _style_of(style, curve.candidate, place)
-        hovers = [f"{safe(visible(label))}, {point.threads:,} threads: {number(point.tps)} tps" for point in curve.points]
+        hovers = [
+            f"{safe(visible(label))}, {point.threads:,} threads: {number(point.tps)} {safe(unit)}" for point in curve.points
+        ]
         figure.add_trace(
             marked_line([point.threads for point in curve.points], [short(point.tps) for point in curve.points], look, hovers)
         )

@@ -36,13 +36,13 @@ def candidates_table(analysis: Analysis) -> Table:
     ratio = (_column("to baseline", is_figure=True), _ratios(analysis, [one.ratio for one in rows]))
     columns: list[tuple[Column, Values]] = [
         (_column("candidate"), [Cell(visible(one.name), candidate=one.name) for one in rows]),
-        _estimates("tps", [one.tps for one in rows], rank=1),
+        _estimates(analysis.unit, [one.tps for one in rows], rank=1),
         *_baseline_column(rows),
     ]
     if analysis.goal in _MEASURE:
         decisive = _column(_MEASURE[analysis.goal], is_figure=True)
         columns.insert(1, (decisive, _ratios(analysis, [one.goal_ratio for one in rows])))
-        ratio = (_column("tps to baseline", 2, is_figure=True), ratio[1])
+        ratio = (_column(f"{analysis.unit} to baseline", 2, is_figure=True), ratio[1])
     columns += [
         ratio,
         _estimates("CV", [one.cv for one in rows], rank=3, show=percent),
@@ -65,13 +65,13 @@ def suite_table(analysis: Analysis) -> Table:
 
     def ratio(of: CandidateAnalysis | None) -> Cell:
         if of is None or of.goal_ratio is None:
-            return Cell(number(of.tps.mean) + " tps" if of and of.tps else NOTHING)
+            return Cell(f"{number(of.tps.mean)} {analysis.unit}" if of and of.tps else NOTHING)
         return _relative(of.goal_ratio)
 
     columns: list[tuple[Column, Values]] = [
         (_column("load"), [Cell(visible(row.load or "the load of all")) for row in analysis.suite]),
         _texts(
-            f"{visible(analysis.baseline)} tps",
+            f"{visible(analysis.baseline)} {analysis.unit}",
             [number(_level(of.get(analysis.baseline))) for of in by_load],
             1,
         ),
@@ -101,7 +101,7 @@ def scaling_table(analysis: Analysis) -> Table:
     latency = f"p{percentiles.pop()} ms" if len(percentiles) == 1 and None not in percentiles else "latency ms"
     columns: list[tuple[Column, Values]] = [
         (_column("threads", is_figure=True), [Cell(f"{point.threads:,}") for _, point in rows]),
-        _texts("tps", [number(point.tps) for _, point in rows], 0),
+        _texts(analysis.unit, [number(point.tps) for _, point in rows], 0),
         _texts("efficiency", [percent(point.efficiency) for _, point in rows], 0),
         _texts(latency, [number(point.latency_ms) for _, point in rows], 2),
         (_column("", 1), [Cell(_peak(curve) if point is curve.points[-1] else "") for curve, point in rows]),
@@ -171,7 +171,7 @@ def cells_table(analysis: Analysis) -> list[Part]:
     baseline = visible(analysis.baseline)
     columns: list[tuple[Column, Values]] = [
         *((_column(visible(key)), [Cell(visible(cell.where[key])) for cell in shown]) for key in keys),
-        _texts(f"{baseline} tps", [_cell_tps(cell, analysis.baseline) for cell in shown], 2),
+        _texts(f"{baseline} {analysis.unit}", [_cell_tps(cell, analysis.baseline) for cell in shown], 2),
         *(
             (
                 _column(visible(name), 3 + index, is_figure=True, candidate=name),
@@ -208,7 +208,7 @@ def runs_table(analysis: Analysis) -> list[Part]:
     columns += [
         (_column(visible(key), 8), [Cell(visible(run.conditions.get(key, ""))) for run in runs]) for key in runs[0].conditions
     ]
-    columns.append(_texts("tps", [number(run.tps) for run in runs], 0))
+    columns.append(_texts(analysis.unit, [number(run.tps) for run in runs], 0))
     if len(analysis.candidates) == len(every) > 1:
         cells = _ratios(analysis, [one.ratio for one in analysis.candidates])
         cell_of = {one.name: cell for one, cell in zip(analysis.candidates, cells, strict=True)}
