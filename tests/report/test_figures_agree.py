@@ -170,9 +170,6 @@ def test_each_interval_contains_its_figure(name):
         for pattern in patterns:
             for mean, unit, low, high in re.findall(pattern, text):
                 assert contains(low, mean, high) or unit.endswith("B"), (where, mean, low, high)  # ends may have other units
-    for tile in (tile for part in every(name, parts.Tiles) for tile in part.tiles):
-        for low, high in re.findall(rf"Interval(?: of the new value)?: ({FIGURE}{UNIT}) to ({FIGURE}{UNIT})\.", tile.sentence):
-            assert contains(low, tile.figure.split(" → ")[-1], high), tile
 
 
 @every_study
@@ -360,7 +357,7 @@ def check_compared(figures, baseline):
 def every_value(name):
     """Yield each figure that a report shows of a candidate: the candidate, the quantity, its text, and where it stands."""
     record, _ = study(name)
-    verdict, baseline = record.verdict, record.spec.baseline
+    verdict = record.verdict
     latency = f"p{verdict.percentile}" if verdict.percentile else "mean"
     by_run = record.spec.workload.traits.runs is not None and record.spec.workload.traits.runs.of != "recording"
     for one in verdict.candidates:
@@ -372,15 +369,7 @@ def every_value(name):
         ):
             if estimate is not None:
                 yield one.name, quantity, show(estimate.mean), "verdict.json"
-    of_tile = {"throughput": "tps", "queries": "qps", "variation": "cv", "latency": latency, "cpu": "server CPU µs a query"}
-    for tile in (tile for part in every(name, parts.Tiles) for tile in part.tiles):
-        quantity = of_tile.get(tile.key, tile.key)
-        if quantity not in (*of_tile.values(), "p50", "p99", "memory"):
-            continue
-        *before, after = (re.sub(r" (?![KMGT]?i?B\b|%)\S+$", "", text) for text in tile.figure.split(" → "))
-        yield verdict.recommended_candidate, quantity, after, f"tile {tile.key}"
-        if before:
-            yield baseline, quantity, before[0], f"tile {tile.key}"
+    yield from of_main_figures(name)
     yield from of_tables(name, latency)
     labels = {label: candidate for candidate, label in document(name).candidates.items()}
     memory = [
@@ -395,6 +384,21 @@ def every_value(name):
         for label, candidate in labels.items():
             if found := re.search(rf"(?:^|[.;:] ){re.escape(label)}: ({FIGURE}) (?:\(|transactions)", chart.text):
                 yield candidate, "tps", found[1], f"chart {chart.key}"
+
+
+def of_main_figures(name):
+    """Yield the figures of the first table, and check that two levels differ by the change beside them."""
+    quantities = {"Queries QPS": "qps", "Variation (CV)": "cv", "Server CPU per query µs": "server CPU µs a query"}
+    quantities |= {"Server memory (RSS)": "memory", "Mean latency ms": "mean"}
+    quantities |= {f"{one} latency ms": one for one in ("p50", "p95", "p99")}
+    for table in (part for part in every(name, parts.Table) if part.key == "main-figures"):
+        for title, *cells in ([cell.text for cell in row.cells] for row in table.rows):
+            quantity = "tps" if title.startswith(("Throughput", "Offered load")) else quantities.get(title)
+            for column, text in zip(table.columns[1:3], cells, strict=False):
+                if quantity and text:
+                    yield column.candidate, quantity, text, f"main figures, {title}"
+            if len(cells) == 3 and cells[1] and re.match(FIGURE, cells[2]):
+                assert divides(*cells), (title, cells)
 
 
 def of_tables(name, latency):

@@ -25,6 +25,7 @@ from dialin.report.document.parts import (
     SectionKey,
     Table,
 )
+from dialin.report.document.verdict_section import MOST_ROWS
 from dialin.report.load_units import units_of_record
 from dialin.report.names import Naming
 from dialin.report.trade_off import compare_ends, trade_off
@@ -38,7 +39,8 @@ def candidates_section(record: StudyRecord, why: Why, names: Naming, style: Mapp
     if len(names.variables) > 1:
         parts.append(Paragraph(f"Candidates by value: {names.subject}"))
     if verdict is not None:
-        parts.append(compared.forest(verdict, style))
+        if len(verdict.candidates) > MOST_ROWS:
+            parts.append(compared.forest(verdict, style))
         parts += [
             chart
             for chart in (by_value.dose_response(record.spec, verdict, style), by_value.heatmap(record.spec, verdict))

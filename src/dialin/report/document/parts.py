@@ -10,6 +10,9 @@ from dialin.model.why import ReasonKind
 from dialin.report.charts.chart import Chart
 from dialin.report.charts.dots import Dots
 
+MARKDOWN = "summary-markdown"
+"""The key of the summary of a study as Markdown, which a page holds to be copied."""
+
 NO_INTERVAL = "no interval yet"
 """The text beside a figure that has too little data for an interval."""
 
@@ -254,6 +257,13 @@ class MeasureSwitch:
 
 
 @dataclass(frozen=True, slots=True)
+class Copies:
+    """Buttons that copy other things of a page: the label and the key of each. `MARKDOWN` is the summary of the study."""
+
+    buttons: Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
 class Grid:
     """Charts beside each other, all on one scale."""
 
@@ -280,15 +290,15 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """Groups that stand beside each other where there is room."""
+    """Groups and charts that stand beside each other where there is room."""
 
-    groups: Sequence[Group]
+    groups: Sequence[Group | Chart]
 
 
 PlainPart = Paragraph | Table | Code | Tiles | Pairs | Terms | Caveats | Reasons | Log | Chart | Fold | Group
 """The parts that every renderer shows."""
 
-Part = PlainPart | MeasureSwitch | Grid | Beside
+Part = PlainPart | MeasureSwitch | Copies | Grid | Beside
 """Anything that a section may hold."""
 
 
@@ -310,6 +320,7 @@ class Document:
         outcome: the outcome in a few words; `outcome_key` is its key for style sheets.
         sections: in their order; each key occurs once.
         candidates: the label of each candidate in tables, by name, in the order of the study.
+        circumstances: the build, the load, the machine and the time of a study with a verdict, on one line.
     """
 
     headline: str
@@ -319,6 +330,7 @@ class Document:
     sections: Sequence[Section]
     candidates: dict[str, str] = field(default_factory=dict)
     baseline: str = ""
+    circumstances: str = ""
 
     def section(self, key: SectionKey) -> Section:
         """Return the section with a key; an empty section where the document has none."""
@@ -352,7 +364,7 @@ def flat(parts: Sequence[Part]) -> Iterator[PlainPart]:
                 yield from part.groups
             case Grid():
                 yield from part.charts
-            case MeasureSwitch():
+            case MeasureSwitch() | Copies():
                 pass
             case _:
                 yield part

@@ -34,7 +34,7 @@ def study_document(
     names, style, explanation = naming(record.spec), styles(record.spec), why or Why.empty()
     replay = replay_section(record)
     sections = [
-        verdict_section(record, explanation),
+        verdict_section(record, explanation, names, style),
         *([tune_section(record)] if record.course else []),
         *([live_section(record, names, style)] if record.spec.live is not None else []),
         *([replay] if replay.parts else []),
@@ -51,7 +51,14 @@ def study_document(
         sections=sections,
         candidates=dict(names.labels),
         baseline=record.spec.baseline,
+        circumstances=_circumstances(record),
     )
+
+
+def _circumstances(record: StudyRecord) -> str:
+    if record.verdict is None:
+        return ""
+    return f"{verdict_sentences.circumstances(record, record.verdict)} · {moment(record.created)}"
 
 
 def charted_series(series: list[Series]) -> list[Series]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from dialin.apply import form_file, sql_file
 from dialin.apply.option_file import Change, changes
@@ -10,13 +10,18 @@ from dialin.model.record import StudyRecord
 from dialin.model.verdict import Note, Verdict
 from dialin.model.why import Why
 from dialin.report import verdict_sentences
+from dialin.report.charts import compared
+from dialin.report.charts.style import Style
 from dialin.report.charts.trial_series import UNSTEADY
-from dialin.report.document import facts
-from dialin.report.document.before_after import before_after
+from dialin.report.document import facts, why_sentences
+from dialin.report.document.main_figures import figures_table
 from dialin.report.document.parts import (
+    MARKDOWN,
+    Beside,
     Caveat,
     Caveats,
     Code,
+    Copies,
     Fold,
     Group,
     Pairs,
@@ -28,25 +33,36 @@ from dialin.report.document.parts import (
     Tile,
     Tiles,
 )
+from dialin.report.names import Naming
 from dialin.report.note_sentences import note_text
 from dialin.report.too_noisy import is_too_noisy, too_noisy
 from dialin.text import change, counted, duration, listed, visible
 from dialin.variables.durability import loss_text, losses_text
 
+MOST_ROWS = 12
+"""A forest plot of more candidates does not stand beside what to set, but below."""
 
-def verdict_section(record: StudyRecord, why: Why) -> Section:
-    """Return the section; the headline itself is the document's."""
+
+def verdict_section(record: StudyRecord, why: Why, names: Naming, style: Mapping[str, Style]) -> Section:
+    """Return the section, whose first screen is the answer; the headline itself is the document's."""
     verdict = record.verdict
+    reason = Paragraph(verdict_sentences.reason(record), Role.REASON)
+    if verdict is None:
+        return Section(
+            SectionKey.VERDICT, "Verdict", [reason, Group("apply", "What to set", [*_apply(record), *_files(record)])]
+        )
+    figures = figures_table(record, verdict, why, names.labels)
+    answer = Group("apply", "What to set", [*_apply(record), figures, *_files(record)])
+    forest = [compared.forest(verdict, style)] if len(verdict.candidates) <= MOST_ROWS else []
+    caveats = _caveats(record, verdict)
+    worst = next((one.text for one in caveats if one.kind != "checked"), "")
     parts: list[Part] = [
-        Paragraph(verdict_sentences.reason(record), Role.REASON),
-        Group("apply", "What to set", _apply(record)),
+        reason,
+        Beside([answer, *forest]),
+        Pairs([("Why", why_sentences.strongest(why, record)), ("Caveat", worst)]),
+        Tiles(_facts(record, verdict)),
+        Group("caveats", "Caveats", [Caveats(caveats)]),
     ]
-    if verdict is not None:
-        parts += [
-            Tiles(before_after(record, verdict, why)),
-            Tiles(_facts(record, verdict)),
-            Group("caveats", "Caveats", [Caveats(_caveats(record, verdict))]),
-        ]
     return Section(SectionKey.VERDICT, "Verdict", parts)
 
 
@@ -61,15 +77,22 @@ def _apply(record: StudyRecord) -> list[Part]:
     if not changed:
         parts.append(Paragraph(verdict_sentences.no_change(record)))
     items = sql_file.statements(record)
-    if any(one.do for one in items):
-        code = Code("statements", sql_file.commented(items), "SQL statements", "sql")
-        parts.append(Fold("statements-fold", "SQL for a running server", [code]))
+    if record.verdict is not None:
+        sql = [("Copy SQL", "statements")] if any(one.do for one in items) else []
+        parts.append(Copies([*sql, ("Copy as Markdown", MARKDOWN)]))
     parts += [Paragraph(f"Caution: {text}", Role.LEAD) for text in _cautions(items, record)]
     if changed:
-        parts.append(
-            Pairs([*consequences(record), ("files", f"{sql_file.files_sentence(record)} {form_file.sentence(record)}".strip())])
-        )
+        parts.append(Pairs(consequences(record)))
     return parts
+
+
+def _files(record: StudyRecord) -> list[Part]:
+    """Return the statements for a running server, folded away, and what else was written; nothing where nothing changes."""
+    items = sql_file.statements(record)
+    code = Code("statements", sql_file.commented(items), "SQL statements", "sql")
+    fold = [Fold("statements-fold", "SQL for a running server", [code])] if any(one.do for one in items) else []
+    text = f"{sql_file.files_sentence(record)} {form_file.sentence(record)}".strip()
+    return [*fold, Paragraph(text, Role.SMALL)] if changes(record) else fold
 
 
 def _cautions(items: Sequence[sql_file.Statements], record: StudyRecord) -> list[str]:

@@ -39,6 +39,13 @@ MOVED_NOTE = "A metric that changed with the verdict is correlated with it: it m
 """The remark on every reason that changed with the verdict."""
 
 
+def strongest(why: Why, record: StudyRecord) -> str:
+    """Return the strongest reason for a difference, or that there is none."""
+    # That something was never used explains no difference.
+    texts = (visible(reason.text) for reason in why.reasons if reason.kind is not ReasonKind.UNUSED)
+    return next(texts, summary(why, record))
+
+
 def is_known(why: Why | None) -> bool:
     """Return whether there is any evidence that could explain the verdict."""
     return why is not None and any(

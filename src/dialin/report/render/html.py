@@ -21,8 +21,9 @@ from dialin.model.why import Why
 from dialin.report.charts import server_metrics_chart
 from dialin.report.charts.style import Style, styles
 from dialin.report.charts.trial_series import all_series
-from dialin.report.document.parts import Document
+from dialin.report.document.parts import MARKDOWN, Document
 from dialin.report.document.study_document import charted_series, study_document
+from dialin.report.render.markdown import summary
 from dialin.report.render.markup import asset, embedded, library, packed_library, rendered
 
 
@@ -33,7 +34,7 @@ class Body:
     Attributes:
         title: the verdict in one sentence, or the state of the study; plain text.
         menu: the links to its sections.
-        data: the data that the page's script draws: `trials`, `metrics`, `charts`.
+        data: what the page's script draws: `trials`, `metrics`, `charts`; and the summary as Markdown, which it copies.
     """
 
     title: str
@@ -61,11 +62,13 @@ def body(record: StudyRecord, why: Why | None = None) -> Body:
     series = all_series(record)
     metrics = server_metrics(record)
     document = study_document(record, why, series, metrics)
-    data = {
+    data: dict[str, Any] = {
         "trials": {one.trial.id: one.embedded() for one in charted_series(series)},
         "metrics": server_metrics_chart.embedded(metrics),
         "charts": {chart.key: chart.figure for chart in document.charts()},
     }
+    if record.verdict is not None:
+        data[MARKDOWN] = summary(record, why, document)
     main = rendered("body.html.j2", document=document, style=styles(record.spec))
     return Body(document.headline, main, rendered("menu.html.j2", document=document), data, document.colophon)
 

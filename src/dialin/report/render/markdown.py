@@ -62,7 +62,7 @@ def summary(record: StudyRecord, why: Why | None = None, whole: Document | None 
     parts = [part for part in document.section(SectionKey.VERDICT).parts if not isinstance(part, Chart)]
     texts = [
         f"# {prose(document.headline)}",
-        prose(document.outcome),
+        prose(document.circumstances or document.outcome),
         _together(parts),
         fenced(visible(without_secrets(record.command)), "console"),
     ]

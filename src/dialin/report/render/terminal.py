@@ -58,7 +58,7 @@ def print_verdict(record: StudyRecord, console: Console, why: Why | None = None)
     page.text(document.headline, headline_style(record.verdict))
     writer.show(document.section(SectionKey.REPLAY).parts[:1])
     verdict = document.section(SectionKey.VERDICT)
-    writer.show([part for part in verdict.parts if not isinstance(part, Group) or part.key != "caveats"])
+    writer.show([part for part in verdict.parts if not isinstance(part, Pairs) and getattr(part, "key", "") != "caveats"])
     if search := find(document.section(SectionKey.SEARCH).parts, "tune-variables"):
         writer.show([search])
     if effect := find(document.section(SectionKey.LIVE).parts, "live-effect"):

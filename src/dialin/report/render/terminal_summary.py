@@ -22,7 +22,7 @@ def print_summary(record: StudyRecord, console: Console, why: Why) -> None:
     document, page = summary_document(record, why), Page(console)
     writer = Writer(page, document, is_whole=False)
     if record.verdict is not None:
-        page.text(document.outcome, "dim")
+        page.text(document.circumstances, "dim")
         page.gap()
     page.text(document.headline, headline_style(record.verdict))
     for part in document.section(SectionKey.VERDICT).parts:

@@ -359,16 +359,19 @@
     if (sorted.has(table.id)) sort(table, ...sorted.get(table.id));
   }
 
+  // Copies the text of an element, or a text that no element shows.
   async function copy(button, source) {
+    const label = button.dataset.label ??= button.textContent;
     let done = true;
     try {
-      await navigator.clipboard.writeText(source.textContent);
+      await navigator.clipboard.writeText(source.textContent ?? source);
     } catch {
-      getSelection().selectAllChildren(source);
-      done = document.execCommand("copy");
+      done = source instanceof Element;
+      if (done) getSelection().selectAllChildren(source);
+      done &&= document.execCommand("copy");
     }
     button.textContent = done ? "Copied" : "Select and copy by hand";
-    setTimeout(() => { button.textContent = "Copy"; }, 2000);
+    setTimeout(() => { button.textContent = label; }, 2000);
   }
 
   function toggle(button) {
@@ -405,7 +408,7 @@
     each("[data-reset]", (button) => button.addEventListener("click", () => draw(button.dataset.reset)));
     each("[data-image]", (button) => button.addEventListener("click", () => saveImage(button.dataset.image, button.dataset.format)));
     each("[data-csv]", (button) => button.addEventListener("click", () => saveTable(button.dataset.csv)));
-    each("button.copy", (button) => button.addEventListener("click", () => copy(button, document.getElementById(button.dataset.copies))));
+    each("button.copy", (button) => button.addEventListener("click", () => copy(button, document.getElementById(button.dataset.copies) ?? data[button.dataset.copies])));
     sides();
   }
 

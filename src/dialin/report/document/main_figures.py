@@ -1,22 +1,22 @@
-"""The main figures of a study, and the card of them: with the baseline, and with the recommended candidate."""
+"""The main figures of a study, and the table of them: the baseline, and beside it the candidate that the verdict is about."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass
 
 from dialin.model.load_driver import ALL_KINDS
 from dialin.model.measure import capital, cost_unit, measure_of
 from dialin.model.record import StudyRecord
 from dialin.model.study import COST_GOALS, Goal
-from dialin.model.verdict import CandidateVerdict, ComparedFigure, Estimate, Verdict
+from dialin.model.verdict import CandidateState, CandidateVerdict, ComparedFigure, Estimate, Verdict
 from dialin.model.why import TransactionLatency, Why
 from dialin.model.workload import MEAN, latency_name
-from dialin.report import verdict_sentences
-from dialin.report.document.parts import Tile
-from dialin.report.headline import change_with_confidence
+from dialin.report import headline, verdict_sentences
+from dialin.report.document.parts import Cell, Column, Row, Table
 from dialin.report.load_units import Units, seconds_a_run, units_of_record
-from dialin.text import number, percent, size
+from dialin.report.too_noisy import is_too_noisy
+from dialin.text import change, exact_percent, number, percent, size
 
 _CPU = "server CPU"
 """The name of the cost that is the server's CPU time per query."""
@@ -30,7 +30,6 @@ class MainFigure:
     """A figure that the report shows first, under each candidate that has it.
 
     Attributes:
-        key: identifies its tile.
         show: writes a level.
         remark: a sentence on how it is meant, by candidate.
     """
@@ -41,12 +40,6 @@ class MainFigure:
     show: Callable[[float], str]
     of: Mapping[str, ComparedFigure]
     remark: str = ""
-
-
-def before_after(record: StudyRecord, verdict: Verdict, why: Why) -> list[Tile]:
-    """Return a tile for each main figure that is known: throughput, queries, latency, CPU per query and memory."""
-    figures = main_figures(record, verdict, why)
-    return [_tile(figure, verdict) for figure in figures if verdict.recommended_candidate in figure.of]
 
 
 def main_figures(record: StudyRecord, verdict: Verdict, why: Why) -> list[MainFigure]:
@@ -122,16 +115,48 @@ def percentile_of(one: TransactionLatency, name: str) -> ComparedFigure | None:
     return {"p50": one.p50_ms, "p95": one.p95_ms, "p99": one.p99_ms, "p99.9": one.p999_ms}[name]
 
 
-def _tile(figure: MainFigure, verdict: Verdict) -> Tile:
-    after, before = figure.of[verdict.recommended_candidate], figure.of.get(verdict.baseline)
-    is_unchanged = verdict.recommended_candidate == verdict.baseline
-    new_value = f"{figure.show(after.level.mean)} {figure.unit}".rstrip()
-    shown = new_value if before is None or is_unchanged else f"{figure.show(before.level.mean)} → {new_value}"
-    sentences = []
-    if after.ratio is not None and not is_unchanged:
-        sentences.append(f"{change_with_confidence(after.ratio, verdict.confidence, verdict.chosen.trials)}.")
-    if figure.remark:
-        sentences.append(figure.remark)
-    if ends := verdict_sentences.interval(after.level, figure.show):
-        sentences.append(f"Interval{'' if is_unchanged else ' of the new value'}: {ends}.")
-    return Tile(figure.key, figure.title, shown, " ".join(sentences))
+def figures_table(
+    record: StudyRecord, verdict: Verdict, why: Why, labels: Mapping[str, str], left_out: Container[str] = ()
+) -> Table:
+    """Return the main figures of the baseline and, beside it, of the candidate that the verdict is about.
+
+    `left_out` are keys of figures that are not shown.
+    """
+    other, baseline = _beside_baseline(verdict), labels[verdict.baseline]
+    every = main_figures(record, verdict, why)
+    figures = [one for one in every if one.key not in left_out and verdict.baseline in one.of]
+    title = baseline if baseline == "baseline" else f"{baseline} (baseline)"
+    columns = [Column("figure", ""), Column("before", title, is_figure=True, candidate=verdict.baseline)]
+    if other is not None:
+        is_found = bool(record.spec.tune) and other.name == verdict.recommended_candidate
+        title = "recommended" if is_found else labels[other.name]
+        columns.append(Column("after", title, is_figure=True, candidate=other.name))
+        columns.append(Column("change", f"change ({exact_percent(verdict.confidence)} CI)"))
+    return Table("main-figures", "", columns, [_row(one, verdict, other) for one in figures])
+
+
+def _row(figure: MainFigure, verdict: Verdict, other: CandidateVerdict | None) -> Row:
+    cells = [figure.show(figure.of[verdict.baseline].level.mean)]
+    if other is not None:
+        beside = figure.of.get(other.name)
+        cells.append(figure.show(beside.level.mean) if beside else "")
+        cells.append(_change(beside.ratio, other) if beside and beside.ratio else "")
+    return Row([Cell(text) for text in (f"{figure.title} {figure.unit}".rstrip(), *cells)])
+
+
+def _change(ratio: Estimate, other: CandidateVerdict) -> str:
+    """Return a change with its interval, in few characters: `+17.0 % (+9.0 to +25.5)`."""
+    if ratio.low is None or ratio.high is None or is_too_noisy(ratio):
+        return verdict_sentences.change_with_interval(ratio, other.trials)
+    return f"{change(ratio.mean)} ({change(ratio.low).removesuffix(' %')} to {change(ratio.high).removesuffix(' %')})"
+
+
+def _beside_baseline(verdict: Verdict) -> CandidateVerdict | None:
+    """Return the candidate of the headline, else the one that comes next."""
+    named = headline.subject(verdict)
+    if named is not None and named.name != verdict.baseline:
+        return named
+    others = [
+        one for one in verdict.candidates if one.name != verdict.baseline and one.tps and one.state is not CandidateState.UNSAFE
+    ]
+    return max(others, key=lambda one: one.probability or 0.0, default=None)
