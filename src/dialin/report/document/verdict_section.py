@@ -90,7 +90,7 @@ def _files(record: StudyRecord) -> list[Part]:
     """Return the statements for a running server, folded away, and what else was written; nothing where nothing changes."""
     items = sql_file.statements(record)
     code = Code("statements", sql_file.commented(items), "SQL statements", "sql")
-    fold = [Fold("statements-fold", "SQL for a running server", [code])] if any(one.do for one in items) else []
+    fold: list[Part] = [Fold("statements-fold", "SQL for a running server", [code])] if any(one.do for one in items) else []
     text = f"{sql_file.files_sentence(record)} {form_file.sentence(record)}".strip()
     return [*fold, Paragraph(text, Role.SMALL)] if changes(record) else fold
 
