@@ -104,9 +104,12 @@ def test_ascii_terminals_get_ascii():
         ("dialin run s.toml '--restart-command=ssh a -phunter2'", "dialin run s.toml '--restart-command=…'"),
         ("dialin run 'it'\"'\"'s' --restart-command hunter2", "dialin run 'it'\"'\"'s' --restart-command '…'"),
         ("dialin run s.toml --restart-command 'hunter2", "dialin run s.toml --restart-command '…'"),
+        ("dialin run s.toml --apply-command 'x.sh hunter2' --yes", "dialin run s.toml --apply-command '…' --yes"),
+        ("dialin run s.toml '--apply-command=x.sh hunter2'", "dialin run s.toml '--apply-command=…'"),
+        ("dialin run s.toml --apply-command 'hunter2", "dialin run s.toml --apply-command '…'"),
     ],
 )
-def test_a_command_is_shown_without_what_restarts_a_server_which_may_hold_a_password(command, shown):
+def test_a_command_is_shown_without_the_commands_that_it_was_given_which_may_hold_a_password(command, shown):
     assert text.without_secrets(command) == shown
     assert text.without_secrets(shown) == shown
 

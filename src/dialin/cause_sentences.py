@@ -64,6 +64,11 @@ def _may_not_start(figures: Figures) -> str:
     return f"{first}. It may be unable to start with what dialin persisted for it ({listed(figures['variables'])})"
 
 
+def _setting_not_applied(figures: Figures) -> str:
+    first = sentence(Cause.read(figures["cause"])).rstrip(".")
+    return f"{first}. With {figures['setting']} it fails, and with the original settings the server is back"
+
+
 _DANGERS: Mapping[Danger, str] = {
     Danger.LATENCY: "latency was {value:.3g} ms, usually {usual:.3g} ms, above the limit of {limit:.3g} ms",
     Danger.STALLED: "the server completed {value:.3g} statements/s, usually {usual:.3g}, while threads were waiting",
@@ -117,8 +122,12 @@ _SENTENCES: Mapping[CauseCode, str | Callable[[Figures], str]] = {
     CauseCode.NO_PRIVILEGE_TO_SET: "The account may not set {variable}: {words}",
     CauseCode.NOT_EFFECTIVE_IN_TIME: "{variable} was not effective within {seconds:.0f} s",
     CauseCode.CONNECTIONS_OPEN: "Connections of the previous load are still open after {seconds:.0f} s",
-    CauseCode.RESTART_COMMAND_SLOW: "The restart command did not return within {seconds:.0f} s: {program}",
-    CauseCode.RESTART_COMMAND_FAILED: "The restart command failed with exit code {exit_code}: {program}",
+    CauseCode.COMMAND_SLOW: "The {purpose} command did not return within {seconds:.0f} s: {program}",
+    CauseCode.COMMAND_FAILED: "The {purpose} command failed with exit code {exit_code}: {program}",
+    CauseCode.NOT_RESTARTED: "The {purpose} command ended, but it did not restart the server, which has answered for "
+    "{seconds:.0f} s since then with the same start",
+    CauseCode.NOT_APPLIED: "The apply command ended with exit code 0, but {variable} is still {now} and not {value}",
+    CauseCode.SETTING_NOT_APPLIED: _setting_not_applied,
     CauseCode.MAY_NOT_START: _may_not_start,
     CauseCode.NO_FILE_PRIVILEGE: "The server may not write files, so raw waits cannot be read",
     CauseCode.NO_COLD_COPY: "Every copy of the table was read already, so none is cold",

@@ -34,7 +34,9 @@ _TO_ASCII = str.maketrans(
         "\u00a0": " ",
     }
 )
-_RESTART_OPTION = "--restart-command"
+_COMMAND_OPTIONS = ("--restart-command", "--apply-command")
+"""Options whose value may contain a password."""
+
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 
 
@@ -53,15 +55,18 @@ def visible_lines(text: object) -> str:
 
 
 def without_secrets(command: str) -> str:
-    """Return a command line of dialin without the value of --restart-command, which may contain a password."""
-    if _RESTART_OPTION not in command:
+    """Return a command line of dialin without the commands that it was given, which may contain a password."""
+    given = [option for option in _COMMAND_OPTIONS if option in command]
+    if not given:
         return command
     try:
         words = shlex.split(command)
     except ValueError:  # not a valid command line: where the secret ends is unknown, so everything after the option is dropped
-        return f"{command.partition(_RESTART_OPTION)[0]}{_RESTART_OPTION} '…'"
-    shown = ["…" if before == _RESTART_OPTION else word for before, word in zip(["", *words], words, strict=False)]
-    return shlex.join(f"{_RESTART_OPTION}=…" if word.startswith(f"{_RESTART_OPTION}=") else word for word in shown)
+        first = min(given, key=command.index)
+        return f"{command.partition(first)[0]}{first} '…'"
+    shown = ["…" if before in _COMMAND_OPTIONS else word for before, word in zip(["", *words], words, strict=False)]
+    names = [word.partition("=")[0] if "=" in word else "" for word in shown]
+    return shlex.join(f"{name}=…" if name in _COMMAND_OPTIONS else word for name, word in zip(names, shown, strict=True))
 
 
 def wrapped(text: str, width: int, *, indent: str = "", hanging: str = "") -> list[str]:

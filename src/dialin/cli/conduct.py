@@ -28,7 +28,7 @@ from dialin.model.setting import Value
 from dialin.model.verdict import Verdict
 from dialin.model.why import Why
 from dialin.places.attached.check import Permission
-from dialin.places.check_study import check_question, check_resume
+from dialin.places.check_study import check_question, check_resume, rehearse
 from dialin.preflight.checked import CheckedStudy
 from dialin.question.options import StudyOptions
 from dialin.race.lifecycle import begin, resume
@@ -80,6 +80,7 @@ def conduct(
     if not yes and not ask_to_start(ready):
         say("Nothing was started")
         return ExitCode.NO_VERDICT
+    ready = rehearse(ready, tools, question)
     command = without_secrets(shlex.join(["dialin", *sys.argv[1:]]))
     return finish(where, lambda watcher: begin(ready, where, tools, watcher, command, hosts=hosts), json=json, watch=watch)
 
@@ -151,6 +152,7 @@ def go_on(
     if ready.changes and not yes and not ask_to_start(ready):
         say("Nothing was started")
         return ExitCode.NO_VERDICT
+    ready = rehearse(ready, tools)
     return finish(directory, lambda watcher: resume(ready, directory, tools, watcher, hosts=hosts), json=json, watch=watch)
 
 

@@ -118,7 +118,7 @@ def _restore(
     try:
         limits = {"timeout": _QUICK, "patience": _QUICK} if quick else {"timeout": _SLOW}
         attached = find_attached(entry, environment, SystemClock(), **limits)
-        lines = log.undo(entry, attached, restart_command=restart_command)
+        lines = log.undo(entry, attached, restart_command=restart_command, run_command=not quick)
     except DialinError as error:
         for line in error.log_tail.splitlines():
             say(f"Restored on {entry.where}: {line}")

@@ -120,11 +120,7 @@ def compare(
 
 @partial(
     given.with_study_options,
-    hidden=(
-        *("waits", "hold", "confirm", "baseline", "until", "confidence", "fleet", "fleet_hosts"),
-        *given.OF_LIVE_TRAFFIC,
-        *given.OF_A_SUITE,
-    ),
+    hidden=(*given.NOT_OF_A_TUNE, *given.OF_LIVE_TRAFFIC, *given.OF_A_SUITE),
     helps={
         "server": "The build to tune, such as mysql@9.7 (see `dialin servers`).",
         "fixed": "The baseline's value of a tuned variable; of any other variable, the value in all settings. Repeat.",
@@ -180,10 +176,10 @@ def tune(
     _conduct({**shared, "tune": list(variables or ())}, name, base_file=from_file, **common)
 
 
-def _permission(restart_command: str | None, *, live: bool) -> Permission:
+def _permission(restart_command: str | None, apply_command: str | None, *, live: bool) -> Permission:
     from dialin.places.attached.check import Permission
 
-    return Permission(live=live, restart_command=restart_command)
+    return Permission(live=live, restart_command=restart_command, apply_command=apply_command)
 
 
 def _conduct(
@@ -194,6 +190,7 @@ def _conduct(
     fixed: list[str] | None,
     baseline: str | None,
     restart_command: str | None,
+    apply_command: str | None,
     live: bool,
     **how: Any,
 ) -> None:
@@ -203,7 +200,7 @@ def _conduct(
     keys = {**asked, "server": server or [], "set": {**asked.get("set", {}), **given.pairs(fixed, "--set")}}
     if baseline is not None:
         keys["baseline"] = baseline
-    permission = _permission(restart_command, live=live)
+    permission = _permission(restart_command, apply_command, live=live)
     if "tune" not in keys:
         _conduct_if_suite(keys, Path.cwd(), permission, name, how)
     question = check_options(keys, spelled=given.spelled, remedy="See --help")
@@ -234,6 +231,7 @@ def run(
     yes: given.Yes = False,
     watch: given.Watch = False,
     restart_command: given.RestartCommand = None,
+    apply_command: given.ApplyCommand = None,
     live: given.Live = False,
     fleet: given.OnFleet = "local",
     fleet_hosts: given.FleetHosts = None,
@@ -242,7 +240,7 @@ def run(
 
     dialin run recipe:read-buffer-size --scale laptop --out ./rbs
     """
-    permission = _permission(restart_command, live=live)
+    permission = _permission(restart_command, apply_command, live=live)
     if str(study_file).startswith(PREFIX):
         from dialin.cli.run_recipe import run_recipe
 
@@ -272,6 +270,7 @@ def resume(
     yes: given.Yes = False,
     watch: given.Watch = False,
     restart_command: given.RestartCommand = None,
+    apply_command: given.ApplyCommand = None,
     live: given.Live = False,
     fleet: given.OnFleet = "local",
     fleet_hosts: given.FleetHosts = None,
@@ -279,7 +278,7 @@ def resume(
     """Resume a study that was stopped or killed, or is inconclusive. No completed trial is repeated."""
     from dialin.cli.conduct import go_on
 
-    permission = _permission(restart_command, live=live)
+    permission = _permission(restart_command, apply_command, live=live)
     how: dict[str, Any] = {"json": json, "yes": yes, "watch": watch, "fleet": fleet, "fleet_hosts": fleet_hosts}
     if is_suite(directory):
         from dialin.cli.conduct_suite import resume_suite

@@ -61,6 +61,15 @@ RestartCommand = Annotated[
         rich_help_panel="Attached server",
     ),
 ]
+ApplyCommand = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COMMAND",
+        help="Command that applies settings to the attached server where dialin may not, or cannot, set them: it gets a "
+        "directory with settings.json, settings.cnf and change.json (docs/attached.md); it is run without a shell.",
+        rich_help_panel="Attached server",
+    ),
+]
 Live = Annotated[
     bool,
     typer.Option(
@@ -148,6 +157,7 @@ def _common(
     yes: Yes = False,
     watch: Watch = False,
     restart_command: RestartCommand = None,
+    apply_command: ApplyCommand = None,
     live: Live = False,
     fleet: OnFleet = "local",
     fleet_hosts: FleetHosts = None,
@@ -166,6 +176,11 @@ OF_A_TUNE = ("worst",)
 OF_FILES = ("leave_out_unknown", "includes", "scale_sizes")
 """Options for commands that take files of settings."""
 
+NOT_OF_A_TUNE = (
+    *("waits", "hold", "confirm", "baseline", "until", "confidence"),
+    *("fleet", "fleet_hosts", "restart_command"),
+)
+"""Options that a tune refuses."""
 
 OF_LIVE_TRAFFIC = ("traffic", *LiveOptions.model_fields)
 """Options of a study on live traffic, which a tune never is."""

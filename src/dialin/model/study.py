@@ -90,12 +90,17 @@ class Attachment(FrozenModel):
         login_path: a login path of `~/.mylogin.cnf`.
         database: a schema that holds the workload's tables already; None where dialin makes one, and removes it at the end.
         wait_for_server: seconds to wait, during the study, for a server that does not answer.
+        applied: whether a command of the user applies the settings; the command itself may hold a secret, and is not stored.
+        apply_seconds: seconds that the user's command takes to apply a setting or to restart the server; None where there is
+            none, or it was not measured yet.
     """
 
     defaults_file: str | None = None
     login_path: str | None = None
     database: str | None = None
     wait_for_server: float = WAIT_FOR_SERVER
+    applied: bool = False
+    apply_seconds: float | None = None
 
 
 class FormKind(StrEnum):

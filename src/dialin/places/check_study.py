@@ -15,12 +15,13 @@ from dialin.model.study import StudySpec
 from dialin.model.trial import seconds_of
 from dialin.model.workload import WorkloadSpec
 from dialin.places.attached.check import NO_PERMISSION, Permission, check_attached, resume_attached
+from dialin.places.attached.site import AttachedServer
 from dialin.places.attached.tune import check_tuned_attached, resume_tuned_attached
 from dialin.places.live.check import check_live, resume_live
 from dialin.places.sandbox.check import check_sandboxed, resume_sandboxed
 from dialin.places.sandbox.tune import check_tuned, resume_tuned
 from dialin.preflight import machine_noise
-from dialin.preflight.checked import CheckedStudy, StudyRequest, check_cpus
+from dialin.preflight.checked import CheckedStudy, StudyRequest, check_cpus, with_plan
 from dialin.preflight.option_files import check_early
 from dialin.preflight.tune_space import parse_named
 from dialin.question.options import StudyOptions
@@ -83,6 +84,32 @@ def check_question(
     at_rate = rates.rate_warning(question.rate, question.goal)
     ready = _with_notes(ready, note, at_rate)
     return ready if ready.spec.tune is not None or ready.spec.live is not None else _with_expected_noise(ready, tools)
+
+
+def rehearse(ready: CheckedStudy, tools: Tools, question: StudyOptions | None = None) -> CheckedStudy:
+    """Run the command that applies the settings of an attached server once; return the study with a plan that counts it.
+
+    `question` is what a new study was asked; one that resumes keeps how it measures.
+
+    Raises:
+        DialinError: the command does not work, or the budget is too small; no data is prepared yet.
+    """
+    spec, site = ready.spec, ready.site
+    if ready.rehearse is None or spec.attachment is None or not isinstance(site, AttachedServer):
+        return ready
+    seconds = ready.rehearse(tools.say)
+    more = seconds - (spec.attachment.apply_seconds or 0.0)
+    attachment = spec.attachment.model_copy(update={"apply_seconds": seconds})
+    changes: dict[str, object] = {"attachment": attachment}
+    if question is not None:
+        changes |= {"measure": question.measure, "warmup": question.warmup}
+    if spec.tune is not None:
+        taken = {"start_seconds": spec.tune.start_seconds + more, "set_seconds": spec.tune.set_seconds + more}
+        changes["tune"] = spec.tune.model_copy(update=taken)
+    spec, allowed = with_plan(spec.model_copy(update=changes))
+    site = replace(site, spec=spec, attachment=attachment)
+    ready = replace(ready, spec=spec, plan=allowed, site=site, rehearse=None)
+    return ready if spec.tune is not None or question is None else _with_expected_noise(ready, tools)
 
 
 def check_resume(

@@ -37,6 +37,7 @@ class CheckedStudy:
         catalogues: per build id, its catalogue of the requested variables, as text for the store.
         promise: the smallest difference that its budget can detect, in a sentence; empty where nothing can be said.
         inspect: reads the effective settings of a candidate of a tune before it is proven.
+        rehearse: runs the user's command once before data is prepared, and returns its seconds; None where there is none.
     """
 
     spec: StudySpec
@@ -51,6 +52,7 @@ class CheckedStudy:
     catalogues: Mapping[str, str] = field(default_factory=dict)
     promise: str = ""
     inspect: Callable[[StudySpec, str], EffectiveSettings | None] | None = None
+    rehearse: Callable[[Callable[[str], None]], float] | None = None
 
 
 @dataclass(frozen=True, slots=True)

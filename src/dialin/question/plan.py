@@ -78,7 +78,7 @@ def plan(spec: StudySpec) -> Plan:
     budget = spec.minutes * 60
     count = len(spec.candidates)
     slot = budget / (count * (BLOCKS_WANTED + (WAIT_TRIALS if spec.waits else 0)))
-    overhead, share, most = OVERHEAD[spec.switch], _WARMUP_SHARE[spec.switch], _WARMUP_MOST[spec.switch]
+    overhead, share, most = _overhead(spec), _WARMUP_SHARE[spec.switch], _WARMUP_MOST[spec.switch]
     levels = spec.workload.number_of_levels
     if (runs := spec.workload.traits.runs) is not None:
         measure, warmup = runs.measured * runs.seconds, runs.warm_up * runs.seconds
@@ -95,6 +95,12 @@ def plan(spec: StudySpec) -> Plan:
     trial_seconds = overhead + levels * (warmup + measure)
     shorter = f", or a shorter --measure than {measure:.0f} s" if spec.measure else ""
     return Plan(measure, warmup, _blocks(spec, trial_seconds, shorter), trial_seconds)
+
+
+def _overhead(spec: StudySpec) -> float:
+    """Return the seconds that a trial takes beside its load, those of the user's command included."""
+    measured = spec.attachment.apply_seconds if spec.attachment is not None else None
+    return OVERHEAD[spec.switch] if measured is None else measured + OVERHEAD[Switch.SET]
 
 
 FEWEST_INTERVALS = 3

@@ -362,7 +362,9 @@ class Runner:
     def _ran_last_on(self, host: str) -> str | None:
         """Return the candidate whose trial a host's server ran last; None where each trial starts a server."""
         ran = [trial.candidate for trial in self._state.trials if trial.host == host]
-        return ran[-1] if ran and self._spec.switch is Switch.SET else None
+        attachment = self._spec.attachment
+        goes_on = self._spec.switch is Switch.SET or (attachment is not None and attachment.applied)
+        return ran[-1] if ran and goes_on else None
 
     def _is_stopping(self) -> bool:
         """Return whether a stop was requested while hosts are still at work; the blocks under way are finished first.

@@ -62,8 +62,10 @@ def assign(query: Query, scope: Scope, name: str, value: Value | None) -> None:
         raise _explain(refusal, scope, variable, value) from None
 
 
-def is_dynamic(query: Query, name: str) -> bool:
+def is_dynamic(query: Query, name: str, *, may_set: bool = True) -> bool:
     """Return whether a variable can be set at run time: the server is asked, and nothing is changed.
+
+    Without `may_set`, the account need not be allowed to set it: a server says first that a variable is read-only.
 
     The statement assigns the variable's current value: MariaDB up to 11.4 and MySQL 5.7 begin to resize the buffer pool while
     they still check the statement, and if they then refuse it, they accept no other size until they are restarted.
@@ -78,7 +80,7 @@ def is_dynamic(query: Query, name: str) -> bool:
     except RefusedError as error:
         if error.number == READ_ONLY:
             return False
-        if error.number in (UNKNOWN, SESSION_ONLY, *_NOT_ALLOWED):
+        if error.number in (UNKNOWN, SESSION_ONLY, *(_NOT_ALLOWED if may_set else ())):
             raise _explain(error, Scope.GLOBAL, variable, None) from None
     return True
 
@@ -147,7 +149,7 @@ def _explain(error: RefusedError, scope: Scope, name: str, value: Value | None) 
     if error.number == READ_ONLY and scope is Scope.GLOBAL:
         return OnlyAtStartError(
             Cause(CauseCode.STARTUP_ONLY, {"variable": name}),
-            "Give a --restart-command (MySQL 8.0 or later), or study it on a sandbox with --server",
+            "Give a --restart-command (MySQL 8.0 or later) or an --apply-command, or study it on a sandbox with --server",
         )
     if error.number == READ_ONLY:
         return SettingRefusedError(
@@ -186,3 +188,20 @@ def set_since_start(query: Query, build: Versioned) -> frozenset[str]:
     if not has(build, Capability.VALUE_ORIGIN):
         return frozenset()
     return frozenset(str(name).lower() for (name,) in query(_STATEMENTS[build.family]))
+
+
+_AT_DEFAULT = {
+    Family.MYSQL: "SELECT variable_name FROM performance_schema.variables_info WHERE variable_source = 'COMPILED'",
+    Family.MARIADB: "SELECT variable_name FROM information_schema.system_variables"
+    " WHERE global_value_origin IN ('COMPILE-TIME', 'AUTO')",
+}
+
+
+def at_default(query: Query, build: Versioned) -> frozenset[str] | None:
+    """Return the variables that nobody has set; None if the build does not record this, or the account may not see it."""
+    if not has(build, Capability.VALUE_ORIGIN):
+        return None
+    try:
+        return frozenset(str(name).lower() for (name,) in query(_AT_DEFAULT[build.family]))
+    except RefusedError:
+        return None

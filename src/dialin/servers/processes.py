@@ -115,6 +115,7 @@ def spawn(
     cpus: str | None = None,
     dies_by: str | None = "KILL",
     environment: Mapping[str, str] = os.environ,
+    work: Path | None = None,
 ) -> subprocess.Popen[bytes]:
     """Start a program so that it can be found again: a shell writes its PID to a file, then executes the program.
 
@@ -129,6 +130,7 @@ def spawn(
         cpus: the CPUs it may use, such as `0-3,8`.
         dies_by: the signal that it gets from the kernel when dialin dies, None for none; this needs setpriv.
         environment: the environment that it inherits, to which `MARK` is added.
+        work: the directory that it runs in; `directory` where None is given.
     """
     prefix: list[str] = []
     if dies_by is not None and (setpriv := shutil.which("setpriv")):
@@ -142,7 +144,7 @@ def spawn(
         stdout=output,
         stderr=subprocess.STDOUT,
         start_new_session=True,
-        cwd=directory,
+        cwd=work or directory,
         env={**environment, MARK: str(directory)},
     )
 

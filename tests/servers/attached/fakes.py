@@ -46,6 +46,7 @@ class FakeServer:
         self.answers, self.stuck, self.denied, self.said = True, set(), False, []
         self.clock = 1_800_000_000
         self.claimed_by, self.restarts, self.is_changing = None, 0, False
+        self.at_default = set()
 
     def attached(self, clock, account=None):
         attached = Attached(account or Account(socket=None, host="db1", user="dialin", password="hunter2"), clock)
@@ -92,6 +93,8 @@ class FakeServer:
         return self._others(statement, arguments)
 
     def _others(self, statement, arguments):
+        if "variable_source = 'COMPILED'" in statement:
+            return [(name,) for name in self.at_default]
         if "persisted_variables" in statement:
             return list(self.persisted.items())
         if statement == "SHOW PROCESSLIST":

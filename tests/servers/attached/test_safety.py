@@ -10,7 +10,7 @@ import pytest
 from dialin.cli.restore import restore, restore_orphans
 from dialin.errors import DialinError, MachineError, ServerError, UserError
 from dialin.model.study import Attachment
-from dialin.servers.attached import restart, server_process, undo
+from dialin.servers.attached import server_process, undo, user_command
 from dialin.servers.attached.claim import CHANGE
 from dialin.servers.attached.undo import SCHEMA, UndoLog
 from servers.attached.fakes import VARIABLES, FakeServer
@@ -164,7 +164,7 @@ def test_a_start_that_fails_after_a_persist_says_the_way_out(log, begin, attache
     entry = begin("back_log", restart=True)
     attached.persist_only({"back_log": 0})
     monkeypatch.setattr(server_process, "listens", lambda account: False)
-    monkeypatch.setattr(restart, "run", lambda command: server.__setattr__("answers", False))
+    monkeypatch.setattr(user_command, "run", lambda *_, **more: server.__setattr__("answers", False))
     monkeypatch.setattr(attached, "patience", 1.0)
     words = r"what dialin persisted for it \(back_log\).*--persisted-globals-load=OFF.*dialin restore"
     server.status["Uptime"] = "5"

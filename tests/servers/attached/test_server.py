@@ -6,7 +6,8 @@ import pytest
 
 from dialin.errors import ServerError, UserError
 from dialin.model.build import Family
-from dialin.servers.attached import restart
+from dialin.servers import processes
+from dialin.servers.attached import user_command
 from dialin.servers.attached.attached_build import AttachedBuild
 from dialin.servers.connection import TurnedAwayError
 from servers.attached.fakes import VARIABLES, FakeServer
@@ -238,33 +239,33 @@ def test_a_server_that_takes_no_writes_is_refused(clock, name):
 
 
 def test_a_restart_command_is_parted_as_a_shell_parts_it_and_no_shell_runs_it(tmp_path):
-    assert restart.split_command("systemctl restart 'my sql'") == ["systemctl", "restart", "my sql"]
-    assert restart.run(f"echo $HOME ; touch {tmp_path / 'made'}") == f"$HOME ; touch {tmp_path / 'made'}"
+    assert user_command.split_command("systemctl restart 'my sql'") == ["systemctl", "restart", "my sql"]
+    assert user_command.run(f"echo $HOME ; touch {tmp_path / 'made'}") == f"$HOME ; touch {tmp_path / 'made'}"
     assert not (tmp_path / "made").exists()
 
 
 @pytest.mark.parametrize(("command", "words"), [("", "empty"), ("a 'b", "cannot be read"), ("/no/such", "cannot be run")])
 def test_a_restart_command_that_is_none_is_refused(command, words):
     with pytest.raises(UserError, match=words):
-        restart.run(command)
+        user_command.run(command)
 
 
 def test_what_a_failing_restart_command_printed_is_kept():
     with pytest.raises(ServerError, match="exit code 3") as caught:
-        restart.run("sh -c 'echo no unit >&2; exit 3'")
+        user_command.run("sh -c 'echo no unit >&2; exit 3'")
     assert caught.value.log_tail == "no unit"
 
 
 def test_a_failing_restart_command_is_named_without_what_may_be_a_secret_in_it():
     with pytest.raises(ServerError, match="exit code 1: false") as caught:
-        restart.run("false --password=hunter2")
+        user_command.run("false --password=hunter2")
     assert "hunter2" not in str(caught.value)
 
 
 def test_a_restart_command_that_does_not_return_is_ended(monkeypatch):
-    monkeypatch.setattr(restart, "LIMIT", 0.05)
+    monkeypatch.setattr(user_command, "LIMIT", 0.05)
     with pytest.raises(ServerError, match="did not return within"):
-        restart.run("sleep 30")
+        user_command.run("sleep 30")
 
 
 def test_a_restarted_server_that_refuses_the_account_is_not_waited_for(clock):
@@ -278,13 +279,13 @@ def test_a_restarted_server_that_refuses_the_account_is_not_waited_for(clock):
             raise next(answers)
         yield server.query
 
-    def restarting(command):
+    def restarting(command, *_, **more):
         server.restarts += 1
         return ""
 
     attached.connect, began = connect, clock.monotonic()
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(restart, "run", restarting)
+        patched.setattr(user_command, "run", restarting)
         with pytest.raises(TurnedAwayError, match="Access denied"):
             attached.restart("systemctl restart mysql")
     assert clock.monotonic() - began < 1

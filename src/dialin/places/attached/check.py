@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from dialin.errors import UserError
+from dialin.model.cause import CauseCode
 from dialin.model.study import Attachment, Candidate, StudySpec
 from dialin.places.attached.initial_setting import with_initial
+from dialin.places.attached.rehearsal import rehearse
 from dialin.places.attached.site import AttachedServer
 from dialin.preflight.admission import Admit, checked_candidate
 from dialin.preflight.checked import CheckedStudy, StudyRequest, with_plan
@@ -20,15 +23,19 @@ from dialin.question.options import StudyOptions
 from dialin.question.plan import Plan
 from dialin.report.note_sentences import note_text
 from dialin.report.tune_words import range_text, value_text
+from dialin.servers.attached import user_command
 from dialin.servers.attached.client_options import find_account
 from dialin.servers.attached.server import Attached
 from dialin.servers.attached.undo import SCHEMA
 from dialin.servers.connection import status
+from dialin.text import listed
 from dialin.trials.tools import Tools
 from dialin.variables import behaviour, catalogue, check
 from dialin.variables.catalogue import Catalogue
 from dialin.verdict import effective_settings
 from dialin.workloads.base import Workload
+
+_APPLY = "let a command apply the settings (--apply-command; examples/apply/), or study it on a sandbox with --server"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +45,33 @@ class Permission:
     Attributes:
         live: the server may be in use by others.
         restart_command: what restarts it; None where it must not be restarted.
+        apply_command: what applies settings to it; None where dialin sets them.
     """
 
     live: bool = False
     restart_command: str | None = None
+    apply_command: str | None = None
+
+    @property
+    def _commands(self) -> list[str]:
+        given = {"--restart-command": self.restart_command, "--apply-command": self.apply_command}
+        return [option for option, command in given.items() if command is not None]
+
+    def check_commands(self) -> None:
+        """Make sure that the commands can be read, and that there is only one.
+
+        Raises:
+            UserError: they cannot, or there are two.
+        """
+        if len(self._commands) > 1:
+            raise UserError(
+                "--apply-command and --restart-command are both given",
+                "Leave out --restart-command: the apply command restarts the server where a setting needs it",
+            )
+        if self.apply_command is not None:
+            user_command.split_command(self.apply_command, user_command.APPLY)
+        if self.restart_command is not None:
+            user_command.split_command(self.restart_command)
 
     def refuse_for_sandboxes(self) -> None:
         """Refuse permissions that have no meaning for sandboxes.
@@ -49,8 +79,8 @@ class Permission:
         Raises:
             UserError: there are some.
         """
-        if self.live or self.restart_command is not None:
-            option = "--restart-command" if self.restart_command is not None else "--i-know-it-is-live"
+        if self.live or self._commands:
+            option = self._commands[0] if self._commands else "--i-know-it-is-live"
             raise UserError(f"{option} is for a server that dialin is attached to", "Give --attach as well, or leave it out")
 
     def refuse_restarts(self) -> None:
@@ -59,8 +89,8 @@ class Permission:
         Raises:
             UserError: that is allowed.
         """
-        if self.restart_command is not None:
-            raise UserError("--restart-command is not for a live server, which is never restarted", "Leave it out")
+        if self._commands:
+            raise UserError(f"{self._commands[0]} is not for a live server, which is never restarted", "Leave it out")
 
 
 NO_PERMISSION = Permission()
@@ -74,11 +104,8 @@ def check_attached(request: StudyRequest, tools: Tools, permission: Permission) 
         ServerError: the server does not answer.
     """
     question, workload = request.question, request.workload
-    attachment = question.attachment(request.directory)
-    if attachment is None:
-        raise RuntimeError("the question is not about an attached server")
     check_options(question)
-    attached = reach_server(attachment, tools)
+    attachment, attached = reach_asked(request, tools, permission)
     workload.check_account(attached.account)
     known = read_catalogue(attached)
     values = known.defaults()
@@ -87,7 +114,7 @@ def check_attached(request: StudyRequest, tools: Tools, permission: Permission) 
     settings, initial, exact = with_initial(requested.settings, attached, values, is_added=is_added)
     candidates = candidates_of(settings, [known.build_id])
     spec = request.specify(candidates, {known.build_id: {**values, **exact}})
-    spec = spec.model_copy(update={"initial": initial, "form": requested.form})
+    spec = spec.model_copy(update={"initial": initial, "form": requested.form, "attachment": attachment})
     notes = check.check_study(spec, {known.build_id: known}, {})
     spec, allowed = with_plan(spec)
     return check_on_server(
@@ -101,6 +128,21 @@ def check_attached(request: StudyRequest, tools: Tools, permission: Permission) 
         notes=[*requested.notes, *(note_text(spec, note) for note in notes)],
         known=known,
     )
+
+
+def reach_asked(request: StudyRequest, tools: Tools, permission: Permission) -> tuple[Attachment, Attached]:
+    """Return where the account of the server in question is found, and that server, after it has answered.
+
+    Raises:
+        UserError: its account is not found, or a command cannot be read.
+        ServerError: it does not answer.
+    """
+    attachment = request.question.attachment(request.directory)
+    if attachment is None:
+        raise RuntimeError("the question is not about an attached server")
+    permission.check_commands()
+    attachment = attachment.model_copy(update={"applied": permission.apply_command is not None})
+    return attachment, reach_server(attachment, tools)
 
 
 def check_on_server(
@@ -141,6 +183,7 @@ def check_on_server(
         changes=tuple(describe_changes(site, values)),
         admit=(admission or _admission)(site),
         catalogues={known.build_id: effective_settings.excerpt(known, spec.set_variables)} if known else {},
+        rehearse=partial(rehearse, site) if site.apply_command is not None or site.at_start else None,
     )
 
 
@@ -175,6 +218,11 @@ def resume_attached(
     """
     if spec.attachment is None:
         raise RuntimeError("the study is not about an attached server")
+    permission.check_commands()
+    if spec.attachment.applied and permission.apply_command is None:
+        raise UserError("A command applies the settings of this study", "Give it again: --apply-command")
+    if permission.apply_command is not None and not spec.attachment.applied:
+        raise UserError("dialin sets the variables of this study itself", "Leave out --apply-command, or start a new study")
     attached = reach_again(spec, spec.attachment, tools, known)
     workload.check_account(attached.account)
     values = attached.variables()
@@ -256,7 +304,9 @@ def reach_server(attachment: Attachment, tools: Tools, *, is_written: bool = Tru
         ServerError: it does not answer.
     """
     file = Path(attachment.defaults_file) if attachment.defaults_file else None
-    attached = Attached(find_account(file, attachment.login_path, os.environ), tools.clock)
+    attached = Attached(find_account(file, attachment.login_path, os.environ), tools.clock, moves=attachment.applied)
+    if attachment.applied:
+        attached.patience = attachment.wait_for_server
     if is_written:
         attached.check_writable()
     else:
@@ -284,18 +334,40 @@ def make_site(
             f"{attachment.database}: trials would not start from the same state",
             "Leave out --database, so that data is prepared before each trial, or use a workload such as oltp_read_write",
         )
-    at_start = tuple(attached.needs_restart(spec.set_variables))
-    if at_start and permission.restart_command is None:
+    at_start = _only_at_start(spec, attached, permission)
+    site = AttachedServer(
+        spec, attachment, attached, workload, tools, at_start, permission.restart_command, permission.apply_command
+    )
+    for candidate in spec.candidates:
+        _check_starts(spec, candidate, site)
+    return site
+
+
+def _only_at_start(spec: StudySpec, attached: Attached, permission: Permission) -> tuple[str, ...]:
+    """Return the variables of a study that only a start of the server can set.
+
+    Raises:
+        UserError: the account may not set a variable, or there is no command that sets those of the start.
+    """
+    is_applied = permission.apply_command is not None
+    try:
+        at_start = tuple(attached.needs_restart(spec.set_variables, may_set=not is_applied))
+    except UserError as error:
+        if error.cause.code is not CauseCode.NO_PRIVILEGE_TO_SET or not attached.build.service:
+            raise
+        remedy = f"{attached.build.service} grants that to nobody: {_APPLY}"
+        raise UserError(error.cause, remedy) from error
+    if not at_start or is_applied:
+        return at_start
+    if attached.build.service or not attached.can_persist():
+        raise UserError(f"{at_start[0]} can be set only at startup", f"{_APPLY[0].upper()}{_APPLY[1:]}")
+    if permission.restart_command is None:
         raise UserError(
             f"{at_start[0]} can be set only at startup",
             'Give a --restart-command such as "systemctl restart mysql", or study it on a sandbox with --server',
         )
-    if at_start:
-        attached.check_persists()
-    site = AttachedServer(spec, attachment, attached, workload, tools, at_start, permission.restart_command)
-    for candidate in spec.candidates:
-        _check_starts(spec, candidate, site)
-    return site
+    attached.check_persists()
+    return at_start
 
 
 def _check_starts(spec: StudySpec, candidate: Candidate, site: AttachedServer) -> None:
@@ -340,7 +412,12 @@ def describe_changes(site: AttachedServer, values: Mapping[str, str]) -> list[st
         lines.append(f"  run the load on the tables of the schema {site.attachment.database}; a load that writes changes them")
     else:
         lines.append(f"  make the schema {SCHEMA} with {site.workload.describe_data()}, and drop it at the end")
-    if site.at_start:
+    if site.apply_command is not None:
+        restarts = f", which restarts the server for {listed(site.at_start)}" if site.at_start else ""
+        lines.append(
+            f"  run your command for each setting, and at the end with the original ones{restarts}: {site.apply_command}"
+        )
+    elif site.at_start:
         lines.append(f"  restart the server before every trial and at the end: {site.restart_command}")
     lines.append("Every value is written down first and put back at the end; after a crash: dialin restore")
     return lines

@@ -9,21 +9,27 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from dialin.errors import ServerAwayError, server_failure
-from dialin.model.cause import Cause, CauseCode
-from dialin.model.setting import Value
+from dialin.errors import DialinError, ServerAwayError, ServerError, SettingRefusedError, server_failure
+from dialin.model.cause import Cause, CauseCode, Fault
+from dialin.model.setting import Value, describe
 from dialin.model.study import Attachment, StudySpec
 from dialin.model.trial import Step, Trial, VariableChange
+from dialin.servers.attached.apply_command import ApplyCommand
 from dialin.servers.attached.server import Attached
-from dialin.servers.attached.undo import SCHEMA, UndoLog
+from dialin.servers.attached.undo import SCHEMA, Applying, UndoLog
 from dialin.servers.attached.undo_at_end import undo_at_exit
+from dialin.servers.attached.user_command import LIMIT, CommandError
 from dialin.servers.instance import Instance
+from dialin.servers.setter import is_in_force
 from dialin.trials.tools import Tools
 from dialin.verdict.changed_during_trial import ChangeDetector, VariablesChangedError
 from dialin.verdict.effective_settings import EffectiveSettings
 from dialin.workloads.base import Target, Workload
 
 _POLL = 0.5
+
+_APPLIED_WITHIN, _TIMES_AS_LONG = 60.0, 5
+"""Seconds that a command which applies a setting may take in any case, and how many times as long as when it was measured."""
 
 _TO_BLAME = 2
 """Times that a server must end while one candidate's setting is in force for the candidate to be to blame."""
@@ -35,6 +41,8 @@ class AttachedServer:
 
     Attributes:
         at_start: the variables that only a start can set.
+        restart_command: what restarts it; None where it must not be restarted.
+        apply_command: what applies settings to it; None where dialin sets them.
     """
 
     spec: StudySpec
@@ -44,6 +52,17 @@ class AttachedServer:
     tools: Tools
     at_start: tuple[str, ...]
     restart_command: str | None
+    apply_command: str | None = None
+
+    @property
+    def applying(self) -> Applying | None:
+        """How the user's command applies the settings; None where dialin sets them."""
+        return Applying(self.apply_command, self.at_start) if self.apply_command is not None else None
+
+    @property
+    def persists(self) -> bool:
+        """Whether dialin persists values for the next start."""
+        return bool(self.at_start) and self.apply_command is None
 
     @contextmanager
     def open(self, say: Callable[[str], None], study: Path | None = None) -> Iterator[OpenAttachedServer]:
@@ -52,8 +71,7 @@ class AttachedServer:
         names = self.spec.set_variables
         schema = None if self.attachment.database else SCHEMA
         self.attached.study = str(study.absolute()) if study is not None else ""
-        entry = log.begin(self.attached, self.attachment, names, schema=schema, restart=bool(self.at_start))
-
+        entry = log.begin(self.attached, self.attachment, names, schema=schema, restart=self.persists, applying=self.applying)
         with undo_at_exit(log, entry, self.attached, say, self.restart_command):
             before, grows = self.attached.exact_values(names), self.spec.workload.traits.grows
             detector = ChangeDetector(names)
@@ -73,7 +91,13 @@ class AttachedServer:
                     log.empty_schema(entry, self.attached)
                     self.workload.prepare(target)
 
-                yield OpenAttachedServer(self, before, target, detector, restore if grows else None, self.spec)
+                command = log.apply_command(entry, self.attached, self._limit()) if self.apply_command is not None else None
+                yield OpenAttachedServer(self, before, target, detector, restore if grows else None, self.spec, command)
+
+    def _limit(self) -> float:
+        """Return the seconds that the user's command may take, by those that it took when it was measured."""
+        taken = self.attachment.apply_seconds
+        return LIMIT if taken is None else min(LIMIT, max(_APPLIED_WITHIN, _TIMES_AS_LONG * taken))
 
     @contextmanager
     def _private_directory(self) -> Iterator[Path]:
@@ -96,6 +120,8 @@ class OpenAttachedServer:
         before: the values of the study's variables before the study.
         restore: prepares the data again; None where the load does not change the amount of data.
         spec: the study with the candidates that have entered so far.
+        command: what applies settings; None where dialin sets them.
+        applied: the setting that the command applied last; None where that is not known.
         departures: per candidate, how often the server ended while its setting was in force.
         suspect: the candidate in whose trial the server could not be reached any more, until it is known whether it ended.
     """
@@ -106,6 +132,8 @@ class OpenAttachedServer:
     detector: ChangeDetector
     restore: Callable[[], None] | None
     spec: StudySpec
+    command: ApplyCommand | None = None
+    applied: Mapping[str, Value | None] | None = None
     departures: Counter[str] = field(default_factory=Counter)
     suspect: str | None = None
 
@@ -116,6 +144,13 @@ class OpenAttachedServer:
     def add_candidates(self, spec: StudySpec, effective: Mapping[str, EffectiveSettings]) -> None:  # noqa: ARG002 - trials show it
         """Take in candidates that have entered; the undo covers every variable that they may set."""
         self.spec = spec
+
+
+def _of_command(error: DialinError) -> DialinError:
+    """Return the error of a command that also fails with the original settings: it ends the study, which can be resumed."""
+    if error.fault is Fault.REQUEST:
+        return error
+    return CommandError(error.cause, error.remedy, error.log_tail, resumable=True)
 
 
 class AttachedStage:
@@ -170,6 +205,7 @@ class AttachedStage:
             self._opened.departures[self._opened.suspect] += 1
         self._opened.suspect = None
         if was_gone:
+            self._opened.applied = None
             self.detector.forget()  # a restart loses what was set at run time: nobody else changed it
 
     def went_away(self) -> bool:
@@ -192,6 +228,9 @@ class AttachedStage:
                 [VariableChange(name, left, now, under_test=True, step=Step.SET) for name, (left, now) in others.items()]
             )
         self.detector.forget()
+        if self._opened.command is not None:
+            self._apply(self._opened.command, wanted)
+            return
         later = {name: wanted.pop(name) for name in self._site.at_start if name in wanted}
         if later and self._site.restart_command:
             attached.persist_only({name: value for name, value in later.items() if value is not None})
@@ -201,6 +240,40 @@ class AttachedStage:
         self._is_setting = True
         was_set = attached.set_global(wanted)
         self.detector.remember({**attached.variables(), **was_set})
+
+    def _apply(self, command: ApplyCommand, wanted: Mapping[str, Value | None]) -> None:
+        """Have the candidate's setting applied, unless it is in force already.
+
+        Raises:
+            CommandError: the command is to blame.
+            DialinError: the candidate is.
+        """
+        attached, opened = self._site.attached, self._opened
+        now = attached.variables()
+        in_force = all(is_in_force(value, now.get(name, "")) for name, value in wanted.items())
+        if opened.applied != wanted and not (opened.applied is None and in_force):
+            opened.applied, self._is_restarting = None, True
+            try:
+                now = command.apply(wanted)
+            except ServerError as error:
+                if error.cause.code in (CauseCode.NOT_APPLIED, CauseCode.NOT_RESTARTED) or wanted == dict(opened.before):
+                    raise _of_command(error) from error
+                raise self._put_back(command, error) from error
+            self._is_restarting = False
+            opened.applied = wanted
+        self._is_setting = True
+        self.detector.remember(now)
+
+    def _put_back(self, command: ApplyCommand, error: ServerError) -> DialinError:
+        """Have the original settings applied after a failure, which shows whether the candidate or the command is to blame."""
+        try:
+            command.put_back()
+        except DialinError as of_command:
+            return _of_command(of_command)
+        self._is_restarting = False
+        setting = describe(self._opened.spec.setting_of(self._candidate))
+        cause = Cause(CauseCode.SETTING_NOT_APPLIED, {"cause": error.cause.as_stored(), "setting": setting})
+        return SettingRefusedError(cause, "See the output of the command and the server's log", error.log_tail)
 
     def instance(self) -> Instance | None:
         return self._site.attached

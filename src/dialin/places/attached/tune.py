@@ -1,4 +1,4 @@
-"""Checks of a tune on an attached server: only dynamic variables, each of which is put back at the end."""
+"""Checks of a tune on an attached server, whose variables are put back at the end."""
 
 from __future__ import annotations
 
@@ -33,20 +33,19 @@ def check_tuned_attached(request: StudyRequest, tools: Tools, permission: Permis
     refuse_options(question, request)
     attached_server.check_options(question)
     if permission.restart_command is not None:
-        raise UserError("A tune of an attached server does not restart it", "Leave out --restart-command")
+        raise UserError("A tune does not take --restart-command", "Let a command apply the settings: --apply-command")
     if not question.tune:
         raise UserError("No variable to tune is named", "Name variables, e.g. innodb_io_capacity=200..20000")
-    attachment = question.attachment(request.directory)
-    if attachment is None:
-        raise RuntimeError("the question is not about an attached server")
-    attached = attached_server.reach_server(attachment, tools)
+    attachment, attached = attached_server.reach_asked(request, tools, permission)
     workload.check_account(attached.account)
     known = attached_server.read_catalogue(attached)
     requested = tune_space.resolve(tune_space.parse_named(question.tune), known, {})
-    if at_start := attached.needs_restart([one.name for one in requested]):
+    names = [one.name for one in requested]
+    at_start = attached.needs_restart(names, may_set=not attachment.applied)
+    if at_start and not attachment.applied:
         raise UserError(
             f"{at_start[0]} can be set only when the server starts",
-            "Leave it out, because an attached server is tuned without a restart; or tune a sandbox: --server",
+            "Leave it out, let a command apply the settings (--apply-command), or tune a sandbox: --server",
         )
     setting, of_file = base_setting(request, known, {})
     tune_space.refuse_forbidden(requested, of_file.form)
@@ -60,9 +59,9 @@ def check_tuned_attached(request: StudyRequest, tools: Tools, permission: Permis
         in_force=attached.variables(),
     )
     named = tune_space.name_variables(requested, known, situation, weaker=question.accept_weaker_durability)
-    variables = [replace(one, static=False) for one in named]
+    variables = [replace(one, static=one.name in at_start) for one in named]
     spec = specify(request, known.build_id, setting, variables, known, situation)
-    spec, allowed = with_plan(spec.model_copy(update={"form": of_file.form}))
+    spec, allowed = with_plan(spec.model_copy(update={"form": of_file.form, "attachment": attachment}))
     return attached_server.check_on_server(
         spec,
         allowed,

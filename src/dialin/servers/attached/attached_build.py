@@ -18,7 +18,7 @@ _IDENTITY = ("hostname", "port", "datadir", "uuid")
 
 @dataclass(frozen=True, slots=True)
 class AttachedBuild:
-    """What an attached server runs, and which server it is."""
+    """What an attached server runs, and which server it is; `service` is the cloud service that runs it, empty for none."""
 
     vendor: Vendor
     version: Version
@@ -27,10 +27,14 @@ class AttachedBuild:
     port: int = 0
     datadir: str = ""
     uuid: str = ""
+    service: str = field(default="", compare=False)
 
     @classmethod
-    def of(cls, variables: Mapping[str, str]) -> AttachedBuild:
-        """Return the build of a server with these variables; MariaDB is recognised even if it reports a MySQL version."""
+    def of(cls, variables: Mapping[str, str], *, moves: bool = False) -> AttachedBuild:
+        """Return the build of a server with these variables; MariaDB is recognised even if it reports a MySQL version.
+
+        The host name of a server that `moves` (a container that is made again) does not count if it has a `server_uuid`.
+        """
         text = variables.get("version", "")
         numbers = text.partition("-")[0].split(".")
         if not numbers or not all(number.isdecimal() for number in numbers):
@@ -40,10 +44,11 @@ class AttachedBuild:
             Vendor.MARIADB if "aria_pagecache_buffer_size" in variables else named,
             tuple(whole(number) for number in numbers),
             text,
-            variables.get("hostname", ""),
+            "" if moves and variables.get("server_uuid") else variables.get("hostname", ""),
             whole(variables.get("port", "0")),
             variables.get("datadir", ""),
             variables.get("server_uuid", ""),
+            _service(variables),
         )
 
     @property
@@ -65,9 +70,21 @@ class AttachedBuild:
         return {"build": self.id, **self.instance}
 
 
+def _service(variables: Mapping[str, str]) -> str:
+    """Return the cloud service that runs a server, as its own paths and version show it; empty where they show none."""
+    if "aurora_version" in variables:
+        return "Amazon Aurora"
+    if variables.get("basedir", "").startswith("/rdsdbbin"):
+        return "Amazon RDS"
+    return "Google Cloud SQL" if "-google" in variables.get("version", "") else ""
+
+
 def differences(expected: Facts, actual: Facts) -> list[str]:
-    """Return the facts in which two servers differ; the build does not count, because a server may be upgraded."""
-    return [name for name in _IDENTITY if expected[name] != actual[name]]
+    """Return the facts in which two servers differ, those that both have.
+
+    The build does not count, because a server may be upgraded.
+    """
+    return [name for name in _IDENTITY if expected[name] and actual[name] and expected[name] != actual[name]]
 
 
 def check_same(expected: Facts, variables: Mapping[str, str]) -> None:

@@ -44,6 +44,12 @@ class UndoEntry:
         at_start: the variables for which dialin persisted a value.
         persisted_here: by variable, the value that dialin persisted last, empty where it removed one; until that is read back,
             earlier ones too.
+        command: what applies settings to the server, and `work` the directory that it runs in; empty where dialin sets them. It
+            may contain a secret, so that it is shown nowhere.
+        static: the variables that only a start can set.
+        defaults: the variables that had the default of the server, which nobody had set.
+        applied: whether that command has been called.
+        started: the start of the server before the study: between these times in seconds since 1970, by its clock.
         restarted: whether dialin restarted the server, so that values which were set at run time before are lost.
         as_started: what differed from `before` just after the last restart; None if that is not known.
         schema_made: whether the server has created `schema` for dialin.
@@ -65,6 +71,12 @@ class UndoEntry:
     persisted: dict[str, str | None] = field(default_factory=dict)
     at_start: list[str] = field(default_factory=list)
     persisted_here: dict[str, list[str]] = field(default_factory=dict)
+    command: str = field(default="", repr=False)
+    work: str = ""
+    static: list[str] = field(default_factory=list)
+    defaults: list[str] = field(default_factory=list)
+    applied: bool = False
+    started: list[float] = field(default_factory=list)
     restarted: bool = False
     as_started: dict[str, str] | None = None
     schema: str | None = None

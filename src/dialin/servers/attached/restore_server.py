@@ -9,16 +9,28 @@ from dialin.errors import DialinError
 from dialin.model.setting import Value
 from dialin.servers.assign import OnlyAtStartError
 from dialin.servers.attached import study_schema as schemas
+from dialin.servers.attached.apply_command import ApplyCommand
 from dialin.servers.attached.entry import UndoEntry
 from dialin.servers.attached.server import Attached
+from dialin.servers.attached.start_time import StartTime
 from dialin.servers.attached.undo_journal import WrittenJournal, is_known, same
 from dialin.servers.origin import machine
 from dialin.text import visible
 from dialin.variables import rules
 
 
-def restore_server(journal: WrittenJournal, attached: Attached, lines: list[str], restart_command: str | None) -> list[str]:
+def restore_server(
+    journal: WrittenJournal,
+    attached: Attached,
+    lines: list[str],
+    restart_command: str | None,
+    command: ApplyCommand | None = None,
+    *,
+    run_command: bool = True,
+) -> list[str]:
     """Restore everything that can be restored, and add what was done to `lines`.
+
+    `command` is what applied the settings of the study; it restores them if it may be run.
 
     Returns:
         What could not be restored, a clause each.
@@ -28,6 +40,10 @@ def restore_server(journal: WrittenJournal, attached: Attached, lines: list[str]
     """
     faults: list[str] = []
     left = _restore_persisted(journal, attached, lines, faults, restart_command)
+    if command is not None:
+        if not run_command:
+            return ["a command applied its settings, and only `dialin restore` runs it again"]
+        left = _run_again(command, journal, attached, lines, faults)
     _restore_variables(journal.entry, attached, lines, faults, left)
     _drop_schema(journal.entry, attached, lines, faults)
     if not faults:  # a server that still writes to a removed file would continue unseen
@@ -76,6 +92,34 @@ def _restore_persisted(
     return left
 
 
+def _run_again(
+    command: ApplyCommand, journal: WrittenJournal, attached: Attached, lines: list[str], faults: list[str]
+) -> Collection[str]:
+    """Have the user's command restore the settings that it has applied.
+
+    Returns:
+        The variables that somebody else has set meanwhile, which keep their value.
+    """
+    entry, now = journal.entry, attached.variables()
+    if entry.started and attached.started().is_another(StartTime(*entry.started)) and not entry.restarted:
+        journal.about_to_restart()
+    left = {
+        name: now[name]
+        for name in entry.exact
+        if not same(entry.before[name], now[name]) and not _is_from_dialin(entry, name, now[name])
+    }
+    lines += [_left(entry, name, value) for name, value in left.items()]
+    try:
+        command.put_back(left)
+    except DialinError as error:
+        if attached.is_down():
+            raise
+        faults.append(error.what)
+    else:
+        lines.append("the original settings: applied by the command")
+    return left
+
+
 def _still_in_force(entry: UndoEntry, values: Mapping[str, str], persisted: Mapping[str, str | None]) -> list[str]:
     """Return a line for each value of the study that stays in force until the next start, with the value after that.
 
@@ -110,7 +154,7 @@ def _restore_variables(
         if _is_from_dialin(entry, name, now[name]):
             wanted[name] = entry.exact.get(name, was)
         elif name in entry.exact:
-            lines.append(f"{name}: left at {_shown(now[name])}, which dialin did not set; it was {_shown(was)} before")
+            lines.append(_left(entry, name, now[name]))
     refused = attached.restore_globals(wanted) if wanted else {}
     after = attached.variables()
     for name in wanted:
@@ -119,6 +163,10 @@ def _restore_variables(
             lines.append(f"{name}: {_shown(was)} again, was {_shown(now[name])}")
         elif _must_be_back(entry, name, refused.get(name)):
             faults.append(f"{name} is {_shown(after.get(name, ''))} and was {_shown(was)}{_why(entry, name, refused)}")
+
+
+def _left(entry: UndoEntry, name: str, value: str) -> str:
+    return f"{name}: left at {_shown(value)}, which dialin did not set; it was {_shown(entry.before[name])} before"
 
 
 def _must_be_back(entry: UndoEntry, name: str, refusal: DialinError | None) -> bool:

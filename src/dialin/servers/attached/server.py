@@ -5,7 +5,7 @@ Nothing here changes the server before the undo of that change is recorded; see 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
@@ -18,13 +18,14 @@ from dialin.model.query import Query
 from dialin.model.setting import Value
 from dialin.servers.account import Account
 from dialin.servers.assign import Scope, Wanted, assign, exact_values, is_dynamic, reset_persisted
-from dialin.servers.attached import activity, restart, server_process
+from dialin.servers.attached import activity, server_process, user_command
 from dialin.servers.attached.attached_build import AttachedBuild, Facts, check_same
 from dialin.servers.attached.claim import CHANGE, Claim, study_program, take_lock
 from dialin.servers.attached.server_files import ServerFiles
 from dialin.servers.attached.server_process import ServerProcess
 from dialin.servers.attached.start_time import StartTime, start_time
 from dialin.servers.attached.undo_journal import WrittenJournal
+from dialin.servers.attached.user_command import CommandError
 from dialin.servers.capabilities import Capability, has
 from dialin.servers.connection import connect, global_variables
 from dialin.servers.setter import Setter
@@ -34,6 +35,9 @@ PATIENCE = 600.0
 """Seconds that a value may take to come into force, or the server to answer again after a restart."""
 
 _POLL = 0.1
+
+_RESTARTS_WITHIN = 10.0
+"""Seconds that a server may go on answering after a command that restarts it has ended."""
 
 _CHANGED_WITHIN = 60
 """Seconds that a server may take to end the statement of a connection that is gone."""
@@ -51,8 +55,12 @@ class Attached:
         ServerError: the server does not answer, refuses for another reason, or is not the one whose undo was recorded.
     """
 
-    def __init__(self, account: Account, clock: Clock, *, timeout: float = 10.0, patience: float = PATIENCE) -> None:
+    def __init__(
+        self, account: Account, clock: Clock, *, timeout: float = 10.0, patience: float = PATIENCE, moves: bool = False
+    ) -> None:
         self.account = account
+        self.moves = moves
+        self.directory: Path | None = None
         self._clock = clock
         self._timeout = timeout
         self._process: ServerProcess | None = None
@@ -100,7 +108,7 @@ class Attached:
 
     @cached_property
     def build(self) -> AttachedBuild:
-        return AttachedBuild.of(self._initial_variables)
+        return AttachedBuild.of(self._initial_variables, moves=self.moves)
 
     # Process
 
@@ -125,7 +133,8 @@ class Attached:
     def data_directory(self) -> Path | None:
         return self.files.data if self.files is not None else None
 
-    def _started(self, timeout: float | None = None) -> StartTime:
+    def started(self, timeout: float | None = None) -> StartTime:
+        """Return when the server started."""
         with self.connect(timeout) as query:
             return start_time(query)
 
@@ -142,7 +151,7 @@ class Attached:
         if self._process is not None:
             return self.pid is None
         try:
-            started = self._started(3.0)
+            started = self.started(3.0)
         except ServerError:
             return None
         return self._last_start is not None and started.is_another(self._last_start)
@@ -150,6 +159,14 @@ class Attached:
     def listens(self) -> bool:
         """Return whether anything accepts connections at the server's address; a server that is shutting down does not."""
         return server_process.listens(self.account)
+
+    def is_down(self) -> bool:
+        """Return whether the server gives no answer: nothing listens at its address, or it has ended."""
+        try:
+            self.started()
+        except ServerError:
+            return self.is_gone()
+        return False
 
     def is_back(self) -> bool:
         """Return whether the server answers; if it does, `is_gone` refers to this start of the server from now on.
@@ -159,8 +176,8 @@ class Attached:
             TurnedAwayError: it does not accept the account any more.
         """
         try:
-            self._last_start = self._started()
-            now = AttachedBuild.of(self.variables())
+            self._last_start = self.started()
+            now = AttachedBuild.of(self.variables(), moves=self.moves)
         except ServerError as error:
             if error.fault is Fault.REQUEST:
                 raise
@@ -196,10 +213,13 @@ class Attached:
     def check_writable(self) -> None:
         activity.check_writable(self.variables())
 
-    def needs_restart(self, names: Iterable[str]) -> list[str]:
-        """Return the variables that can be set only at startup. The server is asked, and nothing is changed."""
+    def needs_restart(self, names: Iterable[str], *, may_set: bool = True) -> list[str]:
+        """Return the variables that can be set only at startup. The server is asked, and nothing is changed.
+
+        Without `may_set`, the account need not be allowed to set the others.
+        """
         with self.connect() as query:
-            return [name for name in map(self._variable, names) if not is_dynamic(query, name)]
+            return [name for name in map(self._variable, names) if not is_dynamic(query, name, may_set=may_set)]
 
     def _variable(self, name: str) -> str:
         return reported_name(name, self._initial_variables)
@@ -290,9 +310,13 @@ class Attached:
         self._noticed |= {name: persisted for name, (_, persisted) in unreported.items()}
         return unreported
 
+    def can_persist(self) -> bool:
+        """Return whether the build can persist values over SQL."""
+        return has(self.build, Capability.PERSIST)
+
     def check_persists(self) -> None:
         """Raise UserError if the server cannot persist values for its next start."""
-        if not has(self.build, Capability.PERSIST):
+        if not self.can_persist():
             raise UserError(
                 f"{self.build.id} cannot persist variables over SQL; only MySQL 8.0 and later can",
                 "Study variables that can be set only at startup on a sandbox (--server)",
@@ -325,31 +349,84 @@ class Attached:
             ServerError: the command failed, or the server was not restarted or does not answer. The error has the command's
                 output, and a remedy if a persisted value may be the reason.
         """
-        restart.split_command(command)
-        pid_before, started = self.pid, self._started()
-        claimed = self.claim.connection is not None
+        user_command.split_command(command)
         if self.journal is not None:
             self.journal.about_to_restart()
         try:
-            printed = restart.run(command)
-            self._wait_for_restart(started, pid_before, printed)
-            self._last_start = self._started()
+            self.run_and_wait(command, must_restart=True)
         except ServerError as error:
-            self._process = None
             if not self._persisted_here or not self.is_gone():
                 raise
-            raise restart.did_not_restart(error, self._persisted_here) from error
+            raise user_command.did_not_restart(error, self._persisted_here) from error
         if self.journal is not None:
             with self.connect_to_change(self._timeout) as (_, now):
                 self.journal.was_restarted(now)
+
+    def run_and_wait(
+        self,
+        command: str,
+        arguments: Sequence[str] = (),
+        *,
+        must_restart: bool,
+        purpose: str = user_command.RESTART,
+        limit: float | None = None,
+        work: Path | None = None,
+        was_down: bool = False,
+    ) -> bool:
+        """Run a command of the user that restarts the server, or may, and wait until it answers.
+
+        Args:
+            command: a program with its arguments; no shell reads it.
+            arguments: further arguments.
+            must_restart: whether the server must have been restarted.
+            purpose: what the command is for; see `user_command`.
+            limit: seconds that the command may take.
+            work: the directory that it runs in.
+            was_down: whether the server did not answer before.
+
+        Returns:
+            Whether the server was restarted.
+
+        Raises:
+            UserError: the command cannot be run.
+            CommandError: it failed, did not return in time, or did not restart the server.
+            ServerError: the server does not answer.
+        """
+        pid_before, started = (None, None) if was_down else (self.pid, self.started())
+        claimed = self.claim.connection is not None
+        try:
+            printed = user_command.run(command, arguments, purpose=purpose, limit=limit, directory=self.directory, work=work)
+            has_restarted = self._wait_for_restart(started, pid_before, printed, purpose, must_restart=must_restart)
+            self._last_start = self.started()
+        finally:
+            self._process = None
         if claimed:
             self.claim.take()
+        return has_restarted
 
-    def _wait_for_restart(self, started: StartTime, pid_before: int | None, printed: str) -> None:
+    def _wait_for_restart(
+        self, started: StartTime | None, pid_before: int | None, printed: str, purpose: str, *, must_restart: bool
+    ) -> bool:
+        """Wait until the server answers, and return whether it was restarted.
+
+        Raises:
+            CommandError: it must be restarted, and answers as before.
+            ServerError: it does not answer.
+        """
         self._process = None
-        limit = self._clock.monotonic() + self.patience
-        while not self._has_restarted(started, pid_before):
-            if self._clock.monotonic() > limit:
+        limit, same_since = self._clock.monotonic() + self.patience, None
+        while True:
+            now, has_restarted = self._clock.monotonic(), self._has_restarted(started, pid_before)
+            if has_restarted or (has_restarted is False and not must_restart):
+                return has_restarted
+            same_since = (same_since if same_since is not None else now) if has_restarted is False else None
+            if same_since is not None and now - same_since >= _RESTARTS_WITHIN:
+                raise CommandError(
+                    Cause(CauseCode.NOT_RESTARTED, {"purpose": purpose, "seconds": _RESTARTS_WITHIN}),
+                    "Give a command that restarts it, and returns once it has started",
+                    printed,
+                )
+            if now > limit:
                 raise ServerError(
                     Cause(CauseCode.NO_ANSWER_AFTER_RESTART, {"seconds": self.patience}),
                     "See the server's log",
@@ -357,16 +434,17 @@ class Attached:
                 )
             self._clock.sleep(_POLL)
 
-    def _has_restarted(self, started: StartTime, pid_before: int | None) -> bool:
+    def _has_restarted(self, started: StartTime | None, pid_before: int | None) -> bool | None:
+        """Return whether another start of the server answers than before; None if it does not answer."""
         if self.account.socket is not None and not server_process.listens(self.account):
-            return False
+            return None
         try:
-            now = self._started()
+            now = self.started()
         except ServerError as error:
             if error.fault is Fault.REQUEST:  # it does not accept the account any more, which does not pass
                 raise
-            return False
-        if now.is_another(started):
+            return None
+        if started is None or now.is_another(started):
             return True
         process = self._find_process() if pid_before is not None else None
         return process is not None and process.pid != pid_before

@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import uuid
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from dialin.clock import Clock, SystemClock
@@ -23,9 +24,10 @@ from dialin.errors import DialinError, MachineError, ServerError, UserError
 from dialin.model.study import Attachment
 from dialin.paths import replace_text
 from dialin.servers import load_sessions
-from dialin.servers.attached import restart as restarts
-from dialin.servers.attached import still_changed
+from dialin.servers.assign import at_default
+from dialin.servers.attached import still_changed, user_command
 from dialin.servers.attached import study_schema as schemas
+from dialin.servers.attached.apply_command import ApplyCommand
 from dialin.servers.attached.attached_build import AttachedBuild, check_same, differences
 from dialin.servers.attached.entry import UndoEntry, read
 from dialin.servers.attached.restore_server import restore_server
@@ -42,6 +44,32 @@ SCHEMA = "dialin_sbtest"
 _BEGIN = "begin"
 _BEGIN_PATIENCE = 120.0
 """Seconds that one dialin waits for another that is writing a new entry."""
+
+
+@dataclass(frozen=True, slots=True)
+class Applying:
+    """How a command of the user applies the settings of a study.
+
+    Attributes:
+        command: a program with its arguments; no shell reads it.
+        static: the variables that only a start can set.
+    """
+
+    command: str
+    static: Sequence[str]
+
+    def added_to(self, entry: UndoEntry, attached: Attached) -> UndoEntry:
+        with attached.connect() as query:
+            defaults = at_default(query, attached.build) or frozenset()
+        started = attached.started()
+        return replace(
+            entry,
+            command=self.command,
+            work=str(Path.cwd()),
+            static=list(self.static),
+            defaults=sorted(defaults & entry.exact.keys()),
+            started=[started.earliest, started.latest],
+        )
 
 
 class UndoLog:
@@ -99,6 +127,7 @@ class UndoLog:
         schema: str | None = None,
         restart: bool = False,
         files: Sequence[Path] = (),
+        applying: Applying | None = None,
     ) -> UndoEntry:
         """Write the entry that is needed to restore a server; after that, `attached` may be changed.
 
@@ -109,6 +138,7 @@ class UndoLog:
             schema: a schema that `make_schema` will make, to be dropped when this is undone.
             restart: whether variables will be set that need a restart.
             files: files of this machine that the server, or dialin, will write, to be removed when this is undone.
+            applying: how a command of the user applies the settings; None where dialin sets them.
 
         Raises:
             UserError: the server is being studied already, was left changed by a dialin that died, or lacks a variable, or the
@@ -121,8 +151,9 @@ class UndoLog:
             with self._locks.held(_BEGIN, _BEGIN_PATIENCE) as taken:
                 if not taken:
                     raise UserError("Another dialin is just attaching to a server", "Try again in a moment")
-                entry = self._begin(attached, attachment, names, schema, files, restart=restart)
+                entry = self._begin(attached, attachment, names, schema, files, applying, restart=restart)
         attached.bind(entry.server)
+        attached.directory = self._private(entry.id)
         attached.journal = self._journals[entry.id] = WrittenJournal(entry, self._write)
         still_changed.remember(attached.journal)
         return entry
@@ -134,6 +165,7 @@ class UndoLog:
         names: Collection[str],
         schema: str | None,
         files: Sequence[Path],
+        applying: Applying | None,
         *,
         restart: bool,
     ) -> UndoEntry:
@@ -145,6 +177,8 @@ class UndoLog:
             entry = replace(
                 _describe(attached, attachment, names, schema, restart=restart), files=[str(path) for path in files]
             )
+            if applying is not None:
+                entry = applying.added_to(entry, attached)
             if schema is not None:
                 with attached.connect() as query:
                     schemas.check_absent(query, schema)
@@ -171,7 +205,7 @@ class UndoLog:
 
     def _check_free(self, build: AttachedBuild) -> None:
         for other in self.entries():
-            if other.server != build.facts:
+            if differences(other.server, build.facts):
                 continue
             if not self.is_orphan(other):
                 raise UserError(f"{other.where} is being studied by another dialin: {other.studied_by}", "Wait for it to end")
@@ -180,7 +214,13 @@ class UndoLog:
                 f"{other.where} still has the changes of a dialin that crashed{where}", "Run `dialin restore` first"
             )
 
-    def undo(self, entry: UndoEntry, attached: Attached, *, restart_command: str | None = None) -> list[str]:
+    def apply_command(self, entry: UndoEntry, attached: Attached, limit: float = user_command.LIMIT) -> ApplyCommand:
+        """Return the command that applies the settings of an entry; `limit` are the seconds that it may take."""
+        return ApplyCommand(attached, self._private(entry.id), entry, self._clock, limit)
+
+    def undo(
+        self, entry: UndoEntry, attached: Attached, *, restart_command: str | None = None, run_command: bool = True
+    ) -> list[str]:
         """Restore a server, check that it is restored, and remove the entry.
 
         Args:
@@ -188,6 +228,7 @@ class UndoLog:
                 other process reads the entry from disk.
             attached: the server.
             restart_command: the command that restarts the server, if a variable needs that.
+            run_command: whether the command that applied the settings may be run to restore them.
 
         Returns:
             What was done, a line each; empty if there was nothing to do.
@@ -200,7 +241,7 @@ class UndoLog:
         attached.journal = None
         try:
             with _writing(self._directory):
-                return self._undo(entry, attached, restart_command)
+                return self._undo(entry, attached, restart_command, run_command=run_command)
         except DialinError:
             if entry.id not in self._journals:  # of another process: whoever asked for the undo reports the error
                 still_changed.forget(entry.id)
@@ -209,7 +250,7 @@ class UndoLog:
             self._locks.release(entry.id)
             attached.claim.release()
 
-    def _undo(self, entry: UndoEntry, attached: Attached, restart_command: str | None) -> list[str]:
+    def _undo(self, entry: UndoEntry, attached: Attached, restart_command: str | None, *, run_command: bool) -> list[str]:
         journal = self._journals.get(entry.id)
         current = journal.entry if journal is not None else read(self._path(entry.id))
         if current is None:
@@ -219,7 +260,12 @@ class UndoLog:
             raise UserError(
                 f"{current.where} is being studied or restored by another dialin: {current.studied_by}", "Wait for it to end"
             )
+        command = self.apply_command(current, attached) if current.applied else None
         try:
+            attached.directory = self._private(current.id)
+            if command is not None and run_command and attached.is_down():
+                attached.bind(current.server)
+                command.put_back()
             _check_same_server(current, attached)
             attached.bind(current.server)
             attached.claim.take()
@@ -229,10 +275,10 @@ class UndoLog:
             still_changed.remember(attached.journal)
             if journal is not None:
                 self._journals[entry.id] = attached.journal
-            faults = restore_server(attached.journal, attached, lines, restart_command)
+            faults = restore_server(attached.journal, attached, lines, restart_command, command, run_command=run_command)
         except ServerError as error:
             if current.at_start and attached.is_gone():
-                raise restarts.did_not_restart(error, current.at_start) from error
+                raise user_command.did_not_restart(error, current.at_start) from error
             raise
         finally:
             attached.journal = None
@@ -277,7 +323,15 @@ class UndoLog:
             self._path(name).unlink(missing_ok=True)
             still_changed.forget(name)
             load_sessions.forget(self._directory / f"{name}.sessions")
+            shutil.rmtree(self._private(name), ignore_errors=True)
             self._locks.remove(name)
+
+    def _private(self, name: str) -> Path:
+        """Return the private directory of an entry, which the user's commands are given."""
+        directory = self._directory / f"{name}.apply"
+        if self._path(name).exists():
+            directory.mkdir(mode=0o700, exist_ok=True)
+        return directory
 
     def _path(self, name: str) -> Path:
         return self._directory / f"{name}.json"
@@ -308,12 +362,13 @@ def find_attached(
     Raises:
         UserError: the option file or login path of its account is gone, or names another account by now.
     """
-    return Attached(entry.account(environment), clock, timeout=timeout, patience=patience)
+    moves = not entry.server["hostname"]
+    return Attached(entry.account(environment), clock, timeout=timeout, patience=patience, moves=moves)
 
 
 def _check_same_server(entry: UndoEntry, attached: Attached) -> None:
     """Raise UserError if the server that answers is not the one that was changed."""
-    actual = AttachedBuild.of(attached.variables()).facts
+    actual = AttachedBuild.of(attached.variables(), moves=attached.moves).facts
     if facts := differences(entry.server, actual):
         raise UserError(
             f"Another server answers where {entry.where} was: its {listed(facts)} differ{'s' if len(facts) == 1 else ''}",

@@ -34,10 +34,24 @@ class WrittenJournal:
 
     def about_to_set(self, wanted: Wanted, now: Mapping[str, str]) -> None:
         """Record the values that are about to be set at run time, and which of the current values (`now`) others have set."""
+        self._about_to_set(wanted, now)
+
+    def about_to_apply(self, wanted: Wanted, now: Mapping[str, str]) -> None:
+        """Record the values that the user's command is about to apply, and which of the current values others have set."""
+        self._about_to_set(wanted, now, applied=True)
+
+    def _about_to_set(self, wanted: Wanted, now: Mapping[str, str], **more: object) -> None:
         entry = self.entry
         self._must_cover(wanted, entry.exact)
         others = {name: value for name, value in entry.differing(now).items() if not is_known(entry, name, value)}
-        self._save(given=_joined(entry.given, wanted), pending=sorted({*entry.pending, *wanted}), others=others)
+        self._save(given=_joined(entry.given, wanted), pending=sorted({*entry.pending, *wanted}), others=others, **more)
+
+    def was_applied(self, now: Mapping[str, str], before: Mapping[str, str], *, has_restarted: bool) -> None:
+        """Record the values of the variables that the command has applied, and what changed beside them."""
+        exact = self.entry.exact
+        self.was_set({name: value for name, value in now.items() if name in exact or value != before.get(name, value)})
+        if has_restarted:
+            self._save(restarted=True, as_started=self.entry.differing(now))
 
     def was_set(self, in_force: Mapping[str, str]) -> None:
         """Record what changed by that: variables that were set, and those that the server changed along with them."""
@@ -47,6 +61,10 @@ class WrittenJournal:
         newest = {name: self.entry.given[name][-1:] for name in self.entry.pending if name in changed}
         given = _joined({**self.entry.given, **{name: [] for name in changed}, **newest}, changed)
         self._save(given=given, also_changed=also_changed, pending=[], others={})
+
+    def withdraw_command(self) -> None:
+        """Record that the user's command has nothing to restore, because it was only called with the original settings."""
+        self._save(applied=False)
 
     def before(self, wanted: Wanted) -> Wanted:
         """Return the values of these variables before the study."""
