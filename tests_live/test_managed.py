@@ -8,7 +8,10 @@ from dialin.store.store import Store
 from live import EASY, FAST, INSTALLED, SHORT, find, interrupt, kill, measuring, only_with_all, until
 from managed_server import managed
 
-STATIC = {"mysql@5.6": "innodb_log_file_size=8M", "mysql@9.7": "innodb_buffer_pool_instances=2"}
+STATIC = {
+    "mysql@5.6": ["innodb_log_file_size=8M"],
+    "mysql@9.7": ["innodb_buffer_pool_instances=2", "--set", "innodb_buffer_pool_size=1G"],
+}
 """A variable that only a start sets, with a value beside the one that the server has; back_log on all other builds."""
 
 STUDY = [*SHORT, *EASY, "--minutes", "5", "--worthwhile", "100%"]
@@ -34,12 +37,12 @@ def in_force(out, name):
 
 def test_what_only_a_start_sets_is_compared_and_put_back_after_a_kill(dialin, server):
     before, out = server.state(), dialin.directory / "study"
-    sweep = next((value for name, value in STATIC.items() if server.server.build.id.startswith(name)), "back_log=70")
-    process = dialin.start("sweep", sweep, *STUDY, *server.words(), "--out", out)
+    sweep = next((words for name, words in STATIC.items() if server.server.build.id.startswith(name)), ["back_log=70"])
+    process = dialin.start("sweep", *sweep, *STUDY, *server.words(), "--out", out)
     values = set()
     for position in (1, 2):
         measuring(out, position=position)
-        values.add(server.server.variables()[sweep.partition("=")[0]])
+        values.add(server.server.variables()[sweep[0].partition("=")[0]])
     kill(process.pid)
     process.communicate()
     assert len(values) == 2, "the value of the server, and the one that is tried"

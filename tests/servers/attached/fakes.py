@@ -95,6 +95,8 @@ class FakeServer:
     def _others(self, statement, arguments):
         if "variable_source = 'COMPILED'" in statement:
             return [(name,) for name in self.at_default]
+        if "variable_source = 'DYNAMIC'" in statement:
+            return []
         if "persisted_variables" in statement:
             return list(self.persisted.items())
         if statement == "SHOW PROCESSLIST":

@@ -289,3 +289,17 @@ def test_a_restarted_server_that_refuses_the_account_is_not_waited_for(clock):
         with pytest.raises(TurnedAwayError, match="Access denied"):
             attached.restart("systemctl restart mysql")
     assert clock.monotonic() - began < 1
+
+
+def test_all_processes_of_a_command_that_does_not_return_are_ended(tmp_path):
+    script = f"sh -c 'sleep 60 & echo $! >{tmp_path / 'child'}; wait'"
+    with pytest.raises(ServerError, match="did not return within 1 s"):
+        user_command.run(script, limit=1.0)
+    child = int((tmp_path / "child").read_text())
+    assert processes.identity(child) == ""
+
+
+def test_the_next_command_waits_for_one_that_a_killed_dialin_left_running(tmp_path):
+    left = processes.spawn(["sh", "-c", f"sleep 0.5; touch {tmp_path / 'made'}"], tmp_path, "apply", -3, dies_by=None)
+    assert user_command.run(f"ls {tmp_path / 'made'}", directory=tmp_path) == str(tmp_path / "made")
+    assert left.wait() == 0

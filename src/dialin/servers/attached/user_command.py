@@ -15,7 +15,7 @@ import psutil
 
 from dialin.errors import ServerError, UserError, os_error
 from dialin.model.cause import Cause, CauseCode, Fault
-from dialin.servers.processes import processes, spawn, was_not_run
+from dialin.servers.processes import kill, processes, spawn, was_not_run
 
 LIMIT = 600.0
 """Seconds that a command may take."""
@@ -95,7 +95,7 @@ def _run(words: Sequence[str], purpose: str, limit: float, directory: Path, work
             code: int | None = process.wait(limit)
         except subprocess.TimeoutExpired:
             end_group(process.pid)
-            process.wait()
+            kill(process, words[0])
             code = None
         (directory / f"{purpose}.pid").unlink(missing_ok=True)
         output.seek(0)
