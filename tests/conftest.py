@@ -1,3 +1,5 @@
+import os
+
 import pytest
 from hypothesis import settings
 
@@ -7,8 +9,9 @@ from dialin.servers.attached import still_changed
 from dialin.testing.fake_clock import FakeClock
 from fixtures.loads import load
 
-# No test passes or fails on an absolute time: machines are noisy. Examples are the same on every run.
-settings.register_profile("dialin", deadline=None, derandomize=True)
+# No test passes or fails on an absolute time: machines are noisy. Examples are the same on every run; `make test-all` has more.
+EXAMPLES = 100 if "DIALIN_TEST_ALL" in os.environ else 50
+settings.register_profile("dialin", deadline=None, derandomize=True, max_examples=EXAMPLES)
 settings.load_profile("dialin")
 
 

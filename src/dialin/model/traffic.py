@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from dialin.model.evidence import Gauge, Watched
 
@@ -135,7 +136,7 @@ def _added(parts: Iterable[Mapping[str, float]]) -> dict[str, float]:
     return sums
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class TrafficPeriod:
     """The measured seconds of a period.
 
@@ -153,7 +154,7 @@ class TrafficPeriod:
     connected: float | None = None
     washout: float | None = None
 
-    @property
+    @cached_property
     def totals(self) -> TrafficTotals:
         return TrafficTotals.of(self.halves)
 
