@@ -54,6 +54,7 @@ def test_all_faults_of_all_files_are_said_in_one_go_each_once(write):
         "that it does not have"
     )
     lines = caught.value.log_tail.splitlines()
+    assert len(lines) == 3
     assert lines[0] == f"query_cache_size: removed in MySQL 8.0 ({a}, line 2; {b}, line 2)"
     assert lines[2].startswith("back_log: back_log must be 1 to 65535; 0 was requested on mysql@9.7.4")
 

@@ -5,7 +5,7 @@ import subprocess
 import pytest
 
 from dialin.errors import LostConnectionError, MachineError, ServerError
-from dialin.model.build import Build, Flavour
+from dialin.model.build import Build, Vendor
 from dialin.model.cause import CauseCode
 from dialin.servers.ledger import Ledger
 from dialin.servers.sandbox import BOOT_LIMIT, Sandbox
@@ -14,7 +14,7 @@ from fixtures.hostile_server import closing_socket
 
 @pytest.fixture
 def sandbox(home, clock):
-    build = Build(Flavour.MYSQL, (9, 7, 4), binary=home.builds / "mysqld")
+    build = Build(Vendor.ORACLE, (9, 7, 4), binary=home.builds / "mysqld")
     made = Sandbox.create(build, home, Ledger(home.ledger), clock)
     made._process = subprocess.Popen(["/bin/sleep", "600"])
     yield made

@@ -107,9 +107,10 @@ def _raise(faults: Sequence[Fault], build: str) -> None:
         return
     places: dict[tuple[str, str], list[str]] = {}
     for fault in faults:
-        places.setdefault((fault.name, fault.why), []).append(fault.place)
+        where = places.setdefault((fault.name, fault.why), [])
+        where += [fault.place] if fault.place not in where else []
     if len(places) == 1:
-        first, (where,) = faults[0], places.values()
+        first, (where, *_) = faults[0], [*places.values()]
         write = f"Write {first.gone.successor}, or leave" if first.gone and first.gone.successor else "Leave"
         remedy = f"{write} it out (--leave-out-unknown)" if first.gone else first.error.remedy
         remedy += ", or leave it out: --leave-out-unknown" if first.is_unknown and not first.gone else ""

@@ -19,6 +19,8 @@ from dialin.variables import optionfile
 
 _TIMEOUT = 60.0
 _COMPLAINT = re.compile(r"(adjusted to|not recognized|Error while setting value|[Uu]nknown (variable|option|suffix))")
+_ERROR, _END = "[ERROR]", "Aborting"
+_MOST_NAMED = 4
 _LOG_PREFIX = re.compile(r"^.*\[(ERROR|Warning)\]\s*(\[[^\]]*\]\s*)*(\S*(mysqld|mariadbd):\s*)?|^\S*(mysqld|mariadbd):\s*")
 
 
@@ -46,9 +48,11 @@ def check(build: Build, settings: Setting) -> None:
             )
         except (OSError, subprocess.TimeoutExpired) as error:
             raise ServerError(f"{build.binary} cannot be run: {error}", "Name another build with --server") from error
-    complaints = [line for line in done.stderr.decode("utf-8", "replace").splitlines() if _COMPLAINT.search(line)]
+    lines = done.stderr.decode("utf-8", "replace").splitlines()
+    complaints = [line for line in lines if _COMPLAINT.search(line)]
+    if can_validate and done.returncode and not complaints:
+        complaints = [line for line in lines if _ERROR in line and _END not in line]
     if complaints:
         messages = dict.fromkeys(_LOG_PREFIX.sub("", line).strip().rstrip(".") for line in complaints)
-        raise UserError(
-            f"{build.id} does not accept {describe(settings)}: {'; '.join(messages)}", "Give a value that the server accepts"
-        )
+        what = describe(settings) if len(settings) <= _MOST_NAMED else f"one of {len(settings)} values"
+        raise UserError(f"{build.id} does not accept {what}: {'; '.join(messages)}", "Give a value that the server accepts")

@@ -18,7 +18,7 @@ from dialin.variables.aliases import shared_name
 from dialin.variables.catalogue import Catalogue, Kind, Variable
 from dialin.variables.check import Elsewhere, check_name, check_value, known_as, names_beginning_with
 from dialin.variables.optionfile import OptionFile
-from dialin.variables.removals import Removal, removal
+from dialin.variables.removals import Removal, removal, removed_words
 
 _LONG_SUFFIX = re.compile(r"(\d+)([kmgtpe])[a-z]+", re.IGNORECASE)
 _OF_A_SERVICE = re.compile(r"aurora_.*|aws_.*|innodb_aurora_.*|rds_.*|cloudsql_.*|azure_.*|innodb_shared_buffer_pool_.*")
@@ -91,6 +91,15 @@ def fit(file: OptionFile, catalogue: Catalogue, elsewhere: Elsewhere, *, leave_o
         read = _as_read(known, value)
         if read != value:
             notes.append(f"{name} = {value} is {read} to a server, which reads the first letter of the unit only")
+        if words := removed_words(name, read, build):
+            if not leave_out:
+                gone_words = UserError(f"{name}: {build} takes no {listed(words)} any more", "Leave it out")
+                faults.append(Fault(file.places.get(written, ""), written, gone_words, is_unknown=True))
+                continue
+            left_out.append(f"{listed(words)} of {name}")
+            read = ",".join(word for word in str(read).split(",") if word not in words)
+            if not read:
+                continue
         try:
             check_value(known, read, build)
         except UserError as error:

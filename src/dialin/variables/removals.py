@@ -6,10 +6,12 @@ compared with the catalogues of 5.6.24, 8.0.33, 9.7.4 and 10.11.19.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from dialin.model.build import BuildReference, Family, Version
+from dialin.model.setting import Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,14 +174,39 @@ _ADVICE = {
 }
 
 
+_OF_CHARACTERS = ("character_set_server", "collation_server", "character_set_filesystem")
+_UTF8 = re.compile(r"utf8(_\w+)?", re.IGNORECASE)
+"""The old name of utf8mb3, which 9.7.4 refuses and 8.0.33 takes (read on both)."""
+
+_MODES = (
+    "DB2", "MAXDB", "MSSQL", "MYSQL323", "MYSQL40", "NO_AUTO_CREATE_USER", "NO_FIELD_OPTIONS", "NO_KEY_OPTIONS",
+    "NO_TABLE_OPTIONS", "ORACLE", "POSTGRESQL",
+)  # fmt: skip
+"""The words of sql_mode that MySQL 8.0 does not take any more; source: MySQL 8.0 manual, What Is New."""
+
+
+def removed_words(name: str, value: Value, build_id: str) -> list[str]:
+    """Return the words of a value that a build no longer takes, such as NO_AUTO_CREATE_USER in sql_mode."""
+    if name == "sql_mode" and _is_from(build_id, Family.MYSQL, (8, 0)):
+        return [word for word in str(value).split(",") if word.strip().upper() in _MODES]
+    if name in _OF_CHARACTERS and _is_from(build_id, Family.MYSQL, (9,)):
+        return [str(value)] if _UTF8.fullmatch(str(value)) else []
+    return []
+
+
 def removal(name: str, build_id: str) -> Removal | None:
     """Return why a build such as `mysql@9.7.4` no longer has a variable; None where that is not known."""
+    for family, table in ((Family.MYSQL, _MYSQL), (Family.MARIADB, _MARIADB)):
+        for version, names in table.items():
+            if name in names and _is_from(build_id, family, version):
+                is_ignored = family is Family.MARIADB and name not in _REFUSED
+                return Removal(family, version, names[name], _ADVICE.get(name, ""), is_ignored)
+    return None
+
+
+def _is_from(build_id: str, family: Family, version: Version) -> bool:
     try:
         build = BuildReference.parse(build_id)
     except ValueError:
-        return None
-    for version, names in (_MYSQL if build.family is Family.MYSQL else _MARIADB).items():
-        if name in names and build.version >= version:
-            is_ignored = build.family is Family.MARIADB and name not in _REFUSED
-            return Removal(build.family, version, names[name], _ADVICE.get(name, ""), is_ignored)
-    return None
+        return False
+    return build.family is family and build.version >= version

@@ -50,7 +50,7 @@ _NAMED = {
         _LIFECYCLE,
     ),
     **dict.fromkeys(("early_plugin_load", "plugin_load", "plugin_load_add", "plugin_maturity"), _PLUGIN),
-    **dict.fromkeys(("external_locking", "federated", "skip_external_locking", "symbolic_links"), _NOTHING),
+    **dict.fromkeys(("core_file", "external_locking", "federated", "skip_external_locking", "symbolic_links"), _NOTHING),
 }  # fmt: skip
 
 _PATTERNS = (

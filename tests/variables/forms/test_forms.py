@@ -201,6 +201,23 @@ def test_what_a_build_does_not_have_is_left_out_as_asked_but_no_bad_value_is(tmp
     assert note.startswith("not in mysql@9.7.4 and left out (--leave-out-unknown): query_cache_size (removed in MySQL 8.0), ")
 
 
+def test_modes_that_a_build_takes_no_more_are_named_and_left_out_as_asked(tmp_path):
+    (tmp_path / "old.cnf").write_text("[mysqld]\nsql_mode=NO_AUTO_CREATE_USER,STRICT_TRANS_TABLES\n")
+    file = read(tmp_path / "old.cnf", MYSQL)
+    (fault,) = fit(file, real_catalogue(MYSQL), {}).faults
+    assert str(fault.error) == "sql_mode: mysql@9.7.4 takes no NO_AUTO_CREATE_USER any more. Leave it out"
+    assert fit(file, real_catalogue(MYSQL), {}, leave_out=True).setting == {"sql_mode": "STRICT_TRANS_TABLES"}
+    assert fit(file, real_catalogue("mysql@5.6.24"), {}).faults == ()
+
+
+def test_the_old_name_of_utf8mb3_is_refused_where_the_server_refuses_it(tmp_path):
+    (tmp_path / "old.cnf").write_text("[mysqld]\ncharacter-set-server=utf8\ncollation-server=utf8_unicode_ci\nback_log=70\n")
+    file = read(tmp_path / "old.cnf", MYSQL)
+    assert [fault.name for fault in fit(file, real_catalogue(MYSQL), {}).faults] == ["character_set_server", "collation_server"]
+    assert fit(file, real_catalogue(MYSQL), {}, leave_out=True).setting == {"back_log": 70}
+    assert fit(file, real_catalogue(MARIADB), {}).faults == ()
+
+
 def test_what_mariadb_takes_without_effect_is_left_out_with_a_note(tmp_path):
     (tmp_path / "old.cnf").write_text("[mysqld]\ninnodb_buffer_pool_instances=8\ninnodb_log_files_in_group=2\nback_log=70\n")
     result = fit(read(tmp_path / "old.cnf", MARIADB), real_catalogue(MARIADB), {})
