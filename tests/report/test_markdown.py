@@ -62,7 +62,7 @@ def test_the_statements_for_a_running_server_are_folded_below_the_lines():
     assert "```ini\n[mysqld]\n" in before
     assert "```sql\n-- innodb_buffer_pool_instances (was 1). If the server says" in after
     assert "\nSET PERSIST innodb_buffer_pool_instances = 16;\n```" in after
-    assert "undo.sql takes these back" in after
+    assert "undo.sql reverts them" in after
     assert "```sql" not in markdown.render(example_studies.no_difference())
 
 

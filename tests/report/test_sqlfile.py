@@ -299,7 +299,7 @@ def test_a_variable_that_changes_without_its_limit_is_reported_with_it_and_both_
 def test_the_html_report_has_the_statements_and_names_the_files():
     text = html.render(example_studies.winner())
     assert "SET PERSIST innodb_buffer_pool_instances = 16;" in text
-    assert "undo.sql takes these back" in text
+    assert "undo.sql reverts them" in text
     assert "undo.sql" not in html.render(example_studies.no_difference())
 
 

@@ -165,7 +165,7 @@ def test_equality_that_is_only_probable_is_not_said_to_be_unknown():
     probable = example_studies.tie().verdict.model_copy(
         update={"verdict": Outcome.NO_WORTHWHILE_DIFFERENCE, "shown_better": False, "shown_best": False}
     )
-    assert verdict_sentences.proof(probable) == "So much is probable; a claim needs stronger evidence (--until best)."
+    assert verdict_sentences.proof(probable) == "This is a probability; a claim needs stronger evidence (--until best)."
 
 
 def test_an_a_a_study_is_called_one():

@@ -168,7 +168,7 @@ def proof(verdict: Verdict) -> str:
     if shown:
         return f"Shown: {' and '.join(shown)}."
     if verdict.verdict is Outcome.NO_WORTHWHILE_DIFFERENCE:
-        return "So much is probable; a claim needs stronger evidence (--until best)."
+        return "This is a probability; a claim needs stronger evidence (--until best)."
     if verdict.recommended_candidate == verdict.baseline:
         return "Not shown yet: that nothing is better (--until best)."
     return "Not shown yet: that it is better than the baseline, or that nothing is better (--until better, --until best)."
