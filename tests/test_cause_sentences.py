@@ -16,7 +16,6 @@ FIGURES = {
     "exit_code": 3,
     "format": 4,
     "here": "0.2.0",
-    "hours": 6.0,
     "limit": 4.5,
     "now": "151",
     "place": "db1:3306",
@@ -58,6 +57,14 @@ def test_every_cause_has_a_sentence_that_quotes_text_of_others_as_it_is(code):
 )
 def test_how_a_server_ended_is_a_figure(how, said):
     assert ServerError(Cause(CauseCode.SERVER_ENDED, {"exit": how})).what == said
+
+
+@pytest.mark.parametrize(("seconds", "said"), [(21600, "6 h"), (600, "10 min"), (45, "45 s")])
+def test_a_limit_is_in_the_units_of_its_size(seconds, said):
+    assert (
+        sentence(Cause(CauseCode.PREPARING_SLOW, {"driver": "go-tpc", "seconds": seconds}))
+        == f"go-tpc did not end within {said}"
+    )
 
 
 def test_an_error_without_a_code_is_stored_as_its_own_words():

@@ -1,5 +1,7 @@
 """What tests on real servers share."""
 
+import base64
+import os
 import shutil
 import sys
 from pathlib import Path
@@ -14,6 +16,7 @@ from dialin.servers.attached.undo import UndoLog
 from dialin.servers.capabilities import Capability, has
 from dialin.servers.ledger import Ledger
 from dialin.servers.processes import processes
+from failing_calls import compiled
 from home import WORKER, remove_home_of_worker
 from live import INSTALLED, MYSQL, ONE_OR_ALL, Dialin, find
 from playground import option_file, playground
@@ -151,6 +154,12 @@ SERVERS = [
 WITH_PERSIST = [build for build in ONE_OR_ALL if has(build, Capability.PERSIST)]
 
 
+@pytest.fixture(scope="session")
+def injector(tmp_path_factory):
+    """The library that makes system calls fail."""
+    return compiled(tmp_path_factory.mktemp("injector"))
+
+
 @pytest.fixture(scope="module", params=SERVERS)
 def server(request):
     with playground(request.param) as made:
@@ -162,6 +171,15 @@ def modern(request):
     """A server that keeps variables over SQL, and can be restarted."""
     with playground(request.param) as made:
         yield made
+
+
+@pytest.fixture
+def token(tmp_path):
+    """The file with the token that agents of dialin-load share."""
+    path = tmp_path / "load.token"
+    path.touch(mode=0o600)
+    path.write_text(base64.b64encode(os.urandom(32)).decode())
+    return path
 
 
 @pytest.fixture

@@ -54,6 +54,27 @@ SCHEMA = "dialin_sbtest"
 PASSWORD = "s3cret, #'no\\one= sees"
 
 
+LEAVES_CHANGED = """
+import sys, time
+from pathlib import Path
+from dialin.clock import SystemClock
+from dialin.model.study import Attachment
+from dialin.servers.attached.server import Attached
+from dialin.servers.attached.client_options import find_account
+from dialin.servers.attached.undo import SCHEMA, UndoLog
+directory, options = sys.argv[1:]
+attachment = Attachment(defaults_file=options)
+attached = Attached(find_account(Path(options), None, {}), SystemClock())
+log = UndoLog(Path(directory))
+entry = log.begin(attached, attachment, ["max_connections", "innodb_io_capacity"], schema=SCHEMA)
+log.make_schema(entry, attached)
+attached.set_global({"max_connections": 66, "innodb_io_capacity": 1600})
+print("changed", flush=True)
+time.sleep(600)
+"""
+"""Changes a server, and waits to be killed."""
+
+
 def family(build):
     """The heading of the privileges that the documents name for a build."""
     if build.family == "mysql":

@@ -27,7 +27,7 @@ from dialin.workloads.base import Target
 from dialin.workloads.kinds import make_workload
 from driving import needs_dialin_load
 from live import kill, shown_of_processes, until
-from playground import PASSWORD, attach, option_file
+from playground import LEAVES_CHANGED, PASSWORD, attach, option_file
 
 CHANGES = {"innodb_io_capacity": 1500, "max_connections": "77", "sync_binlog": 10, "innodb_max_dirty_pages_pct": 42}
 
@@ -158,30 +158,10 @@ def test_nothing_is_changed_unless_its_undo_is_written_down(server, attachment, 
     log.undo(entry, attached)
 
 
-VICTIM = """
-import sys, time
-from pathlib import Path
-from dialin.clock import SystemClock
-from dialin.model.study import Attachment
-from dialin.servers.attached.server import Attached
-from dialin.servers.attached.client_options import find_account
-from dialin.servers.attached.undo import SCHEMA, UndoLog
-directory, options = sys.argv[1:]
-attachment = Attachment(defaults_file=options)
-attached = Attached(find_account(Path(options), None, {}), SystemClock())
-log = UndoLog(Path(directory))
-entry = log.begin(attached, attachment, ["max_connections", "innodb_io_capacity"], schema=SCHEMA)
-log.make_schema(entry, attached)
-attached.set_global({"max_connections": 66, "innodb_io_capacity": 1600})
-print("changed", flush=True)
-time.sleep(600)
-"""
-
-
 def test_what_a_killed_dialin_left_is_put_back_by_the_next_one(server, attachment, tmp_path):
     home, before = Home(tmp_path / "home"), server.variables()
     victim = subprocess.Popen(
-        [sys.executable, "-c", VICTIM, str(home.undo), attachment.defaults_file], stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", LEAVES_CHANGED, str(home.undo), attachment.defaults_file], stdout=subprocess.PIPE, text=True
     )
     assert victim.stdout.readline() == "changed\n"
     log = UndoLog(home.undo)

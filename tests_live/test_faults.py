@@ -1,45 +1,24 @@
 """Whatever system call fails, and whenever: a right verdict, a clear error or a study that can be resumed; nothing is harmed.
 
-`faults/injector.c` makes calls of dialin itself fail. docs/faults.md says what is promised.
+Here calls of dialin itself fail; test_faults_of_helpers.py has the processes beside it. docs/faults.md says what is promised.
 """
 
-import errno
 import json
 import re
-import shutil
-import subprocess
 from itertools import product
-from pathlib import Path
 from typing import NamedTuple
 
-import psutil
 import pytest
 
 from dialin.paths import Home
+from failing_calls import ERRORS, FOR_EVER, ON_FILES, FailingCalls, needs_compiler, often
 from live import EASY, FAST, LIMIT, SHORT, find, only_with_all
 from playground import SCHEMA, attached_sweep, playground
 
-COMPILER = shutil.which("cc") or shutil.which("gcc")
-SOURCE = Path(__file__).parent / "faults" / "injector.c"
+pytestmark = needs_compiler
 
-pytestmark = pytest.mark.skipif(COMPILER is None, reason="there is no C compiler (cc) for the fault injector")
-
-FOR_EVER = 0
 BEGIN, TRIALS, END = "begin", "trials", "end"
 SANDBOX, ATTACHED = "sandbox", "attached"
-
-ERRORS = {
-    "open": errno.EMFILE,
-    "write": errno.ENOSPC,
-    "fsync": errno.EIO,
-    "rename": errno.ENOSPC,
-    "socket": errno.EMFILE,
-    "recv": errno.ECONNRESET,
-    "mmap": errno.ENOMEM,
-    "thread": errno.EAGAIN,
-    "fork": errno.EAGAIN,
-}
-ON_FILES = ("open", "write", "fsync", "rename")
 
 
 class Cell(NamedTuple):
@@ -53,8 +32,7 @@ class Cell(NamedTuple):
     first: int = 1
 
     def __str__(self):
-        often = f"{self.times} times" if self.times else "for ever"
-        return "-".join(filter(None, [self.place, self.call, self.phase, often.replace(" ", "_"), self.part.strip("/")]))
+        return "-".join(filter(None, [self.place, self.call, self.phase, often(self.times), self.part.strip("/")]))
 
 
 SHORT_MATRIX = [
@@ -87,13 +65,6 @@ LONG_MATRIX = [
 """Some more, then every call, phase and place, once and for ever; on files, those of the study and those of dialin's home."""
 
 
-@pytest.fixture(scope="session")
-def injector(tmp_path_factory):
-    library = tmp_path_factory.mktemp("injector") / "injector.so"
-    subprocess.run([COMPILER, "-shared", "-fPIC", "-O1", "-o", library, SOURCE, "-ldl"], check=True)
-    return library
-
-
 @pytest.fixture(scope="module")
 def server():
     with playground(find(FAST)) as made:
@@ -103,24 +74,14 @@ def server():
 class Study:
     """A study under a fault, and what became of it."""
 
-    def __init__(self, dialin, words):
+    def __init__(self, dialin, words, injector):
         self.dialin, self.words, self.out = dialin, words, dialin.directory / "study"
-        self.log = dialin.directory / "failed-calls"
+        self.failing = FailingCalls(injector, dialin.directory / "failed-calls")
 
-    def run(self, cell, injector):
+    def run(self, cell):
         """Run it; returns its verdict, None without one, and what it said."""
         since = {BEGIN: "", TRIALS: self.out / "study.db", END: self.out / "report.html"}[cell.phase]
-        fault = {
-            "LD_PRELOAD": injector,
-            "FAULT_CALL": cell.call,
-            "FAULT_PATH": cell.part,
-            "FAULT_SINCE": since,
-            "FAULT_FIRST": cell.first,
-            "FAULT_TIMES": cell.times,
-            "FAULT_ERRNO": ERRORS[cell.call],
-            "FAULT_LOG": self.log,
-            "RUST_BACKTRACE": 0,
-        }
+        fault = self.failing.environment(cell.call, cell.times, since=since, part=cell.part, first=cell.first)
         return self._ended(self.dialin.start(*self.words, "--out", self.out, "--json", environment=fault))
 
     def resume(self):
@@ -138,35 +99,22 @@ class Study:
             assert not (is_misuse and (self.out / "study.db").exists()), f"misuse is only what started nothing: {err}"
         return verdict, err
 
-    @property
-    def failed_calls(self):
-        return self.log.stat().st_size if self.log.exists() else 0
-
-    def left_running(self):
-        """What it started and is still there, by an inherited variable."""
-        left = []
-        for process in psutil.process_iter(["environ", "cmdline", "status"]):
-            environment = process.info["environ"] or {}
-            if environment.get("FAULT_LOG") == str(self.log) and process.info["status"] != psutil.STATUS_ZOMBIE:
-                left.append(process.info["cmdline"])
-        return left
-
 
 def check_blames_nobody(verdict):
     states = {candidate["name"]: candidate["state"] for candidate in verdict["candidates"]}
     assert not {"unsafe", "not_measured", "better", "worse"} & set(states.values()), states
 
 
-def check(study, cell, injector):
+def check(study, cell):
     """Run a study under a fault, and resume it if it can be."""
-    verdict, err = study.run(cell, injector)
-    assert study.left_running() == []
-    if not study.failed_calls:
+    verdict, err = study.run(cell)
+    assert study.failing.left_running() == []
+    if not study.failing.count:
         assert verdict is not None, err
         pytest.skip("there is no such call in this phase")
     if verdict is None and (study.out / "study.db").exists():
         verdict, _ = study.resume()
-        assert study.left_running() == []
+        assert study.failing.left_running() == []
     if verdict is not None:
         check_blames_nobody(verdict)
     return err
@@ -181,13 +129,13 @@ def sandboxed():
 
 
 def check_sandbox(cell, dialin, injector):
-    check(Study(dialin, sandboxed()), cell, injector)
+    check(Study(dialin, sandboxed(), injector), cell)
 
 
 def check_attached(cell, dialin, injector, server):
     before = server.variables()
-    study = Study(dialin, [*attached_sweep(server, dialin.directory), *BUDGET, "--yes"])
-    err = check(study, cell, injector)
+    study = Study(dialin, [*attached_sweep(server, dialin.directory), *BUDGET, "--yes"], injector)
+    err = check(study, cell)
     if server.variables() != before or SCHEMA in server.schemas():
         assert "dialin restore" in err
         dialin("restore")

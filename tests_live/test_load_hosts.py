@@ -1,11 +1,11 @@
 """Studies on an attached server whose load comes from agents of dialin-load; here both listen on loopback."""
 
-import base64
 import os
 import socket
 import subprocess
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
+import psutil
 import pytest
 
 from dialin.model.trial import TrialState
@@ -23,25 +23,24 @@ def server():
         yield made
 
 
-@pytest.fixture
-def token(tmp_path):
-    path = tmp_path / "load.token"
-    path.touch(mode=0o600)
-    path.write_text(base64.b64encode(os.urandom(32)).decode())
-    return path
+def listens(pid):
+    with suppress(psutil.Error):
+        return any(one.status == psutil.CONN_LISTEN for one in psutil.Process(pid).net_connections("tcp"))
+    return False
 
 
 @contextmanager
-def agent(token, account, directory):
+def agent(token, account, directory, *, database=SCHEMA, environment=None):
     """An agent that logs in with an option file: its address, and the file with what it prints."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{free.getsockname()[1]}"
     said = directory / f"agent-{address.rpartition(':')[2]}.log"
-    words = [BINARY, "agent", "--listen", address, "--token-file", token, "--defaults-file", account, "--database", SCHEMA]
-    with said.open("wb") as log, subprocess.Popen(words, stdout=log, stderr=log) as process:
+    words = [BINARY, "agent", "--listen", address, "--token-file", token, "--defaults-file", account, "--database", database]
+    given = {**os.environ, **(environment or {})}
+    with said.open("wb") as log, subprocess.Popen(words, env=given, stdout=log, stderr=log) as process:
         try:
-            until(lambda: address in said.read_text())
+            until(lambda: process.poll() is not None or listens(process.pid))
             yield address, said
         finally:
             process.terminate()

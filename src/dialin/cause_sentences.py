@@ -10,7 +10,7 @@ from typing import Any
 
 from dialin.model.cause import Cause, CauseCode
 from dialin.model.trip import Danger
-from dialin.text import listed
+from dialin.text import duration, listed
 
 Figures = Mapping[str, Any]
 """The figures of a cause, by name."""
@@ -139,7 +139,7 @@ _SENTENCES: Mapping[CauseCode, str | Callable[[Figures], str]] = {
     CauseCode.DRIVER_ERROR: "{driver}: {words}",
     CauseCode.OTHER_STREAM: "This dialin-load is not of the same build as dialin: it does not write the stream format {format}",
     CauseCode.DATA_NOT_PREPARED: "{driver} could not prepare its data: {words}",
-    CauseCode.PREPARING_SLOW: "{driver} did not end within {hours:.2g} hours",
+    CauseCode.PREPARING_SLOW: lambda figures: f"{figures['driver']} did not end within {duration(figures['seconds'])}",
     CauseCode.TABLE_NOT_CREATED: "The table could not be created: {words}",
     CauseCode.ALL_FAILED: _all_failed,
     CauseCode.NO_TRANSACTION: "No transaction ended in the measured time",

@@ -1,4 +1,4 @@
-/* Makes system calls of one process fail, for test_faults.py: loaded by LD_PRELOAD.
+/* Makes system calls of one process fail, for failing_calls.py: loaded by LD_PRELOAD.
 
    FAULT_CALL   the call: open, write, fsync, rename, socket, recv, mmap, thread or fork
    FAULT_PATH   only calls on a file whose path has this part; empty for all
@@ -7,8 +7,9 @@
    FAULT_TIMES  how many fail; 0 for all from then on
    FAULT_ERRNO  the error that they return
    FAULT_LOG    a file that gets a byte for each call that failed
+   FAULT_IN     a part of the command line of the process; empty for the first one
 
-   Processes that it starts are not affected. */
+   Processes that this process starts are not affected. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -35,7 +36,17 @@ static char *option(const char *name) {
     return strdup(value ? value : "");
 }
 
+/* Whether the calls of this process are to fail, by its command line. */
+static int is_meant(const char *words) {
+    char line[4096];
+    int file = syscall(SYS_openat, AT_FDCWD, "/proc/self/cmdline", O_RDONLY | O_CLOEXEC, 0);
+    long length = file < 0 ? 0 : syscall(SYS_read, file, line, sizeof line);
+    if (file >= 0) syscall(SYS_close, file);
+    return !*words || (length > 0 && memmem(line, length, words, strlen(words)));
+}
+
 __attribute__((constructor)) static void begin(void) {
+    if (!is_meant(option("FAULT_IN"))) return;
     call = option("FAULT_CALL");
     part = option("FAULT_PATH");
     since = option("FAULT_SINCE");

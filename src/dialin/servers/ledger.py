@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from dialin.clock import SystemClock
+from dialin.errors import is_machine_fault
 from dialin.paths import parse_json, replace_text
 from dialin.servers.locks import Locks
 from dialin.servers.origin import Origin, Relation, origin
@@ -69,7 +70,11 @@ class Ledger:
         return entry
 
     def entries(self) -> list[LedgerEntry]:
-        """Return the entries of this machine and PID namespace, including those from before a reboot."""
+        """Return the entries of this machine and PID namespace, including those from before a reboot.
+
+        Raises:
+            OSError: this machine has no room to read them.
+        """
         return [entry for entry in self._read() if self._relation(entry) is not Relation.ELSEWHERE]
 
     def entries_elsewhere(self) -> list[LedgerEntry]:
@@ -81,16 +86,20 @@ class Ledger:
             try:
                 facts = parse_json(path.read_text(encoding="utf-8"))
                 entries.append(LedgerEntry(**{**facts, "origin": Origin(**facts["origin"])}))
-            except (OSError, ValueError, TypeError, KeyError):
-                continue
+            except (OSError, ValueError, TypeError, KeyError) as error:
+                if isinstance(error, OSError) and is_machine_fault(error):
+                    raise
         return entries
 
     def _relation(self, entry: LedgerEntry) -> Relation:
         return entry.origin.relation(self._here)
 
     def is_owned(self, entry: LedgerEntry) -> bool:
-        """Return whether the dialin that wrote an entry still runs."""
-        return not self._locks.is_free(entry.id)
+        """Return whether the dialin that wrote an entry still runs, or may: there is no room to find out."""
+        try:
+            return not self._locks.is_free(entry.id)
+        except OSError:
+            return True
 
     def end(self, entry: LedgerEntry) -> bool:
         """End all processes of an entry of this machine, and remove its directory and the entry; return whether any ran."""

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from dialin.clock import Clock
+from dialin.errors import is_machine_fault
 from dialin.file_lock import try_lock
 
 _POLL = 0.05
@@ -41,14 +42,20 @@ class Locks:
         return True
 
     def is_free(self, name: str) -> bool:
-        """Return whether no process holds a lock, this one included."""
+        """Return whether no process holds a lock, this one included.
+
+        Raises:
+            OSError: this machine has no room to find out.
+        """
         if name in self._held:
             return False
         try:
             descriptor = os.open(self._path(name), os.O_RDWR | os.O_CLOEXEC)
         except FileNotFoundError:
             return True
-        except OSError:
+        except OSError as error:
+            if is_machine_fault(error):
+                raise
             return False  # the file belongs to another user, so a process of that user may hold it
         try:
             return try_lock(descriptor)

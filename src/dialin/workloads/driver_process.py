@@ -91,7 +91,7 @@ def prepare(
         try:
             code = _wait(process, sessions, limit)
         except subprocess.TimeoutExpired:
-            slow = Cause(CauseCode.PREPARING_SLOW, {"driver": driver, "hours": limit / 3600})
+            slow = Cause(CauseCode.PREPARING_SLOW, {"driver": driver, "seconds": limit})
             raise WorkloadError(slow) from None
         finally:
             kill(process, driver)

@@ -1,5 +1,6 @@
 """Putting a server back, whatever happened; the server is a fake, the log is on disk."""
 
+import errno
 import json
 import os
 import stat
@@ -8,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dialin.cli.restore import restore, restore_orphans
-from dialin.errors import ServerError, UserError
+from dialin.errors import MachineError, ServerError, UserError
 from dialin.model.study import Attachment
 from dialin.servers import load_sessions
 from dialin.servers.account import Account
@@ -332,6 +333,37 @@ def test_an_entry_that_cannot_be_read_is_said_and_can_be_given_up(log, home, beg
     restore(forget="broken")
     assert log.unreadable() == {}
     assert log.entries() == [entry]
+
+
+def fail_on(ending, number):
+    """Replace what opens a file so that it fails, as a process without free descriptors does, on names with this ending."""
+
+    def failing(real):
+        def call(path, *arguments, **words):
+            if str(path).endswith(ending):
+                raise OSError(number, os.strerror(number), str(path))
+            return real(path, *arguments, **words)
+
+        return call
+
+    return failing
+
+
+@pytest.mark.parametrize("number", [errno.EMFILE, errno.EIO, errno.ENOMEM])
+@pytest.mark.parametrize("ending", [".json", ".lock"])
+def test_where_the_machine_fails_a_changed_server_is_never_said_to_need_no_restore(
+    log, home, begin, monkeypatch, number, ending, orphaned
+):
+    monkeypatch.setenv("DIALIN_HOME", str(home.root))
+    entry = orphaned(begin("max_connections"))
+    failing = fail_on(ending, number)
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "open", failing(os.open))
+        patched.setattr(Path, "read_text", failing(Path.read_text))
+        with pytest.raises(MachineError, match=os.strerror(number)) as raised:
+            restore()
+        assert "--forget" not in str(raised.value)
+    assert log.orphans(of_other_machines=True) == [entry]
 
 
 def test_what_is_given_up_is_forgotten_and_said(log, home, begin, attached, server, monkeypatch, capsys, orphaned):

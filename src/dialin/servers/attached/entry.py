@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 
-from dialin.errors import UserError
+from dialin.errors import UserError, os_error
 from dialin.model.setting import Value
 from dialin.paths import parse_json
 from dialin.servers.account import Account
@@ -122,7 +122,12 @@ class UndoEntry:
 
 
 def read(path: Path) -> UndoEntry | None:
-    """Return the entry in a file; None if there is no such file. Raise UserError if it cannot be read."""
+    """Return the entry in a file; None if there is no such file.
+
+    Raises:
+        UserError: it is no entry, or may not be read.
+        MachineError: this machine failed; the entry may be read later.
+    """
     try:
         stored = parse_json(path.read_text(encoding="utf-8"))
         return UndoEntry(**{each.name: stored[each.name] for each in fields(UndoEntry) if each.name in stored})
@@ -130,7 +135,8 @@ def read(path: Path) -> UndoEntry | None:
         return None
     except (OSError, ValueError, TypeError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is not an entry of this version of dialin"
-        raise UserError(
+        fault = UserError(
             f"{path} records what dialin changed on a server, and cannot be read: {why}",
             f"Fix it, or restore that server yourself and delete the record: dialin restore --forget {path.stem}",
-        ) from None
+        )
+        raise (os_error(error, fault) if isinstance(error, OSError) else fault) from None

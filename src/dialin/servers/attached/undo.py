@@ -77,7 +77,7 @@ class UndoLog:
 
     Raises:
         UserError: from any method: somebody created or replaced the schema of an entry.
-        MachineError: from any method: an entry cannot be written or removed.
+        MachineError: from any method: an entry cannot be read, written or removed.
     """
 
     def __init__(self, directory: Path, clock: Clock | None = None) -> None:
@@ -116,7 +116,12 @@ class UndoLog:
 
     def is_orphan(self, entry: UndoEntry) -> bool:
         """Return whether the dialin that wrote an entry is gone, as far as its lock is visible from here."""
-        return self._locks.is_free(entry.id)
+        try:
+            return self._locks.is_free(entry.id)
+        except OSError as error:
+            raise MachineError.of(
+                error, f"Whether the dialin that changed {entry.where} still runs cannot be found out"
+            ) from error
 
     def begin(
         self,

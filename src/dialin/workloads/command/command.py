@@ -172,13 +172,13 @@ class Command(Workload):
 
     def prepare(self, target: Target) -> None:
         if self.file.prepare:
-            self._run(self.file.prepare, target, CauseCode.DATA_NOT_PREPARED, _PREPARE_WITHIN)
+            self._run("prepare", self.file.prepare, target, CauseCode.DATA_NOT_PREPARED, _PREPARE_WITHIN)
 
     def check_data(self, target: Target) -> None:
         if self.file.check:
-            self._run(self.file.check, target, CauseCode.DATA_NOT_CONSISTENT, _CHECK_WITHIN)
+            self._run("check", self.file.check, target, CauseCode.DATA_NOT_CONSISTENT, _CHECK_WITHIN)
 
-    def _run(self, words: Sequence[str], target: Target, failed: CauseCode, limit: float) -> None:
+    def _run(self, step: str, words: Sequence[str], target: Target, failed: CauseCode, limit: float) -> None:
         """Run a program to its end; nothing of it is left.
 
         Raises:
@@ -188,7 +188,8 @@ class Command(Workload):
         values = self._values(reached, self._spec.threads, 1)
         filled = [load_file.fill(word, values) for word in words]
         try:
-            output = driver_process.prepare(self.file.name, filled, reached, self._environment(values, group), limit=limit)
+            name, environment = f"{self.file.name} ({step})", self._environment(values, group)
+            output = driver_process.prepare(name, filled, reached, environment, limit=limit)
         finally:
             group.end(signal.SIGKILL, 0.0, lambda: None)
         if output is not None:
@@ -223,7 +224,8 @@ class Command(Workload):
 
         def clean_up() -> None:
             if self.file.cleanup:
-                driver_process.prepare(self.file.name, filled(self.file.cleanup), reached, environment)
+                name = f"{self.file.name} (cleanup)"
+                driver_process.prepare(name, filled(self.file.cleanup), reached, environment, limit=_CHECK_WITHIN)
 
         return CommandLoad(driver, self.file, self._spec.percentile, group, sessions, GrowingFile(output), clean_up)
 
