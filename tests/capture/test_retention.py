@@ -1,11 +1,15 @@
 """Captures keep their statements as long as they are told to, and then only figures."""
 
+import errno
+import os
 import stat
+import time
+from pathlib import Path
 
 import pytest
 
 from dialin.capture.capture_files import check_out
-from dialin.capture.retention import forget_expired, keep_for, list_capture, retention_of
+from dialin.capture.retention import KEEP_DAYS, forget_expired, keep_for, list_capture, retention_of
 from dialin.errors import UserError
 from dialin.paths import Home
 
@@ -47,6 +51,30 @@ def test_what_says_how_long_is_private_and_says_when(home, tmp_path):
     assert retention_of(tmp_path / "shop.capture").date == "2026-11-25"
     for path in (tmp_path / "shop.capture" / "keep.json", *home.captures.iterdir()):
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+ALTERED = {"nested": "[" * 5000, "a list": "[1]", "digits": '{"made": ' + "1" * 4301 + "}", "no text": "\0"}
+
+
+@pytest.mark.parametrize("text", ALTERED.values(), ids=ALTERED)
+def test_a_note_that_was_altered_says_no_other_time_than_the_usual_one(home, tmp_path, text):
+    capture(home, tmp_path / "shop.capture", days=2)
+    (tmp_path / "shop.capture" / "keep.json").write_text(text)
+    assert retention_of(tmp_path / "shop.capture").days == KEEP_DAYS
+
+
+def test_statements_are_not_removed_because_their_note_could_not_be_read(home, tmp_path, monkeypatch):
+    capture(home, tmp_path / "shop.capture", days=365)
+    real = Path.read_text
+
+    def failing(path, *arguments, **words):
+        if path.name == "keep.json":
+            raise OSError(errno.EMFILE, os.strerror(errno.EMFILE), str(path))
+        return real(path, *arguments, **words)
+
+    monkeypatch.setattr(Path, "read_text", failing)
+    assert list(forget_expired(home, time.time() + 20 * DAY)) == []
+    assert "statements.zst" in names(tmp_path / "shop.capture")
 
 
 def test_a_capture_that_is_being_made_or_whose_disk_is_not_there_stays_listed(home, tmp_path):

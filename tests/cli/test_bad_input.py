@@ -195,3 +195,18 @@ def test_a_limit_of_the_shell_that_is_too_low_is_named(tmp_path, option, kilobyt
     done = subprocess.run(["bash", "-c", command], cwd=tmp_path, env=environment, capture_output=True, text=True)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
     assert f"ulimit {option} limits" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (f"a = {'[' * 2000}{']' * 2000}", "is not TOML that dialin reads: it is nested too deeply"),
+        (f"minutes = {'1' * 4301}", "is not TOML"),
+    ],
+    ids=["nested too deeply", "a number of 4,301 digits"],
+)
+def test_a_document_that_python_does_not_read_is_misuse(dialin, tmp_path, text, says):
+    (tmp_path / "odd.toml").write_text(text)
+    code, _, err = dialin("run", "odd.toml")
+    assert (code, "internal error" in err) == (2, False)
+    assert says in " ".join(err.split())

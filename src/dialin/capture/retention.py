@@ -72,9 +72,10 @@ def retention_of(directory: Path) -> Retention:
 
     Raises:
         FileNotFoundError: the capture has no statements.
+        OSError: its note cannot be read now.
     """
     made = (directory / STATEMENTS).stat().st_mtime
-    with suppress(OSError, ValueError, KeyError, TypeError):
+    with suppress(FileNotFoundError, ValueError, KeyError, TypeError):
         stored = parse_json((directory / KEEP).read_text(encoding="utf-8"))
         retention = Retention(float(stored["made"]), float(stored["keep_days"]))
         if 0 <= retention.until <= _LAST_TIME:
