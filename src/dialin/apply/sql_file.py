@@ -140,7 +140,7 @@ def files_sentence(record: StudyRecord) -> str:
     lines = "recommended.cnf has the lines for the option file"
     if not any(one.do for one in items):
         return f"{lines}; no statement can set this in a running server."
-    return f"{lines}, recommended.sql the statements for a running server ({_lifetime(record)}); undo.sql reverts  them."
+    return f"{lines}, recommended.sql the statements for a running server ({_lifetime(record)}); undo.sql reverts them."
 
 
 def _lifetime(record: StudyRecord) -> str:
