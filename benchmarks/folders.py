@@ -245,6 +245,35 @@ def one_start_repeated(dated: bool) -> Callable[[np.random.Generator], Folder]:
     return make
 
 
+def other_hours(rng: np.random.Generator) -> Folder:
+    """A runs in the morning and B in the evening of three days; a server is up to 10 % slower at some hour of each day."""
+    maker, crest = Maker(rng), rng.uniform(0, 24)
+    for day, (name, hour) in itertools.product((1, 2, 3), (("A", 9), ("B", 21))):
+        busy = -0.05 * (1 + np.cos(2 * np.pi * (hour - crest) / 24))
+        maker.add(f"2026-03-0{day}-{hour:02}-{rng.integers(60):02}.cand{name}.log", busy)
+    return Folder(maker.runs, same("AB", [()]), ())
+
+
+def other_lengths(rng: np.random.Generator) -> Folder:
+    """A has runs twice as long as B's, and each run slows down by 10 % per minute."""
+    maker = Maker(rng)
+    for run, (name, seconds) in itertools.product(range(3), (("A", 2 * SECONDS), ("B", SECONDS))):
+        maker.add(f"cand{name}-r{run}.log")
+        slow = np.exp(-0.1 * np.arange(seconds) / SECONDS)
+        last = maker.runs.pop()
+        tps = np.resize(last.log.tps, seconds) * slow
+        maker.runs.append(Run(last.name, last.path, log(tps, last.log.threads)))
+    return Folder(maker.runs, same("AB", [()]), ())
+
+
+def hidden_hosts(rng: np.random.Generator) -> Folder:
+    """Each candidate ran on one of two hosts, which differ by 5 %; nothing says so."""
+    maker = Maker(rng)
+    for run, name in itertools.product(range(3), "AB"):
+        maker.add(f"cand{name}-r{run}.log", 0.05 if name == "B" else 0.0)
+    return Folder(maker.runs, same("AB", [()]), ())
+
+
 def copies(rng: np.random.Generator) -> Folder:
     """One run per candidate, and two copies of each."""
     maker = Maker(rng)
@@ -381,6 +410,8 @@ ROWS = (
     Row("equal: one start per candidate, 4 cells of 3 runs, dated", one_start_repeated(dated=True), claimed),
     Row("equal: drift, one after the other, a shared date", one_after_the_other, claimed),
     Row("equal: drift, in random order", shuffled, claimed),
+    Row("equal: other hours of the day, dated", other_hours, claimed),
+    Row("equal: runs of other lengths", other_lengths, claimed),
     Row("equal: copies instead of repeats", copies, claimed),
     Row("equal: copies beside repeats", copies_beside_repeats, claimed),
     Row("equal: versions 10.11 and 10.11.10 differ", versions, claimed),
@@ -399,5 +430,6 @@ ROWS = (
     Row("as text: equal, an option makes 19 %", written(scripts), claimed, most=40),
     Row("as text: dead for a third", written(dead_third), wins("B"), most=40),
     Row("limit: one start per candidate, 4 cells of 3 runs, no dates", one_start_repeated(dated=False), claimed),
+    Row("limit: each candidate on its own host, which nothing says", hidden_hosts, claimed),
 )
 """The last row shows what cannot be seen in logs: repeats that are no starts of their own."""

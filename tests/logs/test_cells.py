@@ -274,3 +274,23 @@ def test_a_number_of_threads_without_a_key_has_its_name_from_the_log(analyzed):
         for threads in (1, 16, 64)
     }
     assert [factor.name for factor in analyzed(logs).factors] == ["threads"]
+
+
+def test_candidates_at_other_hours_of_the_day_have_no_winner(analyzed):
+    logs = {
+        f"2026-03-0{day}-{hour}-00.cand{name}.log": csv(series(level, seed=10 * day + level))
+        for day in (1, 2, 3)
+        for name, hour, level in (("A", "09", 1000), ("B", "21", 1100))
+    }
+    found = analyzed(logs, by="cand(A|B)")
+    assert (found.verdict, found.winners) == (Outcome.INCONCLUSIVE, [])
+    assert "because candidates ran at other hours of the day" in found.headline
+    assert "(A and B)" in text(found.confounds, "at_other_hours")
+
+
+def test_candidates_whose_runs_are_longer_than_others_are_not_compared(analyzed):
+    logs = repeated({8: 1000}, seconds=200) | repeated({32: 1100}, seconds=400)
+    found = analyzed(logs)
+    assert (found.verdict, found.winners) == (Outcome.INCONCLUSIVE, [])
+    assert "all runs of one candidate are longer" in found.headline
+    assert "of_other_lengths" in codes(found.confounds)

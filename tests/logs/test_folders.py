@@ -15,6 +15,7 @@ from dialin.logs.sibling_files import read_options
 from dialin.model.analysis import FileStatus, FolderKind
 from dialin.model.verdict import Outcome
 from fixtures.analyses import text
+from fixtures.sysbench_logs import csv, series, write
 
 FOLDERS = Path(__file__).parents[1] / "fixtures" / "log_folders"
 
@@ -192,3 +193,23 @@ def test_a_csv_with_usual_names_is_read_and_one_without_names_by_its_columns():
     assert ratios == pytest.approx([1.030, 1.268], abs=0.001)
     with pytest.raises(UserError, match="no column 'rate'"):
         judged("own-csv/one-run-with-header.csv", columns=CsvColumns("seconds", "rate"))
+
+
+def test_a_suite_with_repeats_claims_by_load_and_wins_only_under_all(tmp_path):
+    def logs(levels):
+        return {
+            f"{name}/{load_name}_r{run}.log": csv(
+                series(level * (1 + 0.003 * run), seed=run + 10 * place + 100 * (name == "new"))
+            )
+            for (name, load_name), (place, level) in zip(levels, enumerate(levels.values()), strict=True)
+            for run in range(3)
+        }
+
+    levels = {("old", "insert"): 1000, ("new", "insert"): 1100, ("old", "scan"): 50, ("new", "scan"): 60}
+    request = Request(rule=AssignmentRule(by="(old|new)/"), baseline="old")
+    found = analyze(load([write(tmp_path / "a", **logs(levels))]), request)
+    assert (found.kind, found.verdict, found.winners) == (FolderKind.SUITE, Outcome.WINNER, ["new"])
+    assert {row.load: row.winners for row in found.suite} == {"insert": ["new"], "scan": ["new"]}
+    crossed = analyze(load([write(tmp_path / "b", **logs(levels | {("new", "scan"): 40}))]), request)
+    assert (crossed.verdict, crossed.winners) == (Outcome.INCONCLUSIVE, [])
+    assert "proven better in 1 and worse in 1" in crossed.headline

@@ -132,3 +132,19 @@ def test_short_names_lose_what_all_have_and_stay_different():
     assert short_labels(["a.log", "a.txt"]) == {"a.log": "a.log", "a.txt": "a.txt"}
     assert short_labels(["results.log"]) == {"results.log": "results"}
     assert list(short_labels(["run-1", "run-12"]).values()) == ["1", "12"]
+
+
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [
+        ("oltp_point_select_16thr.log", {"load": "oltp_point_select", "threads": "16"}),
+        ("point_select_t16_run2.log", {"load": "point_select", "t": "16"}),
+        ("mb.point-query.dop1", {"load": "point query", "dop": "1"}),
+        ("insert_r3.log", {"load": "insert"}),
+        ("read_io_threads8.log", {"read_io_threads": "8"}),
+        ("key_buffer16M.log", {"key_buffer": "16M"}),
+        ("build-a/x.log", {"build": "a"}),
+    ],
+)
+def test_words_that_name_loads_and_numbers_of_threads_are_told_from_settings(name, settings):
+    assert read_name(name, None).settings == settings

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from dialin.logs.cells import Cells, claims
 from dialin.model.analysis import CandidateAnalysis, RateRamp, ScalingCurve, SuiteRow
 from dialin.model.study import Goal
-from dialin.model.verdict import AgainstBest, Estimate, Note, Outcome
+from dialin.model.verdict import AgainstBest, CandidateState, Note, Outcome
 from dialin.report.verdict_sentences import change_or_no_interval
 from dialin.stats.runs import Standings
 from dialin.text import change, counted, exact_percent, listed, number, span
@@ -20,6 +20,13 @@ NOTHING_COMPARED = "To compare servers or values, put the runs of each into a di
 SUITE_REASON = "Each load is judged on its own; the intervals of all loads hold together. Weigh the loads as yours does."
 _AGAIN = "Run each candidate three times or more in each cell, in random order (`dialin sweep` does)."
 _SHOWN = 3
+_BARRED = {
+    "one_after_the_other": "candidates ran one after the other, so drift may be the difference",
+    "at_other_hours": "candidates ran at other hours of the day",
+    "of_other_lengths": "all runs of one candidate are longer than those of the other",
+}
+Bars = Mapping[str, Collection[frozenset[str]]]
+"""The pairs of candidates about which nothing is claimed, by the code of the reason."""
 
 
 def headline(
@@ -28,16 +35,15 @@ def headline(
     candidates: Sequence[CandidateAnalysis],
     baseline: str,
     cells: Cells,
-    barred: Collection[frozenset[str]],
+    bars: Bars,
     failing: Sequence[Note],
     sharing: Collection[str] = (),
     unit: str = "tps",
 ) -> str:
     """Return the verdict in one sentence.
 
-    Nothing is claimed about the `barred` pairs of candidates, because all runs of one came before those of the other. `failing`
-    are the notes on candidates whose transactions failed more often; the repeats of the candidates in `sharing` share starts of
-    their server. `unit` is that of throughput.
+    Nothing is claimed about the pairs of candidates in `bars`. `failing` are the notes on candidates whose transactions
+    failed more often; the repeats of the candidates in `sharing` share starts of their server. `unit` is that of throughput.
     """
     measure, names, by = MEASURE[goal], list(standings.states), {one.name: one for one in candidates}
     if standings.outcome is Outcome.WINNER:
@@ -52,7 +58,7 @@ def headline(
         return f"No worthwhile difference in {measure} between {listed(names)}."
     if len(names) == 1:
         return f"All runs belong to one candidate, {names[0]}: there is nothing to compare."
-    return f"Inconclusive: no winner by {measure} is claimed, {_why(standings, cells, baseline, barred, sharing)}."
+    return f"Inconclusive: no winner by {measure} is claimed, {_why(standings, cells, baseline, bars, sharing)}."
 
 
 def reason(standings: Standings, worthwhile: float, proposals: Sequence[tuple[str, tuple[str, ...]]], *, by_cell: bool) -> str:
@@ -115,9 +121,7 @@ def _range(cells: Cells, name: str, baseline: str) -> str:
     return span([ratio.mean for ratio in ratios if ratio], change)
 
 
-def _why(
-    standings: Standings, cells: Cells, baseline: str, barred: Collection[frozenset[str]], sharing: Collection[str]
-) -> str:
+def _why(standings: Standings, cells: Cells, baseline: str, bars: Bars, sharing: Collection[str]) -> str:
     comparison, names = cells.comparison, list(standings.states)
     if not comparison.names:
         return "because no two candidates ran under the same conditions"
@@ -137,9 +141,13 @@ def _why(
     if varying := [name for name in rivals if comparison.depends_on_cell(name, best)]:
         ranges = "; ".join(_by_cell(cells, name, best, baseline) for name in varying[:_SHOWN])
         return f"because the better one depends on the cell: {ranges}"
+    barred = frozenset[frozenset[str]]().union(*bars.values())
+    reasons = listed(
+        [_BARRED[code] for code, pairs in bars.items() if any(frozenset({name, best}) in pairs for name in rivals)]
+    )
     if all(frozenset({name, best}) in barred for name in rivals):
-        return "because candidates ran one after the other, so drift may be the difference"
-    after = ", or ran one after the other" if any(frozenset({name, best}) in barred for name in rivals) else ""
+        return f"because {reasons}"
+    after = f", or {reasons}" if any(frozenset({name, best}) in barred for name in rivals) else ""
     both = listed([name for name in names if name in (best, *rivals)])
     return f"because {both} differ by less than runs of one candidate in one cell do{after}"
 
@@ -157,12 +165,12 @@ def _by_cell(cells: Cells, name: str, best: str, baseline: str) -> str:
 def suite_headline(goal: Goal, rows: Sequence[SuiteRow], baseline: str, verdict: Outcome) -> str:
     """Return what a suite shows in one sentence: the range of ratios over loads, and how many of them are shown to differ."""
     compared = [row for row in rows if row.verdict]
-    ratios: dict[str, list[Estimate]] = {}
+    by_name: dict[str, list[CandidateAnalysis]] = {}
     for row in compared:
         for one in row.candidates:
             if one.name != baseline and one.goal_ratio is not None:
-                ratios.setdefault(one.name, []).append(one.goal_ratio)
-    shown = "; ".join(_over_loads(name, of, baseline) for name, of in list(ratios.items())[:_SHOWN])
+                by_name.setdefault(one.name, []).append(one)
+    shown = "; ".join(_over_loads(of, baseline) for of in list(by_name.values())[:_SHOWN])
     loads = counted(len(compared), "load")
     if verdict is Outcome.WINNER:
         return f"One candidate wins by {MEASURE[goal]} under each of {loads}: {shown}."
@@ -171,12 +179,14 @@ def suite_headline(goal: Goal, rows: Sequence[SuiteRow], baseline: str, verdict:
     return f"By load, with no winner under all of {loads}: {shown}." if shown else "No load was run by two candidates."
 
 
-def _over_loads(name: str, ratios: Sequence[Estimate], baseline: str) -> str:
-    text = f"{name} against {baseline} {span([ratio.mean for ratio in ratios], change)}"
+def _over_loads(of: Sequence[CandidateAnalysis], baseline: str) -> str:
+    """Return the range of a candidate's ratios over loads, and in how many of them it is proven to differ."""
+    ratios = [one.goal_ratio for one in of if one.goal_ratio is not None]
+    text = f"{of[0].name} against {baseline} {span([ratio.mean for ratio in ratios], change)}"
     if all(ratio.low is None for ratio in ratios):
         return f"{text} (no interval)"
-    above, below = (sum(ratio.excludes_one and (ratio.mean > 1) is is_above for ratio in ratios) for is_above in (True, False))
-    return f"{text}, proven above in {above} and below in {below}"
+    better, worse = (sum(one.state is state for one in of) for state in (CandidateState.BETTER, CandidateState.WORSE))
+    return f"{text}, proven better in {better} and worse in {worse}"
 
 
 def scaling_headline(curves: Sequence[ScalingCurve], unit: str) -> str:

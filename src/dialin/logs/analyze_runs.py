@@ -288,7 +288,7 @@ def _alternatives(material: _Material, judgement: Judgement) -> _Result:
             judgement.candidates,
             baseline,
             table,
-            judgement.barred,
+            judgement.bars,
             failing,
             _sharing(runs),
             material.unit,
@@ -319,7 +319,7 @@ def _confounds(material: _Material, judgement: Judgement) -> list[Note]:
         *material.assigned.confounds,
         *notes.differing_factors(judgement.runs, material.assigned.names, judgement.compared.decisive),
         *notes.differing_options(material.assigned),
-        *notes.order_notes(judgement.barred),
+        *notes.order_notes(judgement.bars),
     ]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from dialin.errors import UserError
@@ -72,16 +72,20 @@ class Judgement:
     """What a comparison of candidates shows.
 
     Attributes:
-        barred: the pairs of candidates about which nothing is claimed.
+        bars: the pairs of candidates about which nothing is claimed, by the code of the reason.
         cells: the comparison by cell.
     """
 
     baseline: str
     compared: ComparedRuns
-    barred: Collection[frozenset[str]]
+    bars: Mapping[str, Collection[frozenset[str]]]
     standings: Standings
     candidates: Sequence[CandidateAnalysis]
     cells: Cells
+
+    @property
+    def barred(self) -> frozenset[frozenset[str]]:
+        return frozenset[frozenset[str]]().union(*self.bars.values())
 
     @property
     def runs(self) -> list[RunAnalysis]:
@@ -97,7 +101,13 @@ def judge(figures: Sequence[RunFigures], assigned: AssignedRuns, request: Reques
     """
     compared = _compare([one for one in figures if one.run.file in assigned.settings], assigned, request.goal)
     names, worthwhile = assigned.names, request.smallest
-    barred = notes.one_after_the_other([one.run for one in compared.counted], assigned, compared.decisive)
+    runs = [one.run for one in compared.counted]
+    bars = {
+        "one_after_the_other": notes.one_after_the_other(runs, assigned, compared.decisive),
+        "at_other_hours": notes.at_other_hours(runs, assigned, compared.decisive),
+        "of_other_lengths": notes.of_other_lengths(runs, compared.decisive),
+    }
+    barred = frozenset[frozenset[str]]().union(*bars.values())
     standings = rank_candidates(compared.decisive, names, baseline, alpha=alpha, worthwhile=worthwhile, barred=barred)
     claim = Claim(
         outcome=standings.outcome,
@@ -109,7 +119,7 @@ def judge(figures: Sequence[RunFigures], assigned: AssignedRuns, request: Reques
     return Judgement(
         baseline=baseline,
         compared=compared,
-        barred=barred,
+        bars=bars,
         standings=standings,
         candidates=[_candidate(name, compared, request.goal, baseline, states[name], alpha) for name in names],
         cells=Cells(tuple(factors.keys(assigned.conditions)), compared.decisive, request.goal, alpha),

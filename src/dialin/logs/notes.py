@@ -11,6 +11,7 @@ from dialin.logs.assignment import AssignedRuns
 from dialin.logs.error_logs import ErrorLog
 from dialin.logs.log_folder import Run, natural_order
 from dialin.logs.run_figures import RunFigures
+from dialin.logs.stamps import hour_of_day
 from dialin.model.analysis import RunAnalysis
 from dialin.model.study import WORTHWHILE, Goal
 from dialin.model.verdict import Note
@@ -18,6 +19,7 @@ from dialin.stats.intervals import stall_seconds_per_1000
 from dialin.stats.runs import Comparison, all_below, spread
 from dialin.text import counted, duration, listed, number, percent, size, span
 
+_HOUR = 1.0
 _LENGTHS = 1.5
 """The ratio of the longest run to the shortest from which different lengths have a note."""
 _AS_MUCH = 0.5
@@ -213,13 +215,60 @@ def one_after_the_other(
     return frozenset(pairs)
 
 
-def order_notes(barred: Collection[frozenset[str]]) -> list[Note]:
-    pairs = sorted(sorted(pair, key=natural_order) for pair in barred)
-    if not pairs:
-        return []
-    shown = "; ".join(f"{a} and {b}" for a, b in pairs[:_SHOWN])
-    text = f"By their dates, all runs of one candidate precede those of the other ({shown}): the difference may be drift"
-    return [Note(code="one_after_the_other", text=text, data={"pairs": pairs})]
+def at_other_hours(runs: Sequence[RunAnalysis], assigned: AssignedRuns, comparison: Comparison) -> frozenset[frozenset[str]]:
+    """Return the pairs of repeated candidates that ran at other hours of the day, an hour apart or more, on several days.
+
+    What else the machine does, or its neighbours, repeats every day.
+    """
+    pairs = set()
+    for a, b in itertools.combinations(comparison.repeated, 2):
+        hours, days = dict[str, list[float]](), set[tuple[int, ...]]()
+        for run in runs:
+            stamp = assigned.stamps.get(run.file)
+            if run.candidate in (a, b) and stamp is not None and (hour := hour_of_day(stamp)) is not None:
+                hours.setdefault(run.candidate or "", []).append(hour)
+                days.add(stamp.key[:-2])
+        if len(hours) == 2 and len(days) > 1 and min(map(len, hours.values())) > 1:
+            first, second = sorted(hours.values(), key=min)
+            if min(second) - max(first) >= _HOUR:
+                pairs.add(frozenset({a, b}))
+    return frozenset(pairs)
+
+
+def of_other_lengths(runs: Sequence[RunAnalysis], comparison: Comparison) -> frozenset[frozenset[str]]:
+    """Return the pairs of repeated candidates of which one has the longer runs in every cell that they share.
+
+    A longer run is another part of the way to the steady state, and wears the data and the device more.
+    """
+    pairs = set()
+    for a, b in itertools.combinations(comparison.repeated, 2):
+        longer = set()
+        for cell in comparison.shared(a, b):
+            one, other = ([run.seconds for run in runs if run.candidate == name and run.cell == cell] for name in (a, b))
+            longer.add(a if min(one) >= _LENGTHS * max(other) else b if min(other) >= _LENGTHS * max(one) else "")
+        if len(longer) == 1 and "" not in longer:
+            pairs.add(frozenset({a, b}))
+    return frozenset(pairs)
+
+
+BARS = {
+    "one_after_the_other": (
+        "By their dates, all runs of one candidate precede those of the other ({}): the difference may be drift"
+    ),
+    "at_other_hours": "By their dates, candidates ran at other hours of the day ({}): the difference may be that of the hours",
+    "of_other_lengths": "All runs of one candidate are longer than those of the other ({}): they are not compared",
+}
+"""Why nothing is claimed about pairs of candidates, by the code of its note."""
+
+
+def order_notes(barred: Mapping[str, Collection[frozenset[str]]]) -> list[Note]:
+    """Return a note for each reason why nothing is claimed about pairs of candidates; the keys are those of `BARS`."""
+    notes = []
+    for code, pairs_of in barred.items():
+        if pairs := sorted(sorted(pair, key=natural_order) for pair in pairs_of):
+            shown = "; ".join(f"{a} and {b}" for a, b in pairs[:_SHOWN])
+            notes.append(Note(code=code, text=BARS[code].format(shown), data={"pairs": pairs}))
+    return notes
 
 
 def less_steady(figures: Sequence[RunFigures], names: Sequence[str], comparison: Comparison, alpha: float) -> list[Note]:

@@ -25,6 +25,7 @@ _REPEAT = re.compile(
     "r|run|rep(?:eat)?|iter(?:ation)?|try|trial|attempt|copy|pass|round|seq|take|sample|part|rerun|again|no|nr", re.IGNORECASE
 )
 """Words that number the runs of one setting."""
+_OF_THREADS = re.compile(r"t|th|thr|thds?|threads?|c|conns?|clients?|vus?|users?", re.IGNORECASE)
 _MOST_REPEATS = 100
 """A number of this size or larger after such a word is a setting."""
 THREADS = "threads"
@@ -170,6 +171,10 @@ def read_name(name: str, expression: str | None) -> NameParts:
         words.discard(before if part["number"] else "")
         before = ""
         *others, last = key.split("_")
+        counts = _REPEAT.fullmatch(last) or _OF_THREADS.fullmatch(last)
+        if others and counts and _LOADS.issuperset(one.lower() for one in others):
+            loads.append("_".join(others).lower())  # such as `point_select_t16`
+            key, others = last, []
         if _REPEAT.fullmatch(last) and value.isdigit() and int(value) < _MOST_REPEATS:
             words.update(others)
         else:

@@ -35,6 +35,14 @@ class Stamp:
     key: tuple[int, ...] = ()
 
 
+def hour_of_day(stamp: Stamp) -> float | None:
+    """Return the time of day in hours; None where a stamp has no date with a time, or several of them."""
+    if len(stamp.form) != 1 or not {"d", "H", "M"} <= set(stamp.form[0]):
+        return None
+    layout = sorted(stamp.form[0], key=_ORDER.index)
+    return stamp.key[layout.index("H")] + stamp.key[layout.index("M")] / 60
+
+
 def take_stamps(text: str) -> tuple[Stamp, str]:
     """Return all dates and times in a text, and the text with a slash in the place of each.
 

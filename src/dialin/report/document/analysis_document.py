@@ -33,6 +33,8 @@ _IMPORTANT = (
     "copy_in_two_candidates",
     "shared_start",
     "one_after_the_other",
+    "at_other_hours",
+    "of_other_lengths",
     "never_ended",
     "depends_on_cell",
     "options_differ",
