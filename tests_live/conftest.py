@@ -28,6 +28,7 @@ FIRST = (
     "attached_restart",
     "fleet_and_search",
     "attached_study",
+    "managed",
     "faults",
     "tune_attached",
     "live_traffic",

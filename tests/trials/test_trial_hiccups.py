@@ -1,5 +1,7 @@
 """What the host took from a second is kept with it; servers, load and host are invented."""
 
+from contextlib import contextmanager
+
 import pytest
 
 from dialin.cause_sentences import with_advice
@@ -173,3 +175,16 @@ def test_a_trial_that_stays_below_its_floor_ends_early_and_is_completed(measured
 def test_seconds_below_the_floor_that_are_not_in_a_row_end_nothing(measured, spec):
     samples, _, _ = measured(1000, speed=lambda second: 100.0 if second % 4 else 40.0, floor=50.0)
     assert len(measured_seconds(samples)) >= round(plan(spec).measure)
+
+
+def test_the_network_is_measured_before_and_after_the_load_where_the_server_is_elsewhere(measured, clock, tmp_path):
+    class Elsewhere(FakeStage):
+        @contextmanager
+        def connect(self, timeout=10.0):
+            yield lambda statement, arguments=(): clock.sleep(0.002) or [] if statement == "DO 0" else []
+
+    measured(1000, stage=lambda candidate: Elsewhere())
+    with Store.open(tmp_path) as store:
+        (watched,) = store.read().watched.values()
+    gauge = watched["network"].gauges["round_trip_ms"]
+    assert (round(gauge.first, 3), round(gauge.last, 3)) == (2.0, 2.0)

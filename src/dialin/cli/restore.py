@@ -39,7 +39,8 @@ def restore(
 ) -> None:
     """Restore attached servers that a crashed dialin left changed.
 
-    Commands that start or change servers try this first. This one reports more, waits longer, and can restart a server.
+    Commands that start or change servers try this first. This one reports more, waits longer, and can restart a server. It
+    also runs the --apply-command of a study again, with the original settings.
     """
     from dialin.servers.attached.undo import UndoLog
 

@@ -23,6 +23,7 @@ from dialin.model.cause import PASSING, Cause, CauseCode, Fault
 from dialin.model.cpus import parse_cpus
 from dialin.model.evidence import Gauge, Watched
 from dialin.model.load_driver import DriverChoice, TransactionTimes
+from dialin.model.query import Query
 from dialin.model.study import StudySpec
 from dialin.model.traffic import as_watched
 from dialin.model.trial import Costs, Failure, Sample, Step, Trial, TrialState, VariableChange, WarmUpEnd
@@ -34,6 +35,7 @@ from dialin.servers.connection import global_variables, is_server_error, status
 from dialin.servers.instance import Instance
 from dialin.servers.objects import real_objects
 from dialin.stats.warmup import is_steady
+from dialin.trials import network
 from dialin.trials.driver_share import driver_share
 from dialin.trials.events import Event, Evidence, Sampled, StepBegan, TrialBegan, TrialEnded, Verified
 from dialin.trials.hang_detector import HangDetector
@@ -117,6 +119,7 @@ class _Progress:
     may_pass: bool = False
     changes: tuple[VariableChange, ...] = ()
     evidence: Evidence = field(default_factory=Evidence)
+    round_trips: list[float] = field(default_factory=list)
 
     @property
     def is_evidence(self) -> bool:
@@ -244,7 +247,9 @@ class _RunningTrial:
             with self._timed(Step.STOP):
                 evidence = watching.evidence(self._trial.id)
                 self._progress.transaction_times = transaction_times(self._measured)
-                self._progress.evidence = replace(evidence, watched=(*evidence.watched, *self._facts_of_the_load()))
+                self._progress.evidence = replace(
+                    evidence, watched=(*evidence.watched, *self._facts_of_the_load(), *self._facts_of_the_network())
+                )
 
     @property
     def _is_observed(self) -> bool:
@@ -278,6 +283,10 @@ class _RunningTrial:
         gauges |= {name: Gauge(share, share, share, share, share) for name, share in shares.items()}
         return [Watched("load", self._progress.costs.seconds if self._progress.costs else 0.0, gauges=gauges)]
 
+    def _facts_of_the_network(self) -> list[Watched]:
+        trips = self._progress.round_trips
+        return [network.as_watched(trips[0], trips[-1])] if len(trips) > 1 else []
+
     def _failure(self, error: DialinError) -> Failure | None:
         """Return why the trial failed; None where somebody else changed a variable under test meanwhile."""
         failure = Failure(self._progress.step, error.fault or Fault.SERVER, error.cause, error.log_tail)
@@ -301,6 +310,7 @@ class _RunningTrial:
                 try:
                     with instance.connect() as query:
                         now = global_variables(query)
+                        self._measure_round_trip(instance, query)
                     break
                 except (ServerError, MachineError) as error:
                     if error.fault is Fault.REQUEST or instance.has_ended() or clock.monotonic() > limit:
@@ -323,10 +333,16 @@ class _RunningTrial:
         with self._timed(Step.VERIFY), instance.connect() as query:
             variables = global_variables(query)
             self._stage.detector.check(variables, Step.VERIFY)
+            self._measure_round_trip(instance, query)
             # Counting them on a live server may take long: the performance schema lists every lock of every page.
             real = {} if self._is_observed else real_objects(query, instance.pid, self._stage.build, variables)
         self._progress.in_force = {name: self._stage.hide(value) for name, value in variables.items()}
         self._progress.real = {**self._context.counted.get(self._trial.candidate, {}), **real}
+
+    def _measure_round_trip(self, instance: Instance, query: Query) -> None:
+        """Measure the network before or after the load, where the server is not known to be on this machine."""
+        if instance.pid is None and not self._is_observed:
+            self._progress.round_trips.append(network.round_trip_ms(query, self._context.clock))
 
     def _levels(self) -> Sequence[int]:
         workload = self._context.spec.workload

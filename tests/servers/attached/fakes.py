@@ -102,6 +102,8 @@ class FakeServer:
         if statement == "SHOW PROCESSLIST":
             listed, self.leaving = [*self.processes, *self.leaving], []
             return listed
+        if statement == "DO 0":
+            return []
         if statement == "SELECT CONNECTION_ID()":
             return [(7,)]
         if statement == "SELECT UNIX_TIMESTAMP()":

@@ -29,6 +29,7 @@ from dialin.servers.attached.server import Attached
 from dialin.servers.attached.undo import SCHEMA
 from dialin.servers.connection import status
 from dialin.text import listed
+from dialin.trials.network import round_trip_ms
 from dialin.trials.tools import Tools
 from dialin.variables import behaviour, catalogue, check
 from dialin.variables.catalogue import Catalogue
@@ -179,12 +180,30 @@ def check_on_server(
         servers={attached.build.id: facts_of_server(attached)},
         workload=workload,
         site=site,
-        notes=(*attached.account.notes, *notes, *live),
+        notes=(*attached.account.notes, *notes, *live, *_far_away(spec, attached, tools)),
         changes=tuple(describe_changes(site, values)),
         admit=(admission or _admission)(site),
         catalogues={known.build_id: effective_settings.excerpt(known, spec.set_variables)} if known else {},
         rehearse=partial(rehearse, site) if site.apply_command is not None or site.at_start else None,
     )
+
+
+_FAR = 1.0
+"""Milliseconds of a round trip from which on a load is applied from a host near the server: a read by key takes less."""
+
+
+def _far_away(spec: StudySpec, attached: Attached, tools: Tools) -> list[str]:
+    """Return a note on a server whose network takes longer than many of its statements; a load from near it is proposed."""
+    if attached.pid is not None or spec.workload.load_hosts:
+        return []
+    with attached.connect() as query:
+        milliseconds = round_trip_ms(query, tools.clock)
+    if milliseconds < _FAR:
+        return []
+    return [
+        f"The round trip to the server takes {milliseconds:.1f} ms, for which each statement of the load waits. A load from a "
+        "host near the server (--load-hosts, docs/load-agents.md) shows more of the server and less of the network"
+    ]
 
 
 def check_options(question: StudyOptions) -> None:

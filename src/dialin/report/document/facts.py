@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -140,6 +141,7 @@ def settings(record: StudyRecord) -> Pairs:
         ("pinned for all", visible(describe(spec.held)) if spec.held else "nothing"),
         ("load", visible(spec.workload.describe())),
         *([("load driver", visible(driver))] if (driver := load_driver(record)) else []),
+        *([("network", text)] if (text := network(record)) else []),
         ("budget", duration(60 * spec.minutes)),
         *_measured(spec),
         ("goal", goal(record).rstrip(".")),
@@ -163,6 +165,35 @@ def settings(record: StudyRecord) -> Pairs:
     if sessions > 1:
         pairs.append(("sessions", f"{sessions}; the study was resumed {counted(sessions - 1, 'time')}"))
     return pairs
+
+
+_NETWORK, _ROUND_TRIP = "network", "round_trip_ms"
+
+
+def network(record: StudyRecord) -> str:
+    """Return the round trip to a server on another machine and its share of a transaction; empty where it was not measured.
+
+    By Little's law a closed loop of n threads with x transactions/s has a mean latency of n/x, of which each statement of a
+    transaction waits for one round trip.
+    """
+    trips = {
+        trial: watched[_NETWORK].gauges[_ROUND_TRIP]
+        for trial, watched in record.watched.items()
+        if _NETWORK in watched and _ROUND_TRIP in watched[_NETWORK].gauges
+    }
+    if not trips:
+        return ""
+    before, after = (
+        statistics.median(values) for values in zip(*((one.first, one.last) for one in trips.values()), strict=True)
+    )
+    text = f"round trip {before:.2f} ms before the load and {after:.2f} ms after it, in the median trial"
+    samples = [one for trial in trips for one in record.samples.get(trial, ()) if one.step is Step.MEASURE and one.tps > 0]
+    if record.spec.workload.rate or not samples or not all(one.threads for one in samples):
+        return text
+    statements = statistics.median((one.reads + one.writes + one.other) / one.tps for one in samples)
+    latency = statistics.median(1000 * one.threads / one.tps for one in samples)
+    share = min(1.0, statements * (before + after) / 2 / latency)
+    return f"{text}; a transaction waits for {statements:.0f} of them, about {percent(share)} of its {latency:.1f} ms"
 
 
 def _measured(spec: StudySpec) -> Pairs:
