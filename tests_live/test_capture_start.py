@@ -21,14 +21,18 @@ from dialin.paths import Home
 from dialin.servers.capabilities import Capability, has
 from dialin.variables import rules
 from driving import needs_dialin_load
-from live import FAST, INSTALLED, LIMIT, find, kill, only_with_all, until
+from live import FAST, INSTALLED, LIMIT, ONE_OR_ALL, find, kill, only_with_all, until
 from live_traffic import prepare, traffic
 from playground import option_file, playground
 
 pytestmark = needs_dialin_load
 
 DOCUMENT = Path(__file__).parent.parent / "docs" / "capture.md"
-BUILDS = [pytest.param(build, id=build.id) for build in INSTALLED if build.version >= (5, 6)]
+BUILDS = [
+    pytest.param(build, id=build.id, marks=() if build in ONE_OR_ALL else pytest.mark.other_build)
+    for build in INSTALLED
+    if build.version >= (5, 6)
+]
 ONE_LOAD = "oltp_point_select"
 """A load without BEGIN, which the slow log of MySQL 5.6 leaves out where it takes less than a microsecond."""
 
@@ -187,6 +191,7 @@ def test_sessions_that_begin_anew_are_captured_whole_and_the_server_is_as_it_was
     assert stored["before"]["long_query_time"] == stored["after"]["long_query_time"] == before["long_query_time"]
 
 
+@pytest.mark.each_build
 def test_sessions_are_armed_by_their_own_value_where_the_server_shows_it_else_by_their_number(server):
     threshold = values(server)["long_query_time"]
     old = [server.connect() for _ in range(3)]

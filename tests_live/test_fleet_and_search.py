@@ -149,6 +149,7 @@ def test_a_block_that_is_broken_off_leaves_no_server_behind(began):
         next(worker.run_block(BlockRequest(checked.spec, checked.inspected, (trial,))))
 
 
+@only_with_all  # every worker of tests/fleet keeps it too, on simulated servers
 class TestSpawnedWorker(WorkerConformance):
     """A `LocalWorker`, reached over a pipe."""
 

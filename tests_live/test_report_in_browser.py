@@ -14,9 +14,10 @@ from live import only_with_all
 
 pytestmark = [needs_chromium, pytest.mark.timeout(180)]
 
-UNLIKE = [("desktop", "light"), ("phone", "dark")]
+UNLIKE = [("winner", "desktop", "light"), ("hostile", "phone", "dark")]
 EVERYWHERE = [
-    pytest.param(width, scheme, marks=() if (width, scheme) in UNLIKE else only_with_all)
+    pytest.param(name, why, width, scheme, marks=() if (name, width, scheme) in UNLIKE else only_with_all)
+    for name, why in (("winner", example_reasons.full), ("hostile", example_reasons.hostile))
     for width in WIDTHS
     for scheme in SCHEMES
 ]
@@ -69,8 +70,7 @@ def winner(shown):
     assert one.complaints == []
 
 
-@pytest.mark.parametrize(("width", "scheme"), EVERYWHERE)
-@pytest.mark.parametrize(("name", "why"), [("winner", example_reasons.full), ("hostile", example_reasons.hostile)])
+@pytest.mark.parametrize(("name", "why", "width", "scheme"), EVERYWHERE)
 def test_every_chart_is_drawn_quietly_and_nobody_is_shut_out(opened, report, name, why, width, scheme):
     one = opened(report(name, why), width, scheme)
     one.drawn()

@@ -7,7 +7,7 @@ import pytest
 from dialin.model.record import LogCode
 from dialin.model.trial import Step, TrialState
 from dialin.store.store import Store
-from live import EASY, FAST, LITTLE, SHORT, find, interrupt, kill, measuring, until
+from live import EASY, FAST, LITTLE, SHORT, find, interrupt, kill, measuring, only_with_all, until
 from playground import SCHEMA, option_file, playground
 
 CAPACITY, CONCURRENCY = "innodb_io_capacity", "innodb_thread_concurrency"
@@ -53,6 +53,7 @@ def test_what_takes_a_start_is_refused_and_so_is_a_restart(dialin, server, words
     assert server.variables() == before
 
 
+@only_with_all  # tests/race/test_tune_runner.py shows it on simulated servers
 def test_a_trial_that_is_too_slow_ends_early_and_the_server_is_left_as_it_was(dialin, server, tmp_path):
     before, out = server.variables(), dialin.directory / "slow"
     account = ["--attach", "--defaults-file", option_file(server, tmp_path / "account.cnf")]
