@@ -146,6 +146,17 @@ def test_no_command_puts_a_load_on_a_server_that_clients_use(experiment, studied
     assert capture_command(question) == "dialin capture start --attach --defaults-file db1.cnf --out server.capture"
 
 
+@pytest.mark.parametrize(
+    ("in_use", "studied"), [(False, Studied.MANAGED), (True, Studied.REPLAY)]
+)  # fmt: skip
+def test_an_account_that_may_not_set_variables_gets_no_command_that_sets_them(in_use, studied):
+    question = StudyOptions.model_validate({"tune": [], "attach": True})
+    result = with_command(_experiment("innodb_io_capacity"), question, "mysql@9.7", 134217728, in_use=in_use, may_set=False)
+    assert result.studied is studied
+    assert ("--apply-command COMMAND" in result.command) is not in_use
+    assert ("--server mysql@9.7" in result.command) is in_use
+
+
 def test_every_place_of_a_command_is_explained():
     assert set(advice_sentences.STUDIED) == set(Studied)
 

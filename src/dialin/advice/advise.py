@@ -62,7 +62,13 @@ def _attached(question: StudyOptions, directory: Path, tools: Tools, seconds: fl
     series = _series(str(server.build.vendor), server.build.version)
     findings = find_experiments(server.reading)
     experiments = _with_commands(
-        findings.experiments, question, series, server.reading, server.build.family, in_use=server.in_use
+        findings.experiments,
+        question,
+        series,
+        server.reading,
+        server.build.family,
+        in_use=server.in_use,
+        may_set=server.may_set,
     )
     return Advice(
         server=server.build.id,
@@ -84,11 +90,13 @@ def _with_commands(
     family: Family,
     *,
     in_use: bool = False,
+    may_set: bool = True,
 ) -> tuple[Experiment, ...]:
     """Return experiments with their commands, and with the manual of the server's own family as their source."""
     pool = reading.value("innodb_buffer_pool_size")
     return tuple(
-        with_command(_sourced(experiment, family), question, series, pool, in_use=in_use) for experiment in experiments
+        with_command(_sourced(experiment, family), question, series, pool, in_use=in_use, may_set=may_set)
+        for experiment in experiments
     )
 
 

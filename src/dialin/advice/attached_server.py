@@ -41,6 +41,7 @@ from dialin.servers.assign import is_dynamic
 from dialin.servers.attached.attached_build import AttachedBuild
 from dialin.servers.attached.client_options import find_account
 from dialin.servers.attached.server import Attached
+from dialin.servers.attached.server_fitness import may_set_globals
 from dialin.servers.capabilities import Capability, has
 from dialin.servers.connection import RefusedError
 from dialin.trials.build_catalogue import stored_catalogues
@@ -69,6 +70,7 @@ class AttachedReading:
     notes: tuple[str, ...]
     is_here: bool
     in_use: bool
+    may_set: bool
 
 
 def read_attached(
@@ -90,6 +92,7 @@ def read_attached(
         defaults = _changed_defaults(query, build, in_force, stored, unread)
         data, tables = _size_of_data(query, unread)
         at_start = _only_at_start(query, variables, unread)
+        may_set = may_set_globals(query)
     directory = attached.data_directory
     with ProbeConnection(attached) as session:
         of_machine: list[Probe] = [MachineProbe(directory)] if pid is not None else []
@@ -126,6 +129,7 @@ def read_attached(
         tuple(attached.account.notes),
         is_here=pid is not None,
         in_use=_is_in_use(attached, load),
+        may_set=may_set is not False,
     )
 
 

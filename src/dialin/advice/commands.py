@@ -24,24 +24,33 @@ _CAPTURE = "server.capture"
 """Where the footnote of a replay says to record the server's statements."""
 
 
-def where_studied(experiment: Experiment, question: StudyOptions, *, in_use: bool) -> Studied:
+def where_studied(experiment: Experiment, question: StudyOptions, *, in_use: bool, may_set: bool = True) -> Studied:
     """Return where an experiment can run.
 
     A server that clients use is studied under their traffic, for dialin puts no load of its own on it; what may not be changed
-    there, on a sandbox with their statements. What only a start can set is studied on a sandbox.
+    there, on a sandbox with their statements. What only a start can set is studied on a sandbox. Where the account may not set
+    variables, a command of the user applies them.
     """
     if not question.attach:
         return Studied.SANDBOX
     name = experiment.variable
-    if in_use and not experiment.at_start and not experiment.beside and live_safety.why_refused(name) is None:
+    if in_use and may_set and not experiment.at_start and not experiment.beside and live_safety.why_refused(name) is None:
         return Studied.TRAFFIC
     if in_use and question.workload == DEFAULT_WORKLOAD:
         return Studied.REPLAY
-    return Studied.SANDBOX if in_use or experiment.at_start else Studied.SERVER
+    if in_use or experiment.at_start:
+        return Studied.SANDBOX
+    return Studied.SERVER if may_set else Studied.MANAGED
 
 
 def with_command(
-    experiment: Experiment, question: StudyOptions, build: str, pool: Value | None, *, in_use: bool = False
+    experiment: Experiment,
+    question: StudyOptions,
+    build: str,
+    pool: Value | None,
+    *,
+    in_use: bool = False,
+    may_set: bool = True,
 ) -> Experiment:
     """Return an experiment with the command that tests it.
 
@@ -51,16 +60,18 @@ def with_command(
         build: such as `mysql@9.7`, for a sandbox in place of an attached server.
         pool: the size of the server's buffer pool, for such a sandbox.
         in_use: whether clients use the attached server.
+        may_set: whether the account may set its variables.
     """
-    studied = where_studied(experiment, question, in_use=in_use)
-    on_server = studied in (Studied.SERVER, Studied.TRAFFIC)
+    studied = where_studied(experiment, question, in_use=in_use, may_set=may_set)
+    on_server = studied in (Studied.SERVER, Studied.MANAGED, Studied.TRAFFIC)
     now = experiment.now if experiment.now != "" else _UNSET.get(experiment.variable, "")
     tried = list(experiment.values)[: MOST_CANDIDATES - 1] if studied is Studied.TRAFFIC else list(experiment.values)
     values = [*([] if on_server or now == "" else [now]), *tried]
     text = ",".join(value_text(experiment.variable, value) for value in dict.fromkeys(values))
     words = ["dialin", "sweep", f"{experiment.variable}={text}"]
     words += ["--attach", *_options(question, _ACCOUNT)] if on_server else ["--server", build]
-    words += _options(question, ("database",)) if studied is Studied.SERVER else []
+    words += ["--apply-command", "COMMAND"] if studied is Studied.MANAGED else []
+    words += _options(question, ("database",)) if studied in (Studied.SERVER, Studied.MANAGED) else []
     settings = {**(question.set if not question.attach else {}), **experiment.beside}
     settings.pop(experiment.variable, None)
     if question.attach and not on_server and pool is not None and experiment.variable != "innodb_buffer_pool_size":

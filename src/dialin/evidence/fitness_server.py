@@ -60,10 +60,10 @@ def _setting(facts: ServerFacts) -> Finding | None:
         return Finding.good("SET GLOBAL", "the account has the privilege")
     return Finding(
         "SET GLOBAL",
-        "the account has neither SUPER nor SYSTEM_VARIABLES_ADMIN, unless by a role",
+        "the account has neither SUPER nor SYSTEM_VARIABLES_ADMIN",
         Severity.NOTICE,
         "It cannot set the candidates.",
-        "Grant it what docs/attached.md lists; where a service forbids that, study its settings on a sandbox (compare).",
+        "Grant it what docs/attached.md lists; where a service forbids that, let a command apply settings (--apply-command).",
     )
 
 

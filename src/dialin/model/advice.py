@@ -43,11 +43,13 @@ class Trigger(FrozenModel):
 class Studied(StrEnum):
     """Where the command of an experiment runs.
 
-    `server`: on the server, with a load of dialin's own. `traffic`: on the server, under its clients' traffic. `replay`: on a
-    sandbox, with statements recorded on the server. `sandbox`: on a sandbox, with a load of dialin's own.
+    `server`: on the server, with a load of dialin's own. `managed`: the same, with settings applied by a command. `traffic`: on
+    the server, under its clients' traffic. `replay`: on a sandbox, with statements recorded on the server. `sandbox`: on a
+    sandbox, with a load of dialin's own.
     """
 
     SERVER = "server"
+    MANAGED = "managed"
     TRAFFIC = "traffic"
     REPLAY = "replay"
     SANDBOX = "sandbox"
@@ -65,7 +67,9 @@ class Experiment(FrozenModel):
     at_start: bool = Field(description="whether only a start of the server can set it")
     triggers: tuple[Trigger, ...] = Field(description="strongest first")
     command: str = Field(default="", description="the command that tests it")
-    studied: Studied = Field(default=Studied.SANDBOX, description="where that command runs: server, traffic, replay or sandbox")
+    studied: Studied = Field(
+        default=Studied.SANDBOX, description="where that command runs: server, managed, traffic, replay or sandbox"
+    )
 
     @property
     def weight(self) -> Weight:

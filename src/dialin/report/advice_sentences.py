@@ -26,11 +26,12 @@ WEIGHTS: Mapping[Weight, str] = {
 
 STUDIED: Mapping[Studied, str] = {
     Studied.SERVER: "The commands with --attach put a load of their own on the server: use a copy of it, or a quiet hour.",
+    Studied.MANAGED: "The account may not set variables: COMMAND is one of yours that applies settings (docs/attached.md).",
     Studied.TRAFFIC: "Clients use the server. The commands with --traffic own switch the variable back and forth under their "
     "traffic, and put it back at the first sign of harm.",
     Studied.REPLAY: "The commands with capture: replay this server's statements on a sandbox. DIR is a copy of its data from "
     "before the recording, which this makes:",
-    Studied.SANDBOX: "",
+    Studied.SANDBOX: "What only a start can set is compared on a sandbox; on the server itself, with --attach --apply-command.",
 }
 """What there is to know of the commands, by where they run."""
 

@@ -5,6 +5,8 @@ Cost: a few statements, and two seconds. Privileges: none; without PROCESS it is
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from dialin.clock import Clock
 from dialin.errors import ServerError, UserError
 from dialin.model.fitness import ServerFacts
@@ -29,7 +31,7 @@ def server_facts(attached: Attached, clock: Clock) -> ServerFacts:
     variables = attached.variables()
     with attached.connect() as query:
         trips = [_round_trip(query, clock) for _ in range(_TRIES)]
-        may_set = _may_set(query)
+        may_set = may_set_globals(query)
     try:
         in_use: tuple[str, ...] | None = tuple(attached.live_reasons())
     except UserError:
@@ -51,10 +53,16 @@ def _round_trip(query: Query, clock: Clock) -> float:
     return clock.monotonic() - begun
 
 
-def _may_set(query: Query) -> bool | None:
-    """Return whether the account itself may change global variables; roles that it may have are not seen."""
+def may_set_globals(query: Query) -> bool | None:
+    """Return whether the account may change global variables; None where the server does not say, or a role may allow it."""
     try:
         held = {str(name).upper() for (name,) in query(_PRIVILEGES)}
     except ServerError:
         return None
-    return bool(held & _SETTING)
+    return True if held & _SETTING else None if _has_role(query) else False
+
+
+def _has_role(query: Query) -> bool:
+    with suppress(ServerError):  # builds before 8.0 and MariaDB 10.0 have no roles
+        return any(str(role).upper() not in ("NONE", "NULL", "") for (role,) in query("SELECT CURRENT_ROLE()") if role)
+    return False
