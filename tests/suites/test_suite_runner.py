@@ -129,3 +129,14 @@ def test_a_candidate_whose_server_fails_under_a_workload_fails_the_gate(suite):
     assert cell(ended, "b").margin is Margin.FAILED
     assert cell(ended, "b").state is CandidateState.UNSAFE
     assert "server failed" in ended.headline
+
+
+def test_a_gate_measures_every_candidate_until_each_is_answered(monkeypatch, clock, spec, tmp_path):
+    three = spec.model_copy(update={"measure": 10.0})
+    suite = SimulatedSuite(monkeypatch, clock, three, tmp_path / "suite")
+    forced = {**FORCED, "16": {"innodb_buffer_pool_instances": "16"}}
+    trials = {"a": SimulatedTrials({"1": 1000, "4": 1000, "16": 700}, in_force=forced, noise=0.004)}
+    ended = suite.run(suite_plan({"a": 1}, minutes=40, fail_if_worse=0.03), trials)
+    assert {one.candidate: one.margin for one in ended.result.rows[0].cells} == {"4": Margin.NOT_WORSE, "16": Margin.WORSE}
+    assert ended.result.gate.worse == [("a", "16")]
+    assert "under a with 16 (−29" in ended.headline

@@ -123,6 +123,8 @@ class SuiteCandidate(FrozenModel):
     state: CandidateState = Field(description="by the weighted mean")
     better: list[str] = Field(description="workloads under which it is proven to be better than the baseline")
     worse: list[str] = Field(description="workloads under which it is proven to be worse")
+    likely_better: list[str] = Field(description="workloads under which it is probably better, without that proof")
+    likely_worse: list[str] = Field(description="workloads under which it is probably worse, without that proof")
     unguarded: list[str] = Field(description="workloads under which it may be worse by more than the margin")
     barred: BarReason | None = None
 

@@ -31,8 +31,10 @@ _NAMED = 3
 
 def suite_headline(plan: SuitePlan, result: SuiteResult) -> str:
     """Return the result of a suite in one sentence or two; where it has a gate, its answer comes first."""
-    text = _headline(plan, result)
-    return f"{gate_sentence(result, result.gate)} {text}" if result.gate else text
+    if result.gate is None:
+        return _headline(plan, result)
+    over_mix = [f"{one.full} is {_mean(result, one)}" for one in result.others if one.mean][:_NAMED]
+    return " ".join([gate_sentence(result, result.gate), *([f"Over the mix, {'; '.join(over_mix)}."] if over_mix else [])])
 
 
 def _headline(plan: SuitePlan, result: SuiteResult) -> str:
@@ -83,13 +85,15 @@ def _of_others(plan: SuitePlan, result: SuiteResult) -> str:
 
 
 def _signs(result: SuiteResult, one: SuiteCandidate) -> str:
-    """Return under which workloads a candidate is proven to differ, with the change: `, better under A (+6.0 %)`."""
-    parts = [
-        f"{word} under {_with_changes(result, one, rows)}"
-        for word, rows in (("better", one.better), ("worse", one.worse))
-        if rows
-    ]
-    return f", {' and '.join(parts)}" if parts else ""
+    """Return under which workloads a candidate differs, with the changes: `, better under A (+6.0 %) and worse under B`."""
+    every = (
+        ("better", one.better),
+        ("likely better", one.likely_better),
+        ("worse", one.worse),
+        ("likely worse", one.likely_worse),
+    )
+    parts = [f"{word} under {_with_changes(result, one, rows)}" for word, rows in every if rows]
+    return f", {listed(parts)}" if parts else ""
 
 
 def _with_changes(result: SuiteResult, one: SuiteCandidate, rows: Sequence[str]) -> str:

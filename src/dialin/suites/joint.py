@@ -82,7 +82,12 @@ def _margin(plan: SuitePlan, spec: StudySpec, judgement: Judgement | None, name:
     has_failed = not candidate.trials and candidate.failed >= comparison.GIVE_UP_AFTER
     if baseline.trials and (candidate.state is CandidateState.UNSAFE or has_failed):
         return Margin.FAILED
-    fit, margin = judgement.fit, margin_of(plan, spec)
+    return margin_by_fit(plan, spec, judgement.fit, name)
+
+
+def margin_by_fit(plan: SuitePlan, spec: StudySpec, fit: TrialFit | None, name: str) -> Margin:
+    """Return whether a candidate is worse than the baseline by more than the margin, as far as a fit shows it."""
+    margin = margin_of(plan, spec)
     if fit is None or not {name, spec.baseline} <= set(fit.names):
         return Margin.OPEN
     if fit.difference(name, spec.baseline).shows(thresholds(spec.confidence).best, margin):
@@ -245,6 +250,8 @@ def _candidates(plan: SuitePlan, spec: StudySpec, mean: Decision | None, rows: S
                 state=states.get(name, CandidateState.NOT_MEASURED),
                 better=under(cells, CandidateState.BETTER),
                 worse=under(cells, CandidateState.WORSE),
+                likely_better=under(cells, CandidateState.LIKELY_BETTER),
+                likely_worse=under(cells, CandidateState.LIKELY_WORSE),
                 unguarded=[row for row, cell in cells.items() if cell.margin is not Margin.NOT_WORSE],
                 barred=_barred(list(cells.values())),
             )

@@ -10,16 +10,19 @@ from pathlib import Path
 
 from dialin.errors import InterruptedStudyError, ServerError, WorkloadError
 from dialin.model.progress import Watcher
-from dialin.model.suite import SuiteMember, SuitePlan
+from dialin.model.study import Candidate
+from dialin.model.suite import Margin, SuiteMember, SuitePlan
 from dialin.model.trial import seconds_of
 from dialin.model.verdict import Verdict
 from dialin.race.lifecycle import begin_in_blocks, resume_in_blocks
 from dialin.race.runner import InSuite
+from dialin.search.proposer import CONTENDERS, History, Proposer, Room
 from dialin.store import read_only
 from dialin.suites.check import CheckedMember
-from dialin.suites.joint import SuiteStudy, is_decided, is_reached, lacks_guard
+from dialin.suites.joint import SuiteStudy, is_decided, is_reached, lacks_guard, margin_by_fit
 from dialin.suites.suite_file import judge
 from dialin.trials.tools import Tools
+from dialin.verdict import comparison
 from dialin.verdict.reach_verdict import Judgement
 
 
@@ -38,6 +41,22 @@ class _Running:
     judgement: Judgement | None = None
     has_ended: bool = False
     blocks: Generator[None, None, Verdict] = field(init=False)
+
+
+@dataclass(frozen=True, slots=True)
+class _Unanswered:
+    """Proposes the baseline, and each candidate for which the gate's question is not answered yet."""
+
+    plan: SuitePlan
+
+    def propose(self, history: History, room: Room) -> Sequence[Candidate]:  # noqa: ARG002 - each block is a whole one
+        spec = history.spec
+        fit = comparison.decide_by(spec, spec.goal, history.trials, history.figures).fit
+        return [
+            one
+            for one in history.in_the_race
+            if one.name == spec.baseline or margin_by_fit(self.plan, spec, fit, one.name) is Margin.OPEN
+        ]
 
 
 class SuiteRunner:
@@ -100,9 +119,10 @@ class SuiteRunner:
 
         suite = InSuite(decided, lambda: self._seconds_elsewhere(study))
         watcher = self._watcher_of(checked.member)
+        proposer: Proposer = CONTENDERS if self._plan.fail_if_worse is None else _Unanswered(self._plan)
         if checked.is_resumed:
-            return resume_in_blocks(checked.ready, place, self._tools, watcher, suite=suite)
-        return begin_in_blocks(checked.ready, place, self._tools, watcher, self._plan.command, suite=suite)
+            return resume_in_blocks(checked.ready, place, self._tools, watcher, proposer, suite=suite)
+        return begin_in_blocks(checked.ready, place, self._tools, watcher, self._plan.command, proposer, suite=suite)
 
     def _seconds_elsewhere(self, study: _Running) -> float:
         return math.inf if self._is_over else sum(one.seconds for one in self._studies if one is not study)
