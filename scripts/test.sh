@@ -53,28 +53,31 @@ tests() { # FOLDER OPTIONS...
     env --default-signal=INT,HUP .venv/bin/pytest "${failed[@]}"
 }
 
-need sysbench sysbench # tests without servers call it too
+need sysbench sysbench # tests without servers call it, too
 
-say "tests without servers, and those of the load driver"
-# Servers are downloaded meanwhile; an error is printed by the second call of bring_servers, below.
-bring_servers >/dev/null 2>&1 &
+bring_browser() {
+    have chromium-headless-shell || have chromium || need_for_pages chromium-headless-shell chromium
+    # Playwright runs a Node.js of its own, which needs a library that a small Debian 12 lacks.
+    .venv/bin/playwright --version >/dev/null 2>&1 || need_for_pages libatomic1
+}
+
+# Servers and a browser are downloaded meanwhile; an error is printed by the second calls, below.
+{ bring_servers && bring_browser; } >/dev/null 2>&1 &
 fetching=$!
-driver=$(mktemp)
-{ scripts/driver.sh build && scripts/driver.sh test; } >"$driver" 2>&1 &
-driving=$!
-trap 'kill "$driving" "$fetching" 2>/dev/null || true; rm -f "$driver"' EXIT
+beside=$(mktemp)
+trap 'kill "${working:-}" "$fetching" 2>/dev/null || true; rm -f "$beside"' EXIT
+
+scripts/driver.sh build # tests without servers call it, too
+say "tests without servers; beside them those of the load driver, and the documentation site: every link in it leads somewhere"
+{ scripts/driver.sh test && scripts/site.sh; } >"$beside" 2>&1 &
+working=$!
 tests tests --numprocesses "$(nproc)" --dist loadfile
-wait $driving || { cat "$driver"; exit 1; }
-grep -E '^(==>|test result)' "$driver" || true
+wait $working || { cat "$beside"; exit 1; }
+grep -E '^(==>|test result)' "$beside" || true
 
-say "the documentation site: every link in it leads somewhere"
-scripts/site.sh
-
-have chromium-headless-shell || have chromium || need_for_pages chromium-headless-shell chromium
-# Playwright runs a Node.js of its own, which needs a library that a small Debian 12 lacks.
-.venv/bin/playwright --version >/dev/null 2>&1 || need_for_pages libatomic1
 wait $fetching || true
 bring_servers
+bring_browser
 
 export DIALIN_TEST_BUILDS DIALIN_TEST_SERVER=$SERVER
 
