@@ -75,11 +75,23 @@ pub fn token_at(rest: &[u8]) -> Token {
 /// Whether a byte may be part of a name without quotes.
 #[must_use]
 pub const fn is_of_name(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | 0x80..)
+    OF_NAME[byte as usize]
 }
 
-fn name_length(rest: &[u8]) -> usize {
-    rest.iter().take_while(|byte| is_of_name(**byte)).count()
+/// Which bytes may be part of a name without quotes.
+static OF_NAME: [bool; 256] = {
+    let (mut of_name, mut byte) = ([false; 256], 0);
+    while byte < 256 {
+        of_name[byte] = (byte as u8).is_ascii_alphanumeric() || matches!(byte as u8, b'_' | b'$' | 0x80..);
+        byte += 1;
+    }
+    of_name
+};
+
+/// The length of the word at the start of `rest`.
+#[must_use]
+pub fn name_length(rest: &[u8]) -> usize {
+    rest.iter().position(|byte| !is_of_name(*byte)).unwrap_or(rest.len())
 }
 
 fn executed(rest: &[u8], opening: usize) -> Token {

@@ -4,7 +4,7 @@
 //! `?`, several values become `?, ...`, a row of values becomes `(...)`, and several rows become one. The same
 //! function turns a server's own `DIGEST_TEXT` into the same text, so that counts can be compared.
 
-use crate::sql_tokens::{Kind, is_of_name, number_at, token_at};
+use crate::sql_tokens::{Kind, is_of_name, name_length, number_at, token_at};
 
 /// Digests of more bytes are cut off.
 pub const LONGEST: usize = 4_096;
@@ -113,7 +113,7 @@ impl Digester {
     }
 
     fn word(&mut self, rest: &[u8]) -> usize {
-        let length = rest.iter().take_while(|byte| is_of_name(**byte)).count();
+        let length = name_length(rest);
         let word = &rest[..length];
         let after = rest.get(length);
         // Such as x'41', b'01' and n'text'.
@@ -197,7 +197,7 @@ impl Digester {
 
     fn value(&mut self) {
         // Servers write some values as `TIMESTAMP'2024-01-02 03:04:05'`.
-        if self.ends_with(b"timestamp") || self.ends_with(b"date") || self.ends_with(b"time") {
+        if self.follows(Token::Word) && (self.ends_with(b"timestamp") || self.ends_with(b"date") || self.ends_with(b"time")) {
             self.drop_last();
         }
         if self.follows(Token::Comma) && matches!(self.kind(1), Some(Token::Value | Token::Values)) {
@@ -348,8 +348,9 @@ impl Digester {
         if !joined {
             self.text.push(b' ');
         }
-        let text = &text[..text.len().min(LONGEST)];
-        self.text.extend(text.iter().map(u8::to_ascii_lowercase));
+        let begin = self.text.len();
+        self.text.extend_from_slice(&text[..text.len().min(LONGEST)]);
+        self.text[begin..].make_ascii_lowercase();
         self.tokens.push((token, at));
     }
 }

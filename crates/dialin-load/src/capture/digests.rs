@@ -3,10 +3,13 @@
 use super::class::{Class, Obstacle};
 use super::digest::{Digester, Findings};
 use super::entry::Figures;
+use super::outline::outline;
 use foldhash::HashMap;
 
 /// The maximum number of digests.
 const MAX_DIGESTS: usize = 20_000;
+/// The maximum number of outlines whose digests are remembered.
+const MAX_OUTLINES: usize = 4_096;
 /// Replaces the digest of a statement about accounts, whose words may be user data.
 const ACCOUNT: &[u8] = b"(a statement about accounts, dropped)";
 /// Replaces the digest of a statement with an open quote, whose words may be user data.
@@ -60,6 +63,9 @@ pub(super) struct Digest {
 #[derive(Debug, Default)]
 pub(super) struct Digests {
     digester: Digester,
+    /// The outline of the last statement, and what was found for earlier ones.
+    outline: Vec<u8>,
+    of_outlines: HashMap<Vec<u8>, (u32, Class)>,
     numbers: HashMap<Vec<u8>, u32>,
     all: Vec<Digest>,
 }
@@ -67,6 +73,21 @@ pub(super) struct Digests {
 impl Digests {
     /// The number of a statement's digest, and the class of the statement.
     pub(super) fn of(&mut self, sql: &[u8]) -> (u32, Class) {
+        if !outline(sql, &mut self.outline) {
+            return self.find(sql);
+        }
+        if let Some(found) = self.of_outlines.get(&self.outline) {
+            return *found;
+        }
+        let found = self.find(sql);
+        if self.of_outlines.len() == MAX_OUTLINES {
+            self.of_outlines.clear();
+        }
+        self.of_outlines.insert(self.outline.clone(), found);
+        found
+    }
+
+    fn find(&mut self, sql: &[u8]) -> (u32, Class) {
         let (words, findings) = self.digester.digest(sql);
         let (text, obstacle) = match findings {
             Findings { about_accounts: true, .. } => (ACCOUNT, Some(Obstacle::Account)),

@@ -186,8 +186,12 @@ fn number(out: &mut Vec<u8>, key: &[u8], value: Option<u64>) {
 fn name(out: &mut Vec<u8>, schema: Option<&[u8]>) {
     let Some(schema) = schema else { return };
     out.extend_from_slice(b" db=");
+    let is_escaped = |byte: &u8| matches!(byte, b'%' | b'=' | 0..=b' ' | 0x7F);
+    if !schema.iter().any(is_escaped) {
+        return out.extend_from_slice(schema);
+    }
     for byte in schema {
-        if matches!(byte, b'%' | b'=' | 0..=b' ' | 0x7F) {
+        if is_escaped(byte) {
             let _ = write!(out, "%{byte:02x}");
         } else {
             out.push(*byte);

@@ -209,7 +209,11 @@ impl<R: Read> GeneralLog<R> {
                     return Ok(self.too_long(begin));
                 }
                 from = next;
-                self.window.line_end(next, LONGEST_BANNER)?;
+                // All of a prefix is to be in memory, or of a line that may be the top of a file.
+                if self.window.has(next + MOST_OF_A_PREFIX)? && !matches!(self.window.bytes()[next], b'0'..=b'9' | b'\t' | b' ')
+                {
+                    self.window.line_end(next, LONGEST_BANNER)?;
+                }
                 let rest = &self.window.bytes()[next..];
                 let Some(begins) = begins(rest, self.columns) else { continue };
                 let (continues, ahead) = match begins {

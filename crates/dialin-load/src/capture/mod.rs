@@ -19,6 +19,7 @@ pub mod log_times;
 mod logs;
 mod open_sessions;
 mod other_files;
+mod outline;
 mod packed;
 mod prepared;
 pub mod quoting;

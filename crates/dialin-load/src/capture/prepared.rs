@@ -4,7 +4,7 @@
 //! executed before is taken for that statement. Applications prepare a statement right before they execute it, or all of
 //! theirs at first.
 
-use std::collections::HashSet;
+use foldhash::HashSet;
 
 /// A session's prepared statements of which the digests are remembered at most.
 const MOST: usize = 1_000;

@@ -2,7 +2,7 @@
 
 use super::entry::{Figures, SampledBy, Sampling, banner, is_below_banner};
 use super::timestamp::{self, Clock, SECOND};
-use memchr::{memchr, memmem};
+use memchr::{memchr, memmem, memrchr};
 
 /// The values in the lines above a statement.
 #[derive(Debug, Default)]
@@ -101,9 +101,9 @@ impl Header {
         match name {
             b"Query_time" => {
                 self.has_figures = true;
-                self.figures.duration =
-                    value.trim_ascii_start().split(|byte| *byte == b' ').next().and_then(timestamp::seconds);
-                self.fields(value);
+                let (duration, rest) = first_word(value);
+                self.figures.duration = timestamp::seconds(duration);
+                self.fields(rest);
             }
             b"Time" => {
                 // Servers up to 5.1 write the user on the same line.
@@ -133,8 +133,10 @@ impl Header {
 
     fn user(&mut self, value: &[u8]) {
         // A user name may contain `Id:`. The number is the last thing on the line.
-        if let Some(at) = memmem::rfind(value, b"Id:") {
-            self.thread = number(value[at + 3..].trim_ascii());
+        let value = value.trim_ascii_end();
+        let digits = value.iter().rposition(|byte| !byte.is_ascii_digit()).map_or(0, |last| last + 1);
+        if value[..digits].trim_ascii_end().ends_with(b"Id:") {
+            self.thread = number(&value[digits..]);
         }
     }
 
@@ -168,26 +170,26 @@ impl Header {
 
     /// Read the pairs of a name and a value.
     fn fields(&mut self, line: &[u8]) {
-        let mut words = line.split(|byte| *byte == b' ').filter(|word| !word.is_empty());
-        while let Some(name) = words.next() {
-            if !name.ends_with(b":") {
-                continue;
-            }
+        let mut rest = line;
+        while let Some(colon) = memchr(b':', rest) {
+            let name = &rest[memrchr(b' ', &rest[..colon]).map_or(0, |blank| blank + 1)..colon];
+            let value;
+            (value, rest) = first_word(&rest[colon + 1..]);
             let to = match name {
-                b"Rows_sent:" => &mut self.figures.rows_sent,
-                b"Rows_examined:" => &mut self.figures.rows_examined,
-                b"Rows_affected:" => &mut self.figures.rows_affected,
-                b"Errno:" | b"Last_errno:" => &mut self.figures.error,
-                b"Thread_id:" => &mut self.thread,
-                b"Bytes_received:" => &mut self.bytes_received,
-                b"Bytes_sent:" => &mut self.bytes_sent,
-                b"Start:" => {
-                    self.start = words.next().and_then(timestamp::iso);
+                b"Rows_sent" => &mut self.figures.rows_sent,
+                b"Rows_examined" => &mut self.figures.rows_examined,
+                b"Rows_affected" => &mut self.figures.rows_affected,
+                b"Errno" | b"Last_errno" => &mut self.figures.error,
+                b"Thread_id" => &mut self.thread,
+                b"Bytes_received" => &mut self.bytes_received,
+                b"Bytes_sent" => &mut self.bytes_sent,
+                b"Start" => {
+                    self.start = timestamp::iso(value);
                     continue;
                 }
                 _ => continue,
             };
-            if let Some(value) = words.next().and_then(number) {
+            if let Some(value) = number(value) {
                 *to = Some(value);
             }
         }
@@ -220,14 +222,17 @@ fn is_set_by_server(assignments: &[u8]) -> bool {
 /// The sampling of a line such as `# Log_slow_rate_type: query  Log_slow_rate_limit: 100`, after its first colon.
 fn sampling(value: &[u8]) -> Option<Sampling> {
     let limit = memmem::find(value, b"Log_slow_rate_limit:")?;
-    let one_of = first_number(&value[limit + 20..]).filter(|one_of| *one_of > 1)?;
+    let one_of = number(first_word(&value[limit + 20..]).0).filter(|one_of| *one_of > 1)?;
     let by = if value[..limit].trim_ascii() == b"session" { SampledBy::Session } else { SampledBy::Query };
     Some(Sampling { one_of, by })
 }
 
-fn first_number(text: &[u8]) -> Option<u64> {
-    number(text.trim_ascii_start().split(|byte| *byte == b' ').next()?)
+/// The first word of a text, and what follows it.
+fn first_word(text: &[u8]) -> (&[u8], &[u8]) {
+    let text = text.trim_ascii_start();
+    text.split_at(memchr(b' ', text).unwrap_or(text.len()))
 }
+
 /// The number of a session, or a count.
 pub(super) fn number(digits: &[u8]) -> Option<u64> {
     if digits.len() > 12 { std::str::from_utf8(digits).ok()?.parse().ok() } else { timestamp::number(digits).map(|n| n as u64) }

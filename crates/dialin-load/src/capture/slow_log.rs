@@ -184,7 +184,7 @@ impl<R: Read> SlowLog<R> {
         let (mut from, mut followed, mut quoting) = (begin, begin, Quoting::Plain);
         let mut in_quotes = None;
         loop {
-            if let Some(found) = memchr::memmem::find(&self.window.bytes()[from..], b";\n") {
+            if let Some(found) = semicolon_at_line_end(&self.window.bytes()[from..]) {
                 let (end, next) = (from + found, from + found + 2);
                 if end - begin > MAX_STATEMENT {
                     return Ok(self.too_long(begin, in_quotes));
@@ -292,6 +292,11 @@ impl<R: Read> SlowLog<R> {
         let times = header.timestamp.zip(self.header.timestamp);
         Ok(header.thread.is_some() && times.is_some_and(|(next, this)| (0..=NEXT).contains(&(next - this))))
     }
+}
+
+/// The position of the first `;` that a line ends with.
+fn semicolon_at_line_end(text: &[u8]) -> Option<usize> {
+    memchr::memchr_iter(b'\n', text).find_map(|end| end.checked_sub(1).filter(|last| text[*last] == b';'))
 }
 
 fn event<'a>(sql: &'a [u8], header: &'a Header, schema: Option<&'a [u8]>) -> Event<'a> {

@@ -81,10 +81,10 @@ pub fn write(out: &mut Vec<u8>, at: i64) {
 
 /// Parse 1 to 12 digits. As seconds, they can be converted to microseconds without overflow.
 pub(super) fn number(digits: &[u8]) -> Option<i64> {
-    if digits.is_empty() || digits.len() > 12 || !digits.iter().all(u8::is_ascii_digit) {
+    if digits.is_empty() || digits.len() > 12 {
         return None;
     }
-    Some(digits.iter().fold(0, |sum, digit| sum * 10 + i64::from(digit - b'0')))
+    digits.iter().try_fold(0, |sum, digit| digit.is_ascii_digit().then(|| sum * 10 + i64::from(digit - b'0')))
 }
 
 fn microseconds(fraction: &[u8]) -> Option<i64> {

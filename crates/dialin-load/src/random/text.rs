@@ -119,7 +119,9 @@ pub(crate) fn digits_of(mut number: u64, least: usize, out: &mut Vec<u8>) {
         text[start] = b'0' + number as u8;
     }
     let written = text.len() - start;
-    out.resize(out.len() + least.saturating_sub(written), b'0');
+    if least > written {
+        out.resize(out.len() + least - written, b'0');
+    }
     out.extend_from_slice(&text[start..]);
 }
 
