@@ -4,6 +4,7 @@
 
 mod digests;
 mod queues;
+mod settings;
 mod source;
 mod standstill;
 mod transaction;
@@ -16,6 +17,7 @@ use crate::plan::{Keep, Kind, Value};
 use crate::protocol::parameters::Parameters;
 use crate::record::Tally;
 use crate::replay::{Piece, Step};
+use settings::Settings;
 pub use source::Source;
 use source::State;
 use std::collections::HashSet;
@@ -42,6 +44,8 @@ const LATE: u64 = SECOND / 200;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Sent {
     Step,
+    /// A statement of the session's that set variables, on a new connection.
+    Setting,
     Schema,
     Variables,
 }
@@ -54,6 +58,7 @@ pub struct Replayer<'s> {
     /// The default schema of the session, and a hash of its name, which distinguishes statements by schema.
     schema: Option<Arc<[u8]>>,
     mark: u64,
+    settings: Settings,
     /// The numbers of the templates that the server cannot prepare.
     refused: HashSet<usize>,
     sent: Sent,
@@ -79,6 +84,7 @@ impl<'s> Script<'s> for Replayer<'s> {
             current: Current::Nothing,
             schema: None,
             mark: 0,
+            settings: Settings::default(),
             refused: HashSet::new(),
             sent: Sent::Step,
             text: Vec::new(),
@@ -191,6 +197,7 @@ impl<'s> Script<'s> for Replayer<'s> {
             Current::Session([next, ..]) => return *next,
             Current::Session([]) => {
                 self.enter(None);
+                self.settings = Settings::default();
                 self.source.state().under_way -= 1;
                 return Action::End;
             }
@@ -223,6 +230,12 @@ impl<'s> Script<'s> for Replayer<'s> {
             }
             return Action::End;
         };
+        if let Some(sql) = self.settings.missing() {
+            self.text.clear();
+            self.text.extend_from_slice(sql);
+            self.sent = Sent::Setting;
+            return Action::Send(Kind::Other);
+        }
         if let Some(schema) = step.schema.as_ref().filter(|schema| self.schema.as_ref() != Some(schema)) {
             self.text.clear();
             self.text.extend_from_slice(b"USE `");
@@ -303,6 +316,7 @@ impl<'s> Script<'s> for Replayer<'s> {
             Current::Transaction(transaction) => {
                 let Some(step) = transaction.steps.get(transaction.at) else { return true };
                 match self.sent {
+                    Sent::Setting => self.settings.proceed(),
                     Sent::Schema => {
                         let schema = step.schema.clone();
                         self.enter(schema);
@@ -314,7 +328,9 @@ impl<'s> Script<'s> for Replayer<'s> {
                     Sent::Step => {
                         self.timed.iter_mut().for_each(|timed| timed.succeed(step));
                         self.source.state().compare(step, rows);
+                        self.settings.note(step);
                         transaction.add_rows(rows);
+                        self.settings.complete();
                         self.advance();
                     }
                 }
@@ -337,6 +353,10 @@ impl<'s> Script<'s> for Replayer<'s> {
         let Current::Transaction(transaction) = &mut self.current else { return Verdict::Counted };
         let Some(step) = transaction.steps.get(transaction.at) else { return Verdict::Counted };
         match sent {
+            Sent::Setting => {
+                self.settings.proceed();
+                return Verdict::Continue(true);
+            }
             // The statement itself then fails, and its error is compared with the capture.
             Sent::Schema => {
                 let schema = step.schema.clone();
@@ -377,12 +397,14 @@ impl<'s> Script<'s> for Replayer<'s> {
 
     fn lose(&mut self, now: u64) {
         self.enter(None);
+        self.settings.restart();
         self.timed = None;
         let lost = std::mem::replace(&mut self.current, Current::Nothing);
         if let Current::Transaction(transaction) = lost
             && self.given_up.is_none()
             && !transaction.is_over()
         {
+            transaction.steps[transaction.at..].iter().for_each(|step| self.settings.note(step));
             if transaction.is_whole {
                 self.source.state().give_up(transaction.number, self.source.transactions, now);
             } else {
@@ -450,7 +472,11 @@ impl Replayer<'_> {
         let Some(transaction) = self.given_up else { return false };
         loop {
             match state.queues.pop(self.seat) {
-                Some(Piece::Step(_)) => {}
+                // Later statements of the session count on it.
+                Some(Piece::Step(step)) => {
+                    self.settings.note(&step);
+                    self.settings.restart();
+                }
                 None if !state.is_read => {
                     state.idle[self.seat] = true;
                     return true;

@@ -21,7 +21,7 @@ pub struct DigestProperties {
     pub asks_for_time: bool,
     /// Whether they use random values.
     pub is_random: bool,
-    /// Whether they set variables of the session.
+    /// Whether they set variables of the session. SET TRANSACTION is only about the next transaction.
     pub sets: bool,
     /// Whether they may use something of their session other than the variables that it set, or leave something there, such as
     /// a user variable, a temporary table, or the value of LAST_INSERT_ID().
@@ -103,7 +103,7 @@ impl DigestProperties {
             kind,
             asks_for_time: any(&asks),
             is_random: any(&[b"rand (", b"uuid (", b"uuid_short ("]),
-            sets: first == b"set",
+            sets: first == b"set" && !digest.starts_with(b"set transaction "),
             uses_session: !plain.contains(&first) || has_user_variable || any(&of_session),
             hides_ids: hiding.contains(&first) && !digest.starts_with(b"drop temporary"),
             is_upsert: has(b" on duplicate key update "),

@@ -233,6 +233,7 @@ impl Planner {
             clock: digest.asks_for_time.then_some(statement.clock),
             insert_id,
             is_added: false,
+            sets: digest.sets,
             sql: statement.sql,
         });
         if followed.ends_session {

@@ -391,6 +391,22 @@ fn a_connection_that_is_lost_ends_its_transaction_and_nobody_waits_for_it() {
 }
 
 #[test]
+fn a_session_has_what_it_set_also_after_its_connection_was_lost() {
+    let statements =
+        ["SET a = 1, b = 2", "SET autocommit = 1", "SET a = 3, b = 2", "BEGIN", "update t set a = 1", "SET c = 4", "COMMIT"];
+    let statements = statements.into_iter().chain(["update t set a = 2", "update t set a = 3"]);
+    let said: Vec<Said> = (0..).zip(statements).map(|(place, sql)| Said(1, 2 * place, 1, sql, 0, 0)).collect();
+    let (asked, tally) = replayed("settings", Pace::Full, &said, |sql| match sql {
+        "update t set a = 1" => Answer::Close,
+        _ => Answer::Ok,
+    });
+    let after: Vec<&str> = asked[place(&asked, "update t set a = 1") + 1..].iter().map(String::as_str).collect();
+    let expected =
+        ["SET autocommit = 1", "SET a = 3, b = 2", "SET c = 4", "USE `shop`", "update t set a = 2", "update t set a = 3"];
+    assert_eq!((after.as_slice(), tally.reconnects), (&expected[..], 1));
+}
+
+#[test]
 fn at_a_pace_statements_come_when_they_are_due_with_the_captured_clock() {
     let said = [Said(1, 1_000, 1, "select NOW()", 0, 1), Said(1, 1_300, 1, "select 1", 0, 1)];
     let (asked, tally) =

@@ -43,6 +43,8 @@ pub struct Step {
     pub dependencies: Box<[Dependency]>,
     /// Whether it was added: it is not in the capture, but the server did the same by itself, or the log lacks it.
     pub is_added: bool,
+    /// Whether it sets variables of the session, which last.
+    pub sets: bool,
 }
 
 /// What a capture shows about the rows that a statement changed.
@@ -254,5 +256,6 @@ pub(super) fn added(sql: &[u8], start: i64) -> Piece {
         duration: None,
         dependencies: Box::default(),
         is_added: true,
+        sets: sql.starts_with(b"SET "),
     }))
 }
