@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from dialin.errors import UserError
+from dialin.errors import DialinError, UserError
 from dialin.model.setting import Value
 from dialin.model.study import SettingForm
 from dialin.preflight.checked import StudyRequest
@@ -75,6 +76,17 @@ def base_setting(
     check_setting(requested, catalogue, elsewhere)
     base = dict(of_file.settings[0][1]) if files else {}
     return {**base, **requested}, of_file
+
+
+@contextmanager
+def said_if_refused(notes: Sequence[str], say: Callable[[str], None]) -> Iterator[None]:
+    """Say what became of files where what they ask for is refused; a study that begins says and stores its notes itself."""
+    try:
+        yield
+    except DialinError:
+        for note in notes:
+            say(f"Note: {note}")
+        raise
 
 
 def _of_files(

@@ -18,7 +18,7 @@ from dialin.places.sandbox.site import Sandboxes
 from dialin.places.sandbox.switch_mode import choose_switch_mode, expect_switch
 from dialin.preflight.admission import Admit, checked_candidate
 from dialin.preflight.checked import CheckedStudy, StudyRequest, with_plan
-from dialin.preflight.option_files import RequestedSettings, requested_settings
+from dialin.preflight.option_files import RequestedSettings, requested_settings, said_if_refused
 from dialin.question.candidates import candidates_of
 from dialin.question.plan import Plan, plan
 from dialin.report.note_sentences import note_text
@@ -54,18 +54,18 @@ def check_sandboxed(request: StudyRequest, tools: Tools) -> CheckedStudy:
         server: requested_settings(question, request.directory, catalogues[build.id], elsewhere)
         for server, build in chosen.items()
     }
-    for note in dict.fromkeys(note for one in requested.values() for note in one.notes):
-        tools.say(f"Note: {note}")
+    of_files = tuple(dict.fromkeys(note for one in requested.values() for note in one.notes))
     form = next((one.form for one in requested.values() if one.form), None)
-    spec = request.specify(_candidates(requested, chosen), defaults).model_copy(update={"form": form})
-    notes = check.check_study(spec, catalogues, elsewhere)
-    expected = expect_switch(question.switch, spec, catalogues)
-    plan(spec.model_copy(update={"switch": expected.mode}))  # refuses a budget that is too small before servers start
-    room = room_here(tools)
-    sizes = check_all_fit(spec, defaults, room, tools.say, from_files=bool(question.compare))
-    for candidate in spec.candidates:
-        check_candidate(spec, candidate, used[candidate.server], defaults[candidate.server], room)
-    check_disk(tools, workload, len(used))
+    with said_if_refused(of_files, tools.say):
+        spec = request.specify(_candidates(requested, chosen), defaults).model_copy(update={"form": form})
+        notes = check.check_study(spec, catalogues, elsewhere)
+        expected = expect_switch(question.switch, spec, catalogues)
+        plan(spec.model_copy(update={"switch": expected.mode}))  # refuses a budget that is too small before servers start
+        room = room_here(tools)
+        sizes = check_all_fit(spec, defaults, room, tools.say, from_files=bool(question.compare))
+        for candidate in spec.candidates:
+            check_candidate(spec, candidate, used[candidate.server], defaults[candidate.server], room)
+        check_disk(tools, workload, len(used))
     wait_notes = raw_waits.check(spec.waits, used, tools)
 
     inspect = make_inspector(spec, used, tools)
@@ -84,6 +84,7 @@ def check_sandboxed(request: StudyRequest, tools: Tools) -> CheckedStudy:
         workload=workload,
         site=Sandboxes(spec, used, workload, tools, mode.changes),
         notes=(
+            *of_files,
             *sizes,
             *wait_notes,
             *(note_text(spec, note) for note in notes),

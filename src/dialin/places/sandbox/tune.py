@@ -22,7 +22,7 @@ from dialin.places.sandbox.fit_check import check_baseline_fits, room_here
 from dialin.places.sandbox.site import Sandboxes
 from dialin.preflight import tune_space
 from dialin.preflight.checked import CheckedStudy, StudyRequest, with_plan
-from dialin.preflight.option_files import base_setting
+from dialin.preflight.option_files import base_setting, said_if_refused
 from dialin.preflight.tune_study import BASELINE, refuse_options, specify, tune_admission
 from dialin.probes import host
 from dialin.question.plan import Plan, plan
@@ -58,12 +58,11 @@ def check_tuned(request: StudyRequest, tools: Tools) -> CheckedStudy:
     elsewhere = {other.id: functools.partial(tools.catalogue, other) for other in installed if other.id != build.id}
     requested = tune_space.resolve(tune_space.parse_named(question.tune or ()), catalogue, elsewhere)
     setting, of_file = base_setting(request, catalogue, elsewhere)
-    for note in of_file.notes:
-        tools.say(f"Note: {note}")
-    tune_space.refuse_forbidden(requested, of_file.form)
-    sizes = check_baseline_fits(setting, catalogue, request, room_here(tools))
-    dry_run.check(build, setting)
-    check_disk(tools, workload, 1)
+    with said_if_refused(of_file.notes, tools.say):
+        tune_space.refuse_forbidden(requested, of_file.form)
+        sizes = check_baseline_fits(setting, catalogue, request, room_here(tools))
+        dry_run.check(build, setting)
+        check_disk(tools, workload, 1)
     tools.say("Reading the baseline's server")
     inspect = inspection.make_inspect(tools, {BASELINE: build}, [one.name for one in requested])
     baseline = inspect(BASELINE, setting)
@@ -82,7 +81,7 @@ def check_tuned(request: StudyRequest, tools: Tools) -> CheckedStudy:
     spec = specify(request, build.id, setting, variables, catalogue, situation)
     spec, allowed = with_plan(spec.model_copy(update={"form": of_file.form}))
     ready = _checked(spec, allowed, build, workload, tools, catalogue, {BASELINE: baseline})
-    return replace(ready, notes=tuple(sizes))
+    return replace(ready, notes=(*of_file.notes, *sizes))
 
 
 def resume_tuned(spec: StudySpec, allowed: Plan, tools: Tools, workload: Workload) -> CheckedStudy:
