@@ -332,11 +332,8 @@ class UndoLog:
             self._locks.remove(name)
 
     def _private(self, name: str) -> Path:
-        """Return the private directory of an entry, which the user's commands are given."""
-        directory = self._directory / f"{name}.apply"
-        if self._path(name).exists():
-            directory.mkdir(mode=0o700, exist_ok=True)
-        return directory
+        """Return the private directory of an entry, which is made when a command of the user is run."""
+        return self._directory / f"{name}.apply"
 
     def _path(self, name: str) -> Path:
         return self._directory / f"{name}.json"

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import psutil
 
-from dialin.errors import ServerError, UserError, os_error
+from dialin.errors import MachineError, ServerError, UserError, os_error
 from dialin.model.cause import Cause, CauseCode, Fault
 from dialin.servers.processes import kill, processes, spawn, was_not_run
 
@@ -75,11 +75,16 @@ def run(
     Raises:
         UserError: the command cannot be run.
         CommandError: it failed, or did not return in time; the error has its output.
+        MachineError: the private directory cannot be made.
     """
     words, limit = [*split_command(command, purpose), *arguments], LIMIT if limit is None else limit
     if directory is None:
         with tempfile.TemporaryDirectory(prefix="dialin-") as made:
             return _run(words, purpose, limit, Path(made), work)
+    try:
+        directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError as error:
+        raise MachineError.of(error) from error
     await_earlier(directory, limit)
     return _run(words, purpose, limit, directory, work)
 
