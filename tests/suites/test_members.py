@@ -1,8 +1,12 @@
 import pytest
 
 from dialin.errors import UserError
+from dialin.model.suite import Suite
 from dialin.question.options import StudyOptions
+from dialin.store import read_only
 from dialin.suites.members import NAMED, requested_suite
+from dialin.suites.suite_file import read_plan, write_suite
+from fixtures.simulated_suites import suite_plan
 
 
 def suite(tmp_path, **keys):
@@ -102,3 +106,21 @@ def test_a_mistake_in_a_suite_file_is_named(tmp_path, text, says):
     with pytest.raises(UserError) as refused:
         suite(tmp_path, suite="s.toml")
     assert says in str(refused.value)
+
+
+def test_a_suite_is_read_by_what_it_asks_whatever_its_result_looks_like(tmp_path):
+    plan = suite_plan({"a": 1})
+    write_suite(tmp_path, Suite(plan=plan))
+    text = (tmp_path / "suite.json").read_text()
+    (tmp_path / "suite.json").write_text(text.replace('"result": null', '"result": {"of": "another version"}'))
+    assert read_plan(tmp_path) == plan
+    for broken in ("", "[]", "{}", '{"plan": 3}'):
+        (tmp_path / "suite.json").write_text(broken)
+        with pytest.raises(UserError, match="suite of this version"):
+            read_plan(tmp_path)
+
+
+def test_a_command_for_studies_says_that_a_suite_holds_several(tmp_path):
+    write_suite(tmp_path, Suite(plan=suite_plan({"a": 1})))
+    with pytest.raises(UserError, match=r"is a suite of studies. Name one of them"):
+        read_only.read(tmp_path, lambda store: store)

@@ -27,7 +27,7 @@ from dialin.model.trial import Block, Sample, Step, Trial, TrialState
 from dialin.model.tune import TuneAsk
 from dialin.model.verdict import TuneFindings, Verdict
 from dialin.paths import parse_json
-from dialin.store import STUDY_FILE, UNFINISHED_STUDY_FILE, row_types, rows, schema, series
+from dialin.store import STUDY_FILE, UNFINISHED_STUDY_FILE, is_suite, row_types, rows, schema, series
 from dialin.store.damaged_study import BAD_ROWS, check_candidates, damaged, machine_failed, not_opened, read_mark
 from dialin.store.proof_view import proof_view
 
@@ -42,6 +42,8 @@ def study_file(directory: Path) -> Path:
     """
     path = directory / STUDY_FILE
     if not path.is_file():
+        if is_suite(directory):
+            raise UserError(f"{directory} is a suite of studies", "Name one of them, a directory inside it")
         raise UserError(f"{directory} holds no dialin study", _NAME_ONE)
     return path
 

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from pydantic import ValidationError
-
 from dialin.errors import UserError
 from dialin.evidence.why_verdict import explain
 from dialin.model.record import StudyRecord
 from dialin.model.suite import Suite, SuiteMember, SuitePlan
 from dialin.model.trial import TrialState, seconds_of
-from dialin.paths import replace_text
+from dialin.paths import parse_json, replace_text
 from dialin.report import json_documents
 from dialin.store import STUDY_FILE, SUITE_FILE, read_only
 from dialin.suites.joint import SuiteStudy, is_decided
@@ -28,8 +26,8 @@ def read_plan(directory: Path) -> SuitePlan:
     """
     path = directory / SUITE_FILE
     try:
-        return Suite.model_validate_json(path.read_text(encoding="utf-8")).plan
-    except (OSError, UnicodeDecodeError, ValidationError) as error:
+        return SuitePlan.model_validate(parse_json(path.read_text(encoding="utf-8"))["plan"])  # the result is made again
+    except (OSError, ValueError, LookupError, TypeError) as error:
         raise UserError(f"{path} cannot be read as a suite of this version of dialin", "Start a new suite") from error
 
 

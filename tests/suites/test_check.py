@@ -1,0 +1,58 @@
+import pytest
+
+from dialin.cli.study_flags import spelled
+from dialin.errors import UserError
+from dialin.question.plan import BudgetTooSmallError
+from dialin.suites import check
+from dialin.suites.check import check_suite, plan_suite
+from dialin.suites.members import requested_suite
+from fixtures.simulated_suites import suite_plan
+
+
+def planned(tmp_path, **keys):
+    asked = {"sweep": {"innodb_adaptive_hash_index": ["ON", "OFF"]}, "workload": "oltp_read_only=2,oltp_write_only", **keys}
+    request = requested_suite({key.replace("_", "-"): value for key, value in asked.items()}, tmp_path)
+    return plan_suite(request, spelled, command="dialin sweep", started_in=tmp_path, created=1.0)
+
+
+def test_each_workload_has_a_directory_and_the_claims_are_those_of_all_and_of_their_mean(tmp_path):
+    plan = planned(tmp_path, minutes=40, fail_if_worse="2%", threads=8)
+    assert [(one.directory, one.weight) for one in plan.members] == [("01-oltp-read-only", 2), ("02-oltp-write-only", 1)]
+    assert (plan.minutes, plan.claims, plan.fail_if_worse) == (40, 3, 0.02)
+    assert all(one.options["threads"] == 8 for one in plan.members)
+
+
+def test_what_matters_in_the_mean_is_the_coarsest_of_its_workloads(tmp_path):
+    assert planned(tmp_path).worthwhile == 0.01
+    assert planned(tmp_path, goal="latency").worthwhile == 0.05
+    assert planned(tmp_path, worthwhile="3%").worthwhile == 0.03
+
+
+@pytest.mark.parametrize(
+    ("keys", "option"),
+    [
+        ({"attach": True}, "attach"),
+        ({"waits": "hash_table_locks"}, "waits"),
+        ({"confirm": True}, "confirm"),
+        ({"switch": "set"}, "switch set"),
+        ({"sweep": {}, "tune": []}, "tune"),
+    ],
+)
+def test_what_is_for_a_study_alone_is_refused_with_the_option(tmp_path, keys, option):
+    with pytest.raises(UserError) as refused:
+        planned(tmp_path, **keys)
+    assert f"Leave out --{option}" in str(refused.value)
+
+
+def test_a_mistake_names_its_workload(tmp_path):
+    with pytest.raises(UserError, match=r"^oltp_read_only: .*threads"):
+        planned(tmp_path, threads=0)
+
+
+def test_too_few_minutes_are_refused_with_those_of_all_workloads_together(monkeypatch):
+    def too_few(*_):
+        raise BudgetTooSmallError("too few", "more", 4.2)
+
+    monkeypatch.setattr(check, "_check_new", too_few)
+    with pytest.raises(UserError, match="Give --minutes 13 or more"):
+        check_suite(suite_plan({"a": 1, "b": 1, "c": 1}, minutes=2), None, None)
