@@ -58,6 +58,32 @@ GOOD: Mapping[str, tuple[Mapping[str, str], Request]] = {
         },
         Request(rule=AssignmentRule(by=r"bpi(\d+)")),
     ),
+    "scaling": (
+        {
+            f"{load}_{threads}thr.log": csv(series(level, seed=threads), threads=threads)
+            for load, levels in (("read_only", (600, 2200, 5000, 7000)), ("write_only", (300, 900, 1200, 1000)))
+            for threads, level in zip((1, 4, 16, 64), levels, strict=True)
+        },
+        Request(),
+    ),
+    "rate-ramp": (
+        {
+            f"rate{rate}.log": human(series(min(rate, 900), seed=rate)).replace(
+                "Report intermediate", f"Target transaction rate: {rate}/sec\nReport intermediate"
+            )
+            for rate in (300, 600, 1200)
+        },
+        Request(),
+    ),
+    "suite": (
+        {
+            f"{name}/{load}-r{run}.log": csv(series(level, seed=100 * run + level))
+            for name, levels in (("old", (1000, 50)), ("new", (1100, 45)))
+            for load, level in zip(("insert", "scan"), levels, strict=True)
+            for run in range(3)
+        },
+        Request(baseline="old"),
+    ),
 }
 
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase, translate
+from itertools import takewhile
 
 from dialin.errors import UserError
 from dialin.logs.stamps import Stamp, take_stamps
@@ -206,10 +207,11 @@ def in_order(stamps: Mapping[str, Stamp]) -> list[str] | None:
 
 
 def _without_shared_words(values: Mapping[str, str]) -> dict[str, str]:
-    """Return the words that name loads, without those that all of them have: `point_select` for `oltp_point_select`."""
+    """Return the words that name loads, without those at the start of all of them: `point_select` for `oltp_point_select`."""
     words = {name: value.replace("_", " ").split() for name, value in values.items()}
-    shared = set.intersection(*map(set, words.values()))
-    return {name: "_".join(word for word in of if word not in shared) or values[name] for name, of in words.items()}
+    columns = zip(*words.values(), strict=False)
+    shared = sum(1 for _ in takewhile(lambda column: len(set(column)) == 1, columns))
+    return {name: "_".join(of[shared:]) or values[name] for name, of in words.items()}
 
 
 def _unused(key: str, settings: Collection[str]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from dialin.model.analysis import Analysis, CandidateAnalysis, CellAnalysis, RatePoint, RateRamp, RunAnalysis, ScalingCurve
 from dialin.model.study import Goal
@@ -268,7 +269,7 @@ def _figure(estimate: Estimate | None, show: Callable[[float], str]) -> Cell:
 def _estimates(
     title: str, estimates: Sequence[Estimate | None], *, rank: int, show: Callable[[float], str] = number
 ) -> tuple[Column, Values]:
-    return _column(title, rank, is_figure=True), [_figure(one, show) for one in estimates]
+    return _column(title, rank, is_figure=True), [replace(_figure(one, show), brief="") for one in estimates]
 
 
 def _texts(title: str, texts: Sequence[str], rank: int) -> tuple[Column, Values]:
