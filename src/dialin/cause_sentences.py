@@ -10,7 +10,7 @@ from typing import Any
 
 from dialin.model.cause import Cause, CauseCode
 from dialin.model.trip import Danger
-from dialin.text import duration, listed
+from dialin.text import duration, listed, size
 
 Figures = Mapping[str, Any]
 """The figures of a cause, by name."""
@@ -52,6 +52,11 @@ def _all_failed(figures: Figures) -> str:
 
 
 def _exit(ending: Figures) -> str:
+    if "memory_limit" in ending:
+        limit = f"the memory limit of its container ({size(ending['memory_limit'])}, --server-memory)"
+        if ending["is_certain"]:
+            return f"the kernel killed it at {limit}"
+        return f"it was killed (SIGKILL), as the kernel does at {limit}"
     if "signal" in ending:
         return f"it died of {ending['signal']}"
     if "words" in ending:

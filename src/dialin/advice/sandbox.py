@@ -16,8 +16,8 @@ from dialin.model.build import Build
 from dialin.model.setting import Value
 from dialin.places.sandbox import inspection
 from dialin.places.sandbox.check import check_disk
-from dialin.places.sandbox.fit_check import check_baseline_fits, room_here
-from dialin.places.sandbox.tune import measure_baseline, situation_of
+from dialin.places.sandbox.fit_check import check_baseline_fits, room_for
+from dialin.places.sandbox.tune import limited, measure_baseline, situation_of
 from dialin.preflight.checked import StudyRequest
 from dialin.preflight.option_files import base_setting, check_early
 from dialin.preflight.tune_study import BASELINE
@@ -65,16 +65,17 @@ def read_sandbox(question: StudyOptions, directory: Path, tools: Tools, base_fil
     if len(chosen) > 1:
         raise UserError("Advice is on one server, and there are several", "Name one --server")
     (build,) = chosen.values()
+    build = limited(build, question)
     catalogue = tools.catalogue(build)
     setting, of_file = base_setting(request, catalogue, {})
-    for text in (*of_file.notes, *check_baseline_fits(setting, catalogue, request, room_here(tools))):
+    for text in (*of_file.notes, *check_baseline_fits(setting, catalogue, request, room_for(build, tools))):
         tools.say(f"Note: {text}")
     dry_run.check(build, setting)
     check_disk(tools, workload, 1)
     effective = inspection.make_inspect(tools, {BASELINE: build}, [])(BASELINE, setting)
     if effective is None:
         raise ServerError("No server starts with this setting", "Correct --set")
-    situation = situation_of(request, tools, effective)
+    situation = situation_of(request, tools, effective, build)
     baseline = measure_baseline(request, tools, build, setting, catalogue, situation, "to see what the server does")
     in_force = {name: str(value) for name, value in baseline.trial.in_force.items()}
     defaults = catalogue.defaults()

@@ -112,8 +112,11 @@ def compare(
     dialin compare before.cnf after.cnf --server mysql@9.7
 
     dialin compare --server mysql@9.7 --server mariadb@10.11
+
+    dialin compare --server image:mysql:8.4 --server-memory 1G,2G,4G
     """
-    if not option_files and len(common["server"] or []) < 2:
+    several_sizes = "," in str(shared.get("server-memory") or "")
+    if not option_files and len(common["server"] or []) < 2 and not several_sizes:
         raise UserError("There is nothing to compare", "Name option files, or give --server twice")
     _conduct({**shared, "compare": [str(path) for path in option_files or []]}, "compare", **common)
 

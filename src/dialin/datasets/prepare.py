@@ -100,6 +100,7 @@ class Preparer:
     def prepared(self, build: Build, workload: Dataset, shape: Mapping[str, Value]) -> StoredDataset:
         """Return the prepared data of a workload on a build."""
         copied = workload.copied_data
+        build = build.limited(None, None)  # the limits are the trials'
 
         def make(target: Path) -> None:
             with self._sandbox(build, free_port() if workload.needs_port else 0) as sandbox:

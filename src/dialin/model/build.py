@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 
@@ -79,6 +79,27 @@ class BuildReference:
 
 
 @dataclass(frozen=True, slots=True)
+class Image:
+    """The container image that a build runs in, and the limits of the container.
+
+    Attributes:
+        engine: the command that runs it: `podman` or `docker`.
+        name: as the user wrote it, such as `mysql:8.4`.
+        digest: the ID of its content, by which it is run.
+        binary: the server's path inside.
+        memory: the container's limit, in bytes; None for none.
+        cpus: the CPUs that the container may use, such as `0-3`; None for all.
+    """
+
+    engine: str
+    name: str
+    digest: str
+    binary: str
+    memory: int | None = None
+    cpus: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Build:
     """A server binary that this machine can run.
 
@@ -90,6 +111,8 @@ class Build:
         messages: the directory of error messages, or None where the binary finds it itself.
         origin: where it was found, in words: "installed by dialin", "on PATH".
         label: tells it from other builds of its version; see `BuildReference`.
+        image: what its servers run in; `binary` is then a copy of the image's file system, which answers questions about the
+            build, and None where they are processes of this machine.
     """
 
     vendor: Vendor
@@ -101,6 +124,7 @@ class Build:
     origin: str = ""
     version_text: str = field(default="", compare=False)
     label: str = ""
+    image: Image | None = None
 
     @property
     def family(self) -> Family:
@@ -114,3 +138,7 @@ class Build:
     def id(self) -> str:
         """The build's name in full, e.g. `mysql@9.7.4`."""
         return str(self.reference)
+
+    def limited(self, memory: int | None, cpus: str | None) -> Build:
+        """Return the build with other limits for its containers; a build without an image has none."""
+        return replace(self, image=replace(self.image, memory=memory, cpus=cpus)) if self.image else self

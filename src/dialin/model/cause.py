@@ -105,7 +105,7 @@ class Cause:
 
     Attributes:
         figures: the values in its sentence. `words` is text from a server, a program or the operating system; `exit` says how
-            a server ended: its `signal`, its `exit_code`, or its last `words`.
+            a server ended: its container's `memory_limit`, its `signal`, its `exit_code`, or its last `words`.
     """
 
     code: CauseCode
@@ -122,6 +122,11 @@ class Cause:
     def quoted(cls, words: str) -> Cause:
         """Return a cause that has no code of its own: `words` are its sentence."""
         return cls(CauseCode.OTHER, {"words": words})
+
+
+def exit_at_limit(memory: int, *, is_certain: bool) -> dict[str, Any]:
+    """Return that a server was killed whose container has a memory limit (bytes): certainly, or most likely, because of it."""
+    return {"memory_limit": memory, "is_certain": is_certain}
 
 
 def exit_by(code: int | None, words: str = "", signal: str = "") -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import BeforeValidator, WithJsonSchema
 
-from dialin.model.setting import share_of
+from dialin.model.setting import as_number, share_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +48,36 @@ def as_list(value: object) -> object:
     return [part.strip() for part in value.split(",")] if isinstance(value, str) else value
 
 
+def sizes(value: object) -> object:
+    """Read one or several sizes in bytes as people write them: `1G,2G`, 1073741824 and ["1G", "2G"]."""
+    parts = as_list(value)
+    numbers = [
+        as_number(part) if isinstance(part, str) else part for part in (parts if isinstance(parts, (list, tuple)) else [parts])
+    ]
+    if not numbers or not all(isinstance(number, int) and number > 0 for number in numbers):
+        raise ValueError("is not a size such as 2G, or several such as 1G,2G,4G")
+    return numbers
+
+
 _SHARE = {"anyOf": [{"type": "number", "minimum": 0, "maximum": 1}, {"type": "string", "pattern": r"^\s*[0-9.]+\s*%?\s*$"}]}
 Fraction = Annotated[float, BeforeValidator(as_share), WithJsonSchema(_SHARE)]
 Addresses = Annotated[
     tuple[str, ...],
     BeforeValidator(as_list),
     WithJsonSchema({"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "string"}]}),
+]
+Sizes = Annotated[
+    tuple[int, ...],
+    BeforeValidator(sizes),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "integer", "minimum": 1},
+                {"type": "array", "items": {"type": ["integer", "string"]}},
+                {"type": "string"},
+            ]
+        }
+    ),
 ]
 Threads = Annotated[
     tuple[int, ...],

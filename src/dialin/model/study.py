@@ -12,12 +12,15 @@ from pydantic import Field, field_validator, model_validator
 from dialin.model.cpus import parse_cpus
 from dialin.model.frozen import FrozenModel
 from dialin.model.live import LiveOptions
-from dialin.model.option_types import MACHINE, METHOD, WHY, Fraction
+from dialin.model.option_types import MACHINE, METHOD, WHY, Fraction, Sizes
 from dialin.model.setting import Value
 from dialin.model.tune import TunePlan
 from dialin.model.workload import WorkloadSpec
 
 MAX_CANDIDATES = 64
+
+LEAST_MEMORY = 64 * 2**20
+"""The smallest memory limit of a container, in bytes."""
 
 
 class Goal(StrEnum):
@@ -70,12 +73,14 @@ class Candidate(FrozenModel):
         setting: the variables that it sets, beside those that the study holds fixed.
         server: the build that it runs on, as the user named it.
         born: the block in which it entered; 1 for those that the study began with.
+        memory: the limit of its server's container in bytes, where the study compares limits.
     """
 
     name: str = Field(min_length=1)
     setting: dict[str, Value] = Field(default_factory=dict)
     server: str
     born: int = Field(default=1, ge=1)
+    memory: int | None = None
 
 
 WAIT_FOR_SERVER = 120.0
@@ -190,6 +195,11 @@ class MethodOptions(FrozenModel):
         "with %; needs one more trial of each candidate, after the verdict; sandboxes only",
     )
     server_cpus: Annotated[str | None, MACHINE] = Field(default=None, description="CPUs for the servers, such as 0-3,8")
+    server_memory: Annotated[Sizes | None, MACHINE] = Field(
+        default=None,
+        description="memory limit of the container of an image's server (--server image:NAME), such as 2G; several, such as "
+        "1G,2G,4G, are compared, each with half of it for the buffer pool",
+    )
     load_cpus: Annotated[str | None, MACHINE] = Field(default=None, description="CPUs for the load driver, such as 0-3,8")
 
     @field_validator("waits")
@@ -197,6 +207,15 @@ class MethodOptions(FrozenModel):
     def _pattern_of_instruments(cls, value: str | None) -> str | None:
         if value is not None and not re.fullmatch(r"[A-Za-z0-9_/%:-]{1,120}", value):
             raise ValueError("is not part of an instrument's name, such as hash_table_locks or wait/synch/mutex/innodb/%")
+        return value
+
+    @field_validator("server_memory")
+    @classmethod
+    def _distinct_limits(cls, value: tuple[int, ...] | None) -> tuple[int, ...] | None:
+        if value is not None and len(set(value)) != len(value):
+            raise ValueError("has the same size twice")
+        if value is not None and min(value) < LEAST_MEMORY:
+            raise ValueError("must be 64M or more: no server starts with less")
         return value
 
     @field_validator("server_cpus", "load_cpus")
@@ -284,6 +303,11 @@ class StudySpec(MethodOptions):
     def setting_of(self, name: str) -> dict[str, Value]:
         """Return all that a candidate's server is asked for: its own setting over what all candidates have in common."""
         return {**self.fixed, **self.held, **self.candidate(name).setting}
+
+    def memory_of(self, name: str) -> int | None:
+        """Return the memory limit of a candidate's container in bytes, or None."""
+        limits = self.server_memory or ()
+        return self.candidate(name).memory or (limits[0] if len(limits) == 1 else None)
 
     @property
     def variables_under_test(self) -> tuple[str, ...]:

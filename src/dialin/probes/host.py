@@ -17,6 +17,8 @@ from typing import Any
 
 import psutil
 
+from dialin.model.build import Build
+from dialin.model.cpus import parse_cpus
 from dialin.probes import control_groups, disk
 from dialin.probes.kernel_files import read, selected_word
 
@@ -125,6 +127,18 @@ def memory_available() -> int:
     available = int(psutil.virtual_memory().available)
     left = control_groups.memory_left()
     return available if left is None else min(available, left)
+
+
+def memory_for(build: Build) -> int:
+    """Return the bytes of memory that a server of a build may take: what is available, within its container's limit."""
+    limit = build.image.memory if build.image else None
+    return memory_available() if limit is None else min(memory_available(), limit)
+
+
+def cpus_for(build: Build) -> int:
+    """Return how many CPUs a server of a build may use."""
+    cpus = build.image.cpus if build.image else None
+    return cpu_count() if cpus is None else len(parse_cpus(cpus))
 
 
 def _system() -> str:

@@ -14,16 +14,19 @@ from dialin.model.study import MAX_CANDIDATES, Candidate
 Variables = dict[str, Value]
 
 
-def candidates_of(settings: Sequence[tuple[str, Variables]], servers: Sequence[str]) -> list[Candidate]:
-    """Return each setting on each build.
+def candidates_of(
+    settings: Sequence[tuple[str, Variables]], servers: Sequence[str], memory: Sequence[int] = ()
+) -> list[Candidate]:
+    """Return each setting on each build; `memory` holds the limit of each setting's container, where limits are compared.
 
     Raises:
         UserError: fewer than two, or more than dialin compares at once.
     """
     candidates = []
-    for (name, setting), server in itertools.product(settings, servers):
+    limits: Sequence[int | None] = memory or [None] * len(settings)
+    for ((name, setting), limit), server in itertools.product(zip(settings, limits, strict=True), servers):
         on = server if len(servers) > 1 else ""
-        candidates.append(Candidate(name=" on ".join(filter(None, (name, on))), setting=setting, server=server))
+        candidates.append(Candidate(name=" on ".join(filter(None, (name, on))), setting=setting, server=server, memory=limit))
     if len(candidates) < 2:
         raise UserError("There is only one candidate", "Give at least two values, option files or builds to compare")
     _check_count(len(candidates))

@@ -30,6 +30,7 @@ from dialin.model.study import (
 from dialin.model.tune import TunePlan
 from dialin.model.workload import MOST_THREADS, LoadOptions, WorkloadSpec
 from dialin.question.candidates import Variables, canonical, option_file_names, sweep_settings
+from dialin.variables.size_units import with_letter
 from dialin.workloads import kinds
 from dialin.workloads.load_request import LoadRequest
 from dialin.workloads.traffic.traffic_kind import TRAFFIC
@@ -55,6 +56,10 @@ def _one_workload(value: object) -> object:
 
 _ONE_OR_MORE = WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}, "minItems": 1}]})
 
+POOL = "innodb_buffer_pool_size"
+POOL_SHARE = 0.5
+"""The share of its container's memory that a buffer pool has where limits are compared: a server takes 300 to 500 MB more."""
+
 
 class StudyOptions(MethodOptions, LoadOptions, LiveOptions):
     """The options of a study, as its file has them."""
@@ -62,7 +67,9 @@ class StudyOptions(MethodOptions, LoadOptions, LiveOptions):
     model_config = ConfigDict(alias_generator=kebab)
 
     server: str | list[str] = Field(
-        default="", description="the build to run, such as mysql@9.7 (see `dialin servers`); several builds are compared"
+        default="",
+        description="the build to run, such as mysql@9.7 (see `dialin servers`), or image:NAME for an image that podman or "
+        "docker has; several are compared",
     )
     attach: Annotated[bool, ATTACHED] = Field(
         default=False, description="study a running server that dialin did not start, using SET GLOBAL"
@@ -212,6 +219,12 @@ class StudyOptions(MethodOptions, LoadOptions, LiveOptions):
         why = kinds.requested_kind(self.workload).on_sandboxes_only
         if self.attach and why:
             raise ValueError(f"{self.workload} runs on sandboxes only, because {why}: leave out attach")
+        if self.server_memory and not (
+            self.servers and all(name.startswith("image:") or "-image." in name for name in self.servers)
+        ):
+            raise ValueError("server-memory limits the container of an image: add server image:NAME")
+        if self.compares_memory and (ways or POOL in self.set):
+            raise ValueError("several of server-memory are compared, each with its own buffer pool: leave out other values")
         if self.attach and self.servers:
             raise ValueError("attach and server cannot be combined: an attached server has a fixed build")
         given = self.defaults_file or self.login_path or self.database or self.wait_for_server != WAIT_FOR_SERVER
@@ -242,7 +255,7 @@ class StudyOptions(MethodOptions, LoadOptions, LiveOptions):
             raise ValueError("traffic = own is for an attached server: add attach")
         if self.traffic is not None and self.tune is not None:
             raise ValueError("a tune does not run on live traffic: name the values to compare")
-        if not ways and len(self.servers) < 2:
+        if not ways and len(self.servers) < 2 and not self.compares_memory:
             raise ValueError("nothing to compare: give sweep, compare, candidates, aa or tune, or several servers")
         return self
 
@@ -273,6 +286,11 @@ class StudyOptions(MethodOptions, LoadOptions, LiveOptions):
     def is_live(self) -> bool:
         """Whether a server is studied under its own traffic."""
         return self.traffic is not None
+
+    @property
+    def compares_memory(self) -> bool:
+        """Whether the candidates are memory limits of a container."""
+        return len(self.server_memory or ()) > 1
 
     @property
     def servers(self) -> list[str]:
@@ -353,6 +371,8 @@ class StudyOptions(MethodOptions, LoadOptions, LiveOptions):
             return sweep_settings(self.sweep, least=1 if self.attach else 2)
         if self.candidates:
             return [(name, canonical(setting)) for name, setting in self.candidates.items()]
+        if self.compares_memory:
+            return [(with_letter(limit), {POOL: int(limit * POOL_SHARE)}) for limit in self.server_memory or ()]
         if self.aa:
             return [(f"A{number}", {}) for number in range(1, self.aa + 1)]
         return [("", {})]

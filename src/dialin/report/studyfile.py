@@ -83,7 +83,7 @@ def _load(load: WorkloadSpec) -> dict[str, Any]:
 def _tables(spec: StudySpec) -> dict[str, Mapping[str, Value]]:
     tables: dict[str, Mapping[str, Any]] = {}
     swept = naming(spec).variables
-    if spec.aa or spec.tune:
+    if spec.aa or spec.tune or len(spec.server_memory or ()) > 1:
         pass
     elif len(swept) == 1 and all(candidate.setting for candidate in spec.candidates):
         tables["sweep"] = {swept[0]: list(dict.fromkeys(candidate.setting[swept[0]] for candidate in spec.candidates))}

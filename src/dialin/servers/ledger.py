@@ -22,6 +22,7 @@ from typing import Any
 from dialin.clock import SystemClock
 from dialin.errors import is_machine_fault
 from dialin.paths import parse_json, replace_text
+from dialin.servers import containers
 from dialin.servers.locks import Locks
 from dialin.servers.origin import Origin, Relation, origin
 from dialin.servers.processes import end, processes
@@ -36,6 +37,7 @@ class LedgerEntry:
         owner: the PID of the dialin that started it.
         keep: whether it outlives the command that started it, until `dialin servers stop`.
         build: the id of the build that it runs, such as `mysql@9.7.4`.
+        engine: what runs its container, `podman` or `docker`; empty for a process of this machine.
         socket: its unix socket, outside `directory` if the directory's path is too long for a socket.
     """
 
@@ -47,6 +49,7 @@ class LedgerEntry:
     build: str = ""
     port: int = 0
     socket: str = ""
+    engine: str = ""
 
 
 class Ledger:
@@ -107,6 +110,8 @@ class Ledger:
         live = processes(Path(entry.directory)) if self._relation(entry) is Relation.HERE else []
         for process in live:
             end(process)
+        if entry.engine:
+            containers.remove(entry.engine, entry.id)
         shutil.rmtree(entry.directory, ignore_errors=True)
         if entry.socket and not entry.socket.startswith(f"{entry.directory}/"):
             shutil.rmtree(Path(entry.socket).parent, ignore_errors=True)

@@ -15,21 +15,23 @@ import tempfile
 import uuid
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, suppress
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from dialin.clock import Clock
 from dialin.errors import LostConnectionError, MachineError, ServerError, UserError, server_failure
 from dialin.model.build import Build
-from dialin.model.cause import Cause, CauseCode, exit_by
+from dialin.model.cause import Cause, CauseCode, exit_at_limit, exit_by
 from dialin.model.query import Query
 from dialin.model.setting import Value
 from dialin.paths import Home
 from dialin.servers.account import STANDARD_PORT, Account
 from dialin.servers.capabilities import Capability, base_options, has
 from dialin.servers.connection import RefusedError, connect
+from dialin.servers.containers import ENGINE_FAILED, Container, runs_as_root
 from dialin.servers.ledger import Ledger, LedgerEntry
-from dialin.servers.processes import kill, processes, signal_name, spawn, tail, was_not_run
+from dialin.servers.processes import identity, kill, processes, signal_name, spawn, tail, was_not_run
 from dialin.variables import optionfile
 
 BOOT_LIMIT = 120.0
@@ -43,6 +45,12 @@ INITIALISE_LIMIT = 900.0
 
 _SOCKET_LIMIT = 100
 """The kernel takes 107 bytes for a unix socket's path; some clients take fewer."""
+
+_SHELL_SIGNALS = 128
+"""A command that ran a program which died of a signal ends with this number and the signal's, as a shell does."""
+
+_AFTER_SERVER = 10.0
+"""Seconds that the command of a container may run on after its server."""
 
 _POLL = 0.02
 _CAUGHT = re.compile(r"got signal (\d+)")
@@ -63,6 +71,8 @@ class Sandbox:
         self.log = directory / "error.log"
         self.option_file = directory / "my.cnf"
         self.account = Account(socket=self.socket, port=entry.port or STANDARD_PORT)
+        self._container = Container(build.image, entry.id, _volumes(directory, self.socket)) if build.image else None
+        self._server_pid: int | None = None
 
     @classmethod
     def create(cls, build: Build, home: Home, ledger: Ledger, clock: Clock, *, keep: bool = False, port: int = 0) -> Sandbox:
@@ -72,7 +82,8 @@ class Sandbox:
         socket = directory / "s.sock"
         if len(str(socket)) > _SOCKET_LIMIT:
             socket = Path(tempfile.gettempdir()) / f"dialin-{name}" / "s.sock"
-        entry = ledger.open(name, directory, keep=keep, build=build.id, port=port, socket=str(socket))
+        engine = build.image.engine if build.image else ""
+        entry = ledger.open(name, directory, keep=keep, build=build.id, port=port, socket=str(socket), engine=engine)
         directory.mkdir(parents=True, mode=0o700)
         socket.parent.mkdir(mode=0o700, exist_ok=socket.parent == directory)
         (directory / "tmp").mkdir()
@@ -81,7 +92,9 @@ class Sandbox:
     @property
     def pid(self) -> int | None:
         if self._process is not None and self._process.poll() is None:
-            return self._process.pid
+            if self._container is None:
+                return self._process.pid
+            return self._server_pid if self._server_pid is not None and identity(self._server_pid) else None
         live = processes(self.directory) if self._process is None else []
         return live[0].pid if live else None
 
@@ -102,7 +115,8 @@ class Sandbox:
             "pid_file": str(self.directory / "tmp" / "mysqld.pid"),
             "log_error": str(self.log),
             "secure_file_priv": str(self.directory / "tmp"),
-            **base_options(self.build),
+            # Inside an image the server finds its own files.
+            **base_options(self.build if self._container is None else replace(self.build, basedir=None, messages=None)),
         }
         if self.entry.port:
             options |= {"port": self.entry.port, "bind_address": "127.0.0.1"}
@@ -110,7 +124,7 @@ class Sandbox:
                 options["skip_name_resolve"] = "ON"
         else:
             options["skip_networking"] = "ON"
-        if os.geteuid() == 0:
+        if os.geteuid() == 0 if self.build.image is None else runs_as_root(self.build.image.engine):
             options["user"] = "root"
         self.option_file.write_text(optionfile.render({"mysqld": {**settings, **options}}), encoding="utf-8")
         self.option_file.chmod(0o600)
@@ -129,21 +143,23 @@ class Sandbox:
             self._run("--bootstrap", "--log-warnings=0", feed=_bootstrap_sql(self.build))
 
     def _run(self, *options: str, feed: bytes) -> None:
-        arguments = [*self.build.launcher, str(self.build.binary), f"--defaults-file={self.option_file}", *options]
         (self.directory / "feed.sql").write_bytes(feed)
         with (self.directory / "feed.sql").open("rb") as source, (self.directory / "console.log").open("ab") as console:
-            self._process = spawn(arguments, self.directory, "server", console, feed=source)
+            self._process = self._start(console, *options, feed=source)
             try:
                 code = self._process.wait(INITIALISE_LIMIT)
             except subprocess.TimeoutExpired:
                 self.kill()
                 code = -signal.SIGKILL
-        if was_not_run(code):
+        if self._was_not_run(code):
             raise self._not_run()
         if code != 0:
             raise server_failure(
                 Cause(CauseCode.NO_DATA_DIRECTORY, {"build": self.build.id, "exit": self.exit()}), self.log_tail()
             )
+
+    def _was_not_run(self, code: int) -> bool:
+        return was_not_run(code) or (self._container is not None and code == ENGINE_FAILED)
 
     def _not_run(self) -> MachineError:
         words = tail(self.directory / "console.log", 1)
@@ -158,19 +174,35 @@ class Sandbox:
             MachineError: the server could not be run, or its disk is full, or this machine has no room for a connection.
         """
         self.write_options(settings)
-        arguments = [*self.build.launcher, str(self.build.binary), f"--defaults-file={self.option_file}"]
         with (self.directory / "console.log").open("ab") as console:
-            self._process = spawn(
-                arguments, self.directory, "server", console, cpus=cpus, dies_by=None if self.entry.keep else "KILL"
-            )
+            self._process = self._start(console, cpus=cpus)
         self._await_answer(self._process)
+        if self._container:
+            self._server_pid = self._container.pid()
+            # By this, too, the server is found in the ledger.
+            (self.directory / "server.pid").write_text(f"{self._server_pid}\n", encoding="ascii")
+
+    def _start(
+        self, console: IO[bytes], *options: str, feed: IO[bytes] | int = subprocess.DEVNULL, cpus: str | None = None
+    ) -> subprocess.Popen[bytes]:
+        """Start the server, as a process of its own or in a container, whose command ends when the server does."""
+        arguments = [f"--defaults-file={self.option_file}", *options]
+        dies_by = None if self.entry.keep else "KILL"
+        if self._container is None:
+            command = [*self.build.launcher, str(self.build.binary), *arguments]
+            return spawn(command, self.directory, "server", console, feed=feed, cpus=cpus, dies_by=dies_by)
+        self._container.guard()
+        self._container.clear()
+        self._server_pid = None
+        command = self._container.command(arguments, with_network=bool(self.entry.port), feeds=feed != subprocess.DEVNULL)
+        return spawn(command, self.directory, "client", console, feed=feed, dies_by=dies_by)
 
     def _await_answer(self, process: subprocess.Popen[bytes]) -> None:
         limit = self._clock.monotonic() + BOOT_LIMIT
         lost_since: float | None = None
         while True:
             if process.poll() is not None:
-                if was_not_run(process.returncode):
+                if self._was_not_run(process.returncode):
                     raise self._not_run()
                 raise server_failure(
                     Cause(CauseCode.NOT_STARTED, {"build": self.build.id, "exit": self.exit()}), self.log_tail()
@@ -224,6 +256,14 @@ class Sandbox:
     def exit(self) -> dict[str, Any]:
         """Return how the server ended, as the figure `exit` of a `Cause`: its signal, or the last error in its log."""
         code = self._process.poll() if self._process else None
+        if self._container is not None and self._process is not None and self.pid is None:
+            with suppress(subprocess.TimeoutExpired):  # its command ends a moment after the server
+                code = self._process.wait(_AFTER_SERVER)
+        if self._container is not None and code is not None:
+            image = self._container.image
+            if image.memory is not None and code == _SHELL_SIGNALS + signal.SIGKILL:
+                return exit_at_limit(image.memory, is_certain=self._container.ran_out_of_memory())
+            code = _SHELL_SIGNALS - code if code > _SHELL_SIGNALS else code
         if code is not None and code < 0:
             return exit_by(code, signal=signal_name(-code))
         # The server's signal handler logs the signal and ends with an exit code.
@@ -241,7 +281,10 @@ class Sandbox:
         process = self._process
         if process is None or process.poll() is not None:
             raise ServerError(Cause(CauseCode.ENDED_BEFORE_STOP, {"build": self.build.id}), log_tail=self.log_tail())
-        process.send_signal(signal.SIGTERM)
+        if self._server_pid is None:
+            process.send_signal(signal.SIGTERM)
+        else:
+            os.kill(self._server_pid, signal.SIGTERM)
         try:
             code = process.wait(patience)
         except subprocess.TimeoutExpired:
@@ -261,12 +304,20 @@ class Sandbox:
             MachineError: the kernel does not end it.
         """
         if self._process is not None and self._process.poll() is None:
+            if self._container is not None:
+                self._container.clear()
             kill(self._process, self.build.id)
 
     def remove(self) -> None:
         """End the server if it runs, and remove all files of the sandbox."""
         self.kill()
         self._ledger.end(self.entry)
+        if self._container is not None:
+            self._container.dismiss()
+
+
+def _volumes(directory: Path, socket: Path) -> list[Path]:
+    return [directory] if socket.parent == directory else [directory, socket.parent]
 
 
 def tcp_account(account: Account, database: str) -> Account:

@@ -14,6 +14,7 @@ from dialin.model.build import Build, BuildReference, Vendor
 from dialin.model.setting import Value
 from dialin.paths import Home
 from dialin.servers import builds, dry_run, process_limits
+from dialin.servers.install import image_file_system
 from dialin.servers.ledger import Ledger
 from dialin.trials.build_catalogue import catalogue_of
 from dialin.variables import check
@@ -66,11 +67,27 @@ class Tools:
             UserError: a requested build is not on this machine, or no build is.
         """
         if requested:
-            return {text: builds.find(text, installed, self.home) for text in requested}
+            return {text: self.find(text, installed) for text in requested}
         for vendor in Vendor:
             if any(BuildReference(vendor).matches(build) for build in installed):
                 return {str(vendor): builds.find(vendor, installed, self.home)}
         raise UserError("No MySQL or MariaDB was found on this machine", "Install one: dialin servers install mysql@9.7")
+
+    def find(self, text: str, installed: Sequence[Build]) -> Build:
+        """Return the build that the user's text refers to, or `image:NAME`; see `builds.find`.
+
+        Raises:
+            UserError: there is none here.
+        """
+        if text.startswith(image_file_system.PREFIX):
+            name = text.removeprefix(image_file_system.PREFIX)
+            return image_file_system.image_build(self.home, name, self.say, self._verify)
+        build = builds.find(text, installed, self.home)
+        image_file_system.check_image(build)
+        return build
+
+    def _verify(self, build: Build) -> None:
+        self.catalogue(build)
 
     def catalogue(self, build: Build) -> Catalogue:
         """Return the catalogue of a build's variables.

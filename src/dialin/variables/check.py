@@ -179,10 +179,10 @@ def check_fits(candidate: str, needed: Need, room: Room, scale: float | None = N
     total, sizes = sum(needed.memory.values()), []
     if total > room.memory:
         part, bytes_needed = max(needed.memory.items(), key=lambda item: item[1])
-        sizes.append(
-            f"it needs about {size(total)} of memory, most of it for the {part} ({size(bytes_needed)}), and "
-            f"{size(room.memory)} are free"
+        has = (
+            f"{size(room.memory)} are free" if room.limit is None else f"its container has {size(room.limit)} (--server-memory)"
         )
+        sizes.append(f"it needs about {size(total)} of memory, most of it for the {part} ({size(bytes_needed)}), and {has}")
     if needed.redo_log > room.disk:
         sizes.append(f"its redo log grows to {size(needed.redo_log)}, and the disk has {size(room.disk)} free")
     if sizes:

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from dialin.model.setting import Setting, Value, as_number
@@ -117,12 +117,23 @@ _FINENESS = 20
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """What a machine has for a server: bytes of memory, free and in all, free bytes on its disk, and CPUs."""
+    """What a machine has for a server: bytes of memory, free and in all, free bytes on its disk, and CPUs.
+
+    Attributes:
+        limit: the memory limit of the server's container, within which `memory` and `total_memory` are; None without one.
+    """
 
     memory: int
     total_memory: int
     disk: int
     cpus: int
+    limit: int | None = None
+
+    def limited(self, memory: int | None) -> Room:
+        """Return the room in a container with a memory limit in bytes; this one where that is None or more than there is."""
+        if memory is None or memory >= self.memory:
+            return self
+        return replace(self, memory=memory, total_memory=memory, limit=memory)
 
 
 @dataclass(frozen=True, slots=True)

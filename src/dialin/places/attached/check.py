@@ -210,6 +210,7 @@ def check_options(question: StudyOptions) -> None:
     """Raise UserError where an option is given that is for sandboxes only."""
     for option, given in (
         ("--hold", question.hold),
+        ("--server-memory", question.server_memory is not None),
         ("--server-cpus", question.server_cpus is not None),
         ("--switch", question.switch != "auto"),
     ):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from dialin.datasets.cache import check_space
 from dialin.datasets.prepare import BLANK_SIZE
@@ -14,7 +14,7 @@ from dialin.model.setting import describe, same_value
 from dialin.model.study import Candidate, StudySpec, Switch
 from dialin.places.sandbox import inspection
 from dialin.places.sandbox.fit_check import check_all_fit, room_here
-from dialin.places.sandbox.site import Sandboxes
+from dialin.places.sandbox.site import Sandboxes, build_of
 from dialin.places.sandbox.switch_mode import choose_switch_mode, expect_switch
 from dialin.preflight.admission import Admit, checked_candidate
 from dialin.preflight.checked import CheckedStudy, StudyRequest, with_plan
@@ -56,8 +56,9 @@ def check_sandboxed(request: StudyRequest, tools: Tools) -> CheckedStudy:
     }
     of_files = tuple(dict.fromkeys(note for one in requested.values() for note in one.notes))
     form = next((one.form for one in requested.values() if one.form), None)
+    limits = question.server_memory if question.compares_memory else None
     with said_if_refused(of_files, tools.say):
-        spec = request.specify(_candidates(requested, chosen), defaults).model_copy(update={"form": form})
+        spec = request.specify(_candidates(requested, chosen, limits or ()), defaults).model_copy(update={"form": form})
         notes = check.check_study(spec, catalogues, elsewhere)
         expected = expect_switch(question.switch, spec, catalogues)
         plan(spec.model_copy(update={"switch": expected.mode}))  # refuses a budget that is too small before servers start
@@ -74,7 +75,8 @@ def check_sandboxed(request: StudyRequest, tools: Tools) -> CheckedStudy:
     if question.hold:
         spec, inspected = inspection.pin_confounds(spec, inspected, inspect)
 
-    mode = choose_switch_mode(expected, spec, inspected, used[spec.candidates[0].server], catalogues, tools)
+    first = build_of(spec, spec.candidates[0], used)
+    mode = choose_switch_mode(expected, spec, inspected, first, catalogues, tools)
     spec, allowed = with_plan(spec.model_copy(update={"switch": mode.switch}))
     inspection_notes = _inspection_notes(spec, mode.inspected, catalogues)
     return CheckedStudy(
@@ -97,9 +99,11 @@ def check_sandboxed(request: StudyRequest, tools: Tools) -> CheckedStudy:
     )
 
 
-def _candidates(requested: Mapping[str, RequestedSettings], chosen: Mapping[str, Build]) -> list[Candidate]:
+def _candidates(
+    requested: Mapping[str, RequestedSettings], chosen: Mapping[str, Build], memory: Sequence[int]
+) -> list[Candidate]:
     """Return the candidates with the exact versions of their builds, which a resumed study must find again."""
-    named = candidates_of(next(iter(requested.values())).settings, list(chosen))
+    named = candidates_of(next(iter(requested.values())).settings, list(chosen), memory)
     by_build = zip(*(one.settings for one in requested.values()), strict=True)
     settings = [setting for on_each in by_build for _, setting in on_each]
     return [
@@ -117,7 +121,7 @@ def resume_sandboxed(
         UserError: a build is gone.
     """
     installed = builds.discover(tools.home, os.environ)
-    used = {name: builds.find(name, installed, tools.home) for name in {candidate.server for candidate in spec.candidates}}
+    used = {name: tools.find(name, installed) for name in {candidate.server for candidate in spec.candidates}}
     uninspected = spec.model_copy(update={"candidates": tuple(c for c in spec.candidates if c.name not in inspected)})
     all_inspected = {**inspected, **inspection.inspect_all(uninspected, make_inspector(spec, used, tools))}
     changes = None
@@ -154,7 +158,7 @@ def admission(used: Mapping[str, Build], workload: Workload, tools: Tools) -> Ad
 
 
 def make_inspector(spec: StudySpec, used: Mapping[str, Build], tools: Tools) -> inspection.Inspect:
-    builds_of = {candidate.name: used[candidate.server] for candidate in spec.candidates}
+    builds_of = {candidate.name: build_of(spec, candidate, used) for candidate in spec.candidates}
     return inspection.make_inspect(tools, builds_of, spec.variables_under_test)
 
 
@@ -179,6 +183,7 @@ def check_candidate(spec: StudySpec, candidate: Candidate, build: Build, default
     """Raise UserError where a build does not take a candidate's values, or its server does not fit this machine."""
     setting = spec.setting_of(candidate.name)
     dry_run.check(build, setting)
+    room = room.limited(spec.memory_of(candidate.name) if build.image else None)
     check.check_fits(candidate.name, memory.need(setting, defaults, spec.workload.threads, room), room)
 
 
@@ -189,4 +194,8 @@ def check_disk(tools: Tools, workload: Workload, count: int) -> None:
 
 
 def facts_of(build: Build) -> dict[str, str]:
-    return {"version": build.version_text or build.id, "origin": build.origin, "vendor": build.vendor.value}
+    """Return what the report says of a build; of an image, its digest, which says what ran."""
+    facts = {"version": build.version_text or build.id, "origin": build.origin, "vendor": build.vendor.value}
+    if build.image is not None:
+        facts |= {"image": build.image.name, "image_digest": f"sha256:{build.image.digest}", "container": build.image.engine}
+    return facts

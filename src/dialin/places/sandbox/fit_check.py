@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 import psutil
 
+from dialin.model.build import Build
 from dialin.model.setting import Setting, Value, as_number
 from dialin.model.study import StudySpec
 from dialin.preflight.checked import StudyRequest
@@ -24,6 +26,12 @@ def room_here(tools: Tools) -> Room:
     existing = next(path for path in (tools.home.root, *tools.home.root.parents) if path.exists())
     total = psutil.virtual_memory().total
     return Room(host.memory_available(), total, shutil.disk_usage(existing).free, host.cpu_count())
+
+
+def room_for(build: Build, tools: Tools) -> Room:
+    """Return what there is for a server of a build: what this machine has, within the limits of its container."""
+    room = room_here(tools)
+    return room if build.image is None else replace(room.limited(build.image.memory), cpus=host.cpus_for(build))
 
 
 def check_all_fit(
@@ -44,7 +52,9 @@ def check_all_fit(
     notes: dict[str, None] = {}
     threads = spec.workload.threads
     settings = {candidate.name: spec.setting_of(candidate.name) for candidate in spec.candidates}
+    machine = room
     for candidate in spec.candidates:
+        room = machine.limited(spec.memory_of(candidate.name))
         known = defaults[candidate.server]
         needed = memory.need(settings[candidate.name], known, threads, room)
         scale = None

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from dialin.clock import Clock
 from dialin.datasets.prepare import Preparer
+from dialin.errors import UserError
 from dialin.model.build import Build
 from dialin.model.setting import Value
 from dialin.paths import Home
@@ -41,6 +42,8 @@ def start(
         UserError: the port is taken.
         ServerError: it does not start.
     """
+    if build.image is not None:
+        raise UserError(f"{build.id} runs in a container, for a study only", f"Use {build.image.engine} run, or another build")
     chosen = port or free_port()
     check_port(chosen)
     sandbox = Sandbox.create(build, home, ledger, clock, keep=True, port=chosen)

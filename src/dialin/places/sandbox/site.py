@@ -12,7 +12,7 @@ from dialin.datasets.cache import StoredDataset, check_space, copy
 from dialin.datasets.prepare import Preparer
 from dialin.model.build import Build
 from dialin.model.setting import Setting, Value
-from dialin.model.study import StudySpec
+from dialin.model.study import Candidate, StudySpec
 from dialin.model.trial import Purpose, Step, Trial, VariableChange
 from dialin.places.sandbox.shared_sandbox import SharedSandbox, SharedStage
 from dialin.probes import host
@@ -95,7 +95,8 @@ class OpenSandboxes:
             if trial.purpose is not Purpose.WAITS:
                 return SharedStage(self._shared, trial, self._build(trial.candidate))
             self._shared.end()  # two servers at once would share the machine
-        needed = raw_waits.needs(self._build(trial.candidate), trial, self._spec.waits, host.memory_available())
+        build = self._build(trial.candidate)
+        needed = raw_waits.needs(build, trial, self._spec.waits, host.memory_for(build))
         return self._sandbox(trial.candidate, {**self._spec.setting_of(trial.candidate), **needed})
 
     def add_candidates(self, spec: StudySpec, effective: Mapping[str, EffectiveSettings]) -> None:
@@ -125,7 +126,7 @@ class OpenSandboxes:
         check_space(site.tools.home.sandboxes, largest + site.workload.temporary_bytes(), site.workload.how_to_shrink)
 
     def _build(self, candidate: str) -> Build:
-        return self._site.builds[self._spec.candidate(candidate).server]
+        return build_of(self._spec, self._spec.candidate(candidate), self._site.builds)
 
     def _sandbox(self, candidate: str, setting: Setting) -> SandboxStage:
         build, dataset = self._build(candidate), self._datasets[candidate]
@@ -204,6 +205,11 @@ class SandboxStage:
     def end(self, *, well: bool) -> None:  # noqa: ARG002 - the next trial has another sandbox in any case
         if self._sandbox is not None:
             self._sandbox.remove()
+
+
+def build_of(spec: StudySpec, candidate: Candidate, builds: Mapping[str, Build]) -> Build:
+    """Return the build of a candidate, with the limits of its container if it is an image's."""
+    return builds[candidate.server].limited(spec.memory_of(candidate.name), spec.server_cpus)
 
 
 def sandbox_options(setting: Setting, build: Versioned) -> dict[str, Value]:

@@ -123,6 +123,8 @@ def obstacle(spec: StudySpec, catalogues: Mapping[str, Catalogue], *, is_request
         return why
     if spec.compares_builds:
         return "the candidates run on several builds"
+    if len({spec.memory_of(name) for name in spec.names}) > 1:
+        return "a container's memory limit is set when it starts"
     if not is_requested and not differing(spec):
         return "no variable differs between the candidates"
     catalogue = catalogues[spec.candidates[0].server]

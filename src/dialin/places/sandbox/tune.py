@@ -18,13 +18,14 @@ from dialin.model.study import StudySpec, Switch
 from dialin.model.trial import Purpose, Trial, TrialState
 from dialin.places.sandbox import inspection
 from dialin.places.sandbox.check import check_disk, facts_of, make_inspector
-from dialin.places.sandbox.fit_check import check_baseline_fits, room_here
+from dialin.places.sandbox.fit_check import check_baseline_fits, room_for
 from dialin.places.sandbox.site import Sandboxes
 from dialin.preflight import tune_space
 from dialin.preflight.checked import CheckedStudy, StudyRequest, with_plan
 from dialin.preflight.option_files import base_setting, said_if_refused
 from dialin.preflight.tune_study import BASELINE, refuse_options, specify, tune_admission
 from dialin.probes import host
+from dialin.question.options import StudyOptions
 from dialin.question.plan import Plan, plan
 from dialin.search.variable_choice import Situation
 from dialin.servers import builds, dry_run
@@ -54,13 +55,14 @@ def check_tuned(request: StudyRequest, tools: Tools) -> CheckedStudy:
     if len(chosen) > 1:
         raise UserError("A tune runs on one build, and several are given", "Name one --server")
     (build,) = chosen.values()
+    build = limited(build, question)
     catalogue = tools.catalogue(build)
     elsewhere = {other.id: functools.partial(tools.catalogue, other) for other in installed if other.id != build.id}
     requested = tune_space.resolve(tune_space.parse_named(question.tune or ()), catalogue, elsewhere)
     setting, of_file = base_setting(request, catalogue, elsewhere)
     with said_if_refused(of_file.notes, tools.say):
         tune_space.refuse_forbidden(requested, of_file.form)
-        sizes = check_baseline_fits(setting, catalogue, request, room_here(tools))
+        sizes = check_baseline_fits(setting, catalogue, request, room_for(build, tools))
         dry_run.check(build, setting)
         check_disk(tools, workload, 1)
     tools.say("Reading the baseline's server")
@@ -69,7 +71,7 @@ def check_tuned(request: StudyRequest, tools: Tools) -> CheckedStudy:
     if baseline is None:
         raise ServerError("The baseline's server does not start", "Correct --set")
 
-    situation = situation_of(request, tools, baseline)
+    situation = situation_of(request, tools, baseline, build)
     weaker = question.accept_weaker_durability
     if requested:
         variables = tune_space.name_variables(requested, catalogue, situation, weaker=weaker)
@@ -91,7 +93,7 @@ def resume_tuned(spec: StudySpec, allowed: Plan, tools: Tools, workload: Workloa
         UserError: the build is gone.
         ServerError: the baseline's server does not start.
     """
-    build = builds.find(spec.candidates[0].server, builds.discover(tools.home, os.environ), tools.home)
+    build = tools.find(spec.candidates[0].server, builds.discover(tools.home, os.environ))
     baseline = make_inspector(spec, {build.id: build}, tools)(spec.baseline, spec.setting_of(spec.baseline))
     if baseline is None:
         raise ServerError("The baseline's server does not start", "See its log above")
@@ -135,13 +137,25 @@ def _check_ends(build: Build, setting: Mapping[str, Value], ends: Mapping[str, V
         raise
 
 
-def situation_of(request: StudyRequest, tools: Tools, baseline: EffectiveSettings) -> Situation:
-    """Return what is known of this machine and of the load, before anything is measured."""
+def limited(build: Build, question: StudyOptions) -> Build:
+    """Return a build with the limits of its container that a question names.
+
+    Raises:
+        UserError: it names several.
+    """
+    if question.compares_memory:
+        raise UserError("Several sizes of --server-memory are for dialin compare", "Name one")
+    memory = question.server_memory[0] if question.server_memory else None
+    return build.limited(memory, question.server_cpus)
+
+
+def situation_of(request: StudyRequest, tools: Tools, baseline: EffectiveSettings, build: Build) -> Situation:
+    """Return what is known of the server's machine, which a container's limits make smaller, and of the load."""
     existing: Path = next(path for path in (tools.home.root, *tools.home.root.parents) if path.exists())
     return Situation(
-        memory=host.memory_available(),
+        memory=host.memory_for(build),
         disk=shutil.disk_usage(existing).free,
-        cpus=host.cpu_count(),
+        cpus=host.cpus_for(build),
         connections=request.load.threads,
         tables=request.load.tables,
         data=request.workload.expected_bytes(),

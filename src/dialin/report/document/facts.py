@@ -152,6 +152,11 @@ def settings(record: StudyRecord) -> Pairs:
         *([("A/A study", "yes: identical candidates")] if spec.aa else []),
         ("seed", str(spec.seed)),
         ("CPUs of the servers", visible(spec.server_cpus or "all")),
+        *(
+            [("memory limit of the server's container", listed([size(each) for each in spec.server_memory]))]
+            if spec.server_memory
+            else []
+        ),
         ("CPUs of the load driver", visible(spec.load_cpus or "all")),
         ("weaker durability accepted", "yes" if spec.accept_weaker_durability else "no"),
         ("began", moment(record.created)),

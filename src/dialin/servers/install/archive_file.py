@@ -22,6 +22,9 @@ from dialin.servers.install.unpacked import UnpackedServer, servers_in
 from dialin.servers.server_binary import identify
 from dialin.text import listed
 
+Verify = Callable[[Build], None]
+"""Tests a build in its final place, and raises if it is not good."""
+
 _ZSTD = b"\x28\xb5\x2f\xfd"
 _NOT_NEEDED = ("mysql-test", "mariadb-test", "sql-bench", "man", "doc", "docs", "debug", "proc", "sys", "dev")
 
@@ -33,7 +36,7 @@ def add_archive(
     name: BuildReference | None = None,
     *,
     check: Callable[[Build], None],
-    verify: Callable[[Build], None],
+    verify: Verify,
 ) -> Build:
     """Unpack the server of an archive into dialin's cache, and return its build; `name` replaces what the server says.
 
@@ -48,24 +51,41 @@ def add_archive(
     Raises:
         UserError: the file is no archive, or holds no server that runs here; nothing is left.
     """
+
+    def name_it(server: UnpackedServer) -> Build:
+        found, text = identify(server.binary, server.layout.launcher(server.root))
+        build = build_at(server.root, server.layout, name or found, text, f"added from {archive}")
+        check(build)
+        return build
+
+    with _opened(archive) as stream:
+        return add_stream(home, stream, str(archive), say, name_it, verify)
+
+
+def add_stream(
+    home: Home, stream: IO[bytes], source: str, say: Say, name_it: Callable[[UnpackedServer], Build], verify: Verify
+) -> Build:
+    """Unpack the server of a tar stream into dialin's cache, and return its build, which `name_it` makes of what was unpacked.
+
+    Raises:
+        UserError: the stream is no archive, or holds no server that runs here; nothing is left.
+    """
     home.builds.mkdir(parents=True, exist_ok=True)
     with installer.exclusively(home, say):
         fresh = home.builds / f"{installer.FRESH}{os.getpid()}"
         try:
-            say(f"unpacking {archive}")
-            _unpack(archive, fresh)
-            server = _only_server(archive, fresh)
-            found, text = identify(server.binary, server.layout.launcher(server.root))
-            build = build_at(server.root, server.layout, name or found, text, f"added from {archive}")
-            check(build)
-            return installer.settle(home, server.root, server.layout, build, str(archive), say, verify)
+            say(f"unpacking {source}")
+            _unpack(stream, source, fresh)
+            server = _only_server(source, fresh)
+            build = name_it(server)
+            return installer.settle(home, server.root, server.layout, build, source, say, verify)
         except OSError as error:
-            raise UserError(f"{archive} could not be unpacked: {error.strerror}", f"Check {home.root} and try again") from error
+            raise UserError(f"{source} could not be unpacked: {error.strerror}", f"Check {home.root} and try again") from error
         finally:
             shutil.rmtree(fresh, ignore_errors=True)
 
 
-def _only_server(archive: Path, root: Path) -> UnpackedServer:
+def _only_server(archive: str, root: Path) -> UnpackedServer:
     servers = servers_in(root)
     if len(servers) == 1:
         return servers[0]
@@ -80,10 +100,10 @@ def _only_server(archive: Path, root: Path) -> UnpackedServer:
     raise UserError(f"There is no mysqld or mariadbd in {archive}", "Get the server's archive, not that of a client or shell")
 
 
-def _unpack(archive: Path, into: Path) -> None:
+def _unpack(stream: IO[bytes], archive: str, into: Path) -> None:
     into.mkdir()
     try:
-        with _opened(archive) as stream, tarfile.open(fileobj=stream, mode="r|*") as packed:
+        with tarfile.open(fileobj=stream, mode="r|*") as packed:
             packed.extractall(into, filter=_needed)  # noqa: S202 - the filter keeps what lies inside
     except tarfile.ReadError as error:
         remedy = "Give a .tar.gz, .tar.xz or .tar.zst; unpack other kinds (dpkg -x, rpm2cpio, unzip) and add the directory"

@@ -99,7 +99,7 @@ def settle(
     target = home.builds / build.id
     _discard(target)
     fresh.rename(target)
-    build = manifest.build_at(target, layout, build.reference, build.version_text, build.origin)
+    build = manifest.build_at(target, layout, build.reference, build.version_text, build.origin, build.image)
     try:
         if verify:
             say(f"trying {build.id}")

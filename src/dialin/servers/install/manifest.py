@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from dialin.errors import UserError
-from dialin.model.build import Build, BuildReference
+from dialin.model.build import Build, BuildReference, Image
 from dialin.paths import Home, parse_json, replace_text
 
 MANIFEST = "build.json"
@@ -52,7 +52,9 @@ def messages_directory(basedir: Path) -> Path | None:
     return next((each for each in candidates if (each / "english" / "errmsg.sys").is_file()), None)
 
 
-def build_at(root: Path, layout: Layout, reference: BuildReference, text: str, origin: str = INSTALLED) -> Build:
+def build_at(
+    root: Path, layout: Layout, reference: BuildReference, text: str, origin: str = INSTALLED, image: Image | None = None
+) -> Build:
     """Return the build that an unpacked directory holds; `text` is the version as the server prints it."""
     return Build(
         vendor=reference.vendor,
@@ -64,6 +66,7 @@ def build_at(root: Path, layout: Layout, reference: BuildReference, text: str, o
         messages=root / layout.messages if layout.messages else None,
         origin=origin,
         version_text=text,
+        image=image,
     )
 
 
@@ -75,6 +78,7 @@ def write(root: Path, layout: Layout, build: Build, source: str) -> None:
         "version_text": build.version_text,
         "source": source,
         "origin": build.origin,
+        "image": asdict(build.image) if build.image else None,
         **asdict(layout),
     }
     replace_text(root / MANIFEST, json.dumps(document, indent=2) + "\n")
@@ -89,7 +93,8 @@ def read(root: Path) -> Build | None:
         reference = BuildReference.parse(document["build"])
         places = {each.name: document[each.name] for each in fields(Layout)}
         layout = Layout(**{**places, "libraries": tuple(places["libraries"])})
-        build = build_at(root, layout, reference, document["version_text"], document.get("origin", INSTALLED))
+        image = Image(**document["image"]) if document.get("image") else None
+        build = build_at(root, layout, reference, document["version_text"], document.get("origin", INSTALLED), image)
     except (OSError, ValueError, KeyError, TypeError):
         return None
     return build if build.binary.is_file() else None

@@ -48,7 +48,7 @@ def servers_in(place: Path) -> list[UnpackedServer]:
     Raises:
         UserError: a server was built for another processor.
     """
-    return [_server(binary) for binary in dict.fromkeys(path.resolve() for path in binaries_in(place))]
+    return [_server(binary, place.resolve()) for binary in dict.fromkeys(path.resolve() for path in binaries_in(place))]
 
 
 def binaries_in(place: Path) -> list[Path]:
@@ -78,9 +78,10 @@ def basedir_of(binary: Path) -> Path | None:
     return next((each for each in candidates if each not in _SYSTEM and messages_directory(each)), None)
 
 
-def _server(binary: Path) -> UnpackedServer:
+def _server(binary: Path, place: Path) -> UnpackedServer:
     check_machine(binary)
-    root = _root(binary)
+    # In a whole file system, the server may be anywhere: /opt/bitnami/mysql/bin
+    root = place if place not in _SYSTEM and _own_loader(place) else _root(binary)
     if root in _SYSTEM:
         return UnpackedServer(root, Layout(str(binary.relative_to(root)), basedir=None))
     basedir = basedir_of(binary)
@@ -111,11 +112,14 @@ def _own_libraries(root: Path, binary: Path) -> tuple[str | None, tuple[str, ...
     libraries = tuple(
         name for name in _LIBRARY_DIRECTORIES if _is_within(root / name, root) and any((root / name).glob("*.so*"))
     )
-    for directory in _LOADER_DIRECTORIES:
-        for loader in sorted((root / directory).glob("ld-linux*.so.*")):
-            if _is_within(loader, root):
-                return str(loader.relative_to(root)), libraries
+    if loader := _own_loader(root):
+        return loader, libraries
     return None, () if is_runnable(binary) else libraries
+
+
+def _own_loader(root: Path) -> str | None:
+    loaders = (loader for name in _LOADER_DIRECTORIES for loader in sorted((root / name).glob("ld-linux*.so.*")))
+    return next((str(loader.relative_to(root)) for loader in loaders if _is_within(loader, root)), None)
 
 
 def _is_within(path: Path, root: Path) -> bool:

@@ -1,0 +1,115 @@
+"""What is asked of podman or docker; the engines are scripts on PATH. Real ones run in tests_live/test_images.py."""
+
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from dialin.cause_sentences import sentence
+from dialin.errors import UserError
+from dialin.model.build import Image
+from dialin.model.cause import Cause, CauseCode, exit_at_limit
+from dialin.model.study import Candidate, StudySpec
+from dialin.question.options import StudyOptions
+from dialin.servers.containers import Container, find_image
+from dialin.variables.check import check_fits
+from dialin.variables.memory import Need, Room
+
+GIB = 2**30
+PLACE = Path("/x/sandboxes/abc")
+
+
+@pytest.fixture
+def engines(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", f"{tmp_path}")
+
+    def put(name, script):
+        path = tmp_path / name
+        path.write_text(f"#!/bin/sh\n{script}\n")
+        path.chmod(0o755)
+
+    return put
+
+
+def command(**limits):
+    image = Image("podman", "mysql:8.4", "d1ge57", "/usr/sbin/mysqld", **limits)
+    return Container(image, "abc", [PLACE]).command(["--defaults-file=my.cnf"])
+
+
+def test_a_container_has_its_limits_its_label_and_no_network():
+    words = command(memory=2 * GIB, cpus="0-3")
+    assert {f"--memory={2 * GIB}", f"--memory-swap={2 * GIB}", "--cpuset-cpus=0-3"} <= set(words)
+    assert {"--pull=never", "--network=none", "--name=dialin-abc", "--label=dialin=abc"} <= set(words)
+    assert f"--volume={PLACE}:{PLACE}" in words
+    assert words[-3:] == ["--entrypoint=/usr/sbin/mysqld", "d1ge57", "--defaults-file=my.cnf"]
+
+
+def test_a_container_without_limits_is_given_none():
+    assert not [word for word in command() if word.startswith(("--memory", "--cpu"))]
+
+
+def test_the_engine_that_has_the_image_runs_it(engines):
+    engines("podman", "echo 'no such image' >&2; exit 125")
+    engines("docker", "echo sha256:abcdef")
+    assert find_image("mysql:8.4") == ("docker", "abcdef")
+
+
+def test_an_absent_image_is_the_users_to_pull(engines):
+    engines("podman", "echo 'Error: mysql:8.4: image not known' >&2; exit 125")
+    with pytest.raises(UserError, match="image not known") as caught:
+        find_image("mysql:8.4")
+    assert caught.value.remedy == "Pull it: podman pull mysql:8.4"
+
+
+@pytest.mark.usefixtures("engines")
+def test_a_machine_without_an_engine_is_told_what_it_needs():
+    with pytest.raises(UserError, match="needs podman or docker"):
+        find_image("mysql:8.4")
+
+
+def test_a_kill_at_the_limit_is_named_as_certain_only_where_it_is():
+    def said(*, is_certain):
+        return sentence(Cause(CauseCode.SERVER_ENDED, {"exit": exit_at_limit(GIB, is_certain=is_certain)}))
+
+    assert said(is_certain=True).startswith(
+        "The server ended: the kernel killed it at the memory limit of its container (1.0 GiB"
+    )
+    assert "as the kernel does at the memory limit" in said(is_certain=False)
+
+
+def test_the_limit_of_the_container_counts_as_the_machines_memory():
+    room = Room(8 * GIB, 16 * GIB, 100 * GIB, 4)
+    check_fits("big", Need({"buffer pool": 2 * GIB}, 0), room)
+    with pytest.raises(UserError, match=r"its container has 1\.0 GiB \(--server-memory\)"):
+        check_fits("big", Need({"buffer pool": 2 * GIB}, 0), room.limited(GIB))
+    check_fits("small", Need({"buffer pool": GIB // 2}, 0), room.limited(GIB))
+
+
+def test_sizes_are_compared_each_with_half_of_it_for_the_pool():
+    question = StudyOptions.model_validate({"server": "image:mysql:8.4", "server-memory": "1G,2G"})
+    assert question.settings() == [
+        ("1G", {"innodb_buffer_pool_size": GIB // 2}),
+        ("2G", {"innodb_buffer_pool_size": GIB}),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        ({"server": "mysql@9.7", "sweep": {"a": [1, 2]}, "server-memory": "1G"}, "limits the container of an image"),
+        ({"server": "image:x", "sweep": {"a": [1, 2]}, "server-memory": "1G,2G"}, "leave out other values"),
+        ({"server": "image:x", "sweep": {"a": [1, 2]}, "server-memory": "much"}, "is not a size such as 2G"),
+        ({"server": "image:x", "server-memory": "1G,1G"}, "the same size twice"),
+        ({"server": "image:x", "sweep": {"a": [1, 2]}, "server-memory": "1M"}, "64M or more"),
+    ],
+)
+def test_a_limit_that_cannot_be_kept_is_refused(options, why):
+    with pytest.raises(ValidationError, match=why):
+        StudyOptions.model_validate(options)
+
+
+def test_one_limit_is_that_of_every_candidate_also_of_those_that_enter_later():
+    candidates = tuple(Candidate(name=name, server="mysql@8.4.2-image.x") for name in "ab")
+    spec = StudySpec(candidates=candidates, baseline="a", server_memory=(GIB,))
+    later = spec.with_candidates([Candidate(name="c", server="mysql@8.4.2-image.x")])
+    assert {later.memory_of(name) for name in "abc"} == {GIB}

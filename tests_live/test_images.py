@@ -1,0 +1,175 @@
+"""Servers in containers: an image made of a build that is installed here, run by this machine's podman."""
+
+import os
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from dialin.errors import ServerError, UserError
+from dialin.paths import Home
+from dialin.servers.containers import name_of
+from dialin.servers.ledger import Ledger
+from dialin.servers.sandbox import Sandbox
+from dialin.trials.tools import Tools
+from live import EASY, MYSQL, SHORT, find, until
+
+BUILD = find(MYSQL)
+NAME = "localhost/dialin-test/server"
+SIMPLE = """
+[containers]
+default_ulimits = []
+[engine]
+runtime = "runc"
+cgroup_manager = "cgroupfs"
+"""
+"""For machines that are containers themselves: no higher limits, and no systemd."""
+
+MIB = 2**20
+pytestmark = pytest.mark.timeout(600)
+
+
+def podman(*words, **more):
+    return subprocess.run(["podman", *map(str, words)], capture_output=True, text=True, **more)
+
+
+@pytest.fixture(scope="module")
+def image(tmp_path_factory):
+    """The name of an image with two tags, `a` and `b`."""
+    if shutil.which("podman") is None:
+        pytest.skip("podman is not on this machine")
+    if BUILD is None or not (Home.of().builds / BUILD.id / "usr" / "lib64").is_dir():
+        pytest.skip(f"{MYSQL} is not installed with its own loader, which an image needs")
+    root = tmp_path_factory.mktemp("image")
+    shutil.copytree(Home.of().builds / BUILD.id / "usr", root / "usr", copy_function=os.link, symlinks=True)
+    (root / "lib").symlink_to("usr/lib")
+    (root / "lib64").symlink_to("usr/lib64")
+    (root / "tmp").mkdir(mode=0o1777)
+    (root / "etc").mkdir()
+    simple = root.with_name("containers.conf")
+    simple.write_text(SIMPLE)
+    with pytest.MonkeyPatch.context() as patch:
+        tar = subprocess.Popen(["tar", "-C", root, "-c", "."], stdout=subprocess.PIPE)
+        made = podman("import", "--message", "made by dialin's tests", "-", f"{NAME}:a", stdin=tar.stdout)
+        tar.stdout.close()
+        tar.wait()
+        if made.returncode:
+            pytest.skip(f"podman cannot import an image here: {made.stderr.strip()}")
+        try:
+            podman("tag", f"{NAME}:a", f"{NAME}:b", check=True)
+            tried = ("run", "--rm", "--network=none", "--memory=64m", "--entrypoint=/usr/sbin/mysqld", f"{NAME}:a", "--version")
+            if podman(*tried).returncode:
+                patch.setenv("CONTAINERS_CONF", str(simple))
+                if (ran := podman(*tried)).returncode:
+                    pytest.skip(f"podman cannot run a container here: {ran.stderr.strip()}")
+            yield f"image:{NAME}:a"
+        finally:
+            podman("rmi", "--force", f"{NAME}:a", f"{NAME}:b")
+            for build in Home.of().builds.glob("*-image.localhost.dialin.test.server.*"):
+                shutil.rmtree(build)
+
+
+@pytest.fixture(scope="module")
+def tools():
+    return Tools.open(print)
+
+
+@pytest.fixture(scope="module")
+def build(image, tools):
+    return tools.find(image, [])
+
+
+def containers():
+    """The names of containers, running or not, that this home's ledger could know."""
+    return set(podman("ps", "--all", "--filter", "label=dialin", "--format", "{{.Names}}").stdout.split())
+
+
+def booted(tools, build):
+    sandbox = Sandbox.create(build, tools.home, tools.ledger, tools.clock)
+    tools.preparer.copy_blank(build, {}, sandbox.data)
+    return sandbox
+
+
+def test_a_server_in_a_container_has_its_limits_and_is_a_process_of_this_machine(tools, build):
+    sandbox = booted(tools, build.limited(700 * MIB, "0"))
+    try:
+        sandbox.boot({})
+        status = Path(f"/proc/{sandbox.pid}/status").read_text()
+        assert "Cpus_allowed_list:\t0\n" in status
+        assert "Name:\tmysqld\n" in status
+        limits = podman("inspect", "--format", "{{.HostConfig.Memory}} {{.HostConfig.MemorySwap}}", name_of(sandbox.entry.id))
+        assert limits.stdout.split() == [str(700 * MIB)] * 2
+        with sandbox.connect() as query:
+            ((networking,),) = query("SELECT @@skip_networking")
+        assert networking == 1
+        sandbox.stop()
+        assert sandbox.pid is None
+        sandbox.boot({})
+        assert sandbox.pid is not None
+    finally:
+        sandbox.remove()
+    assert name_of(sandbox.entry.id) not in containers()
+    assert not sandbox.directory.exists()
+
+
+def test_a_server_that_the_kernel_kills_at_the_limit_is_reported_as_that(tools, build):
+    sandbox = booted(tools, build.limited(96 * MIB, None))
+    try:
+        with pytest.raises(ServerError, match=r"memory limit of its container \(96 MiB, --server-memory\)"):
+            sandbox.boot({})
+    finally:
+        sandbox.remove()
+
+
+def test_a_sweep_in_containers_reports_the_image_and_its_limits(dialin, image, build):
+    limits = ["--server-memory", "1G", "--server-cpus", "0"]
+    load = [*SHORT, *EASY, "--minutes", "1", "--worthwhile", "100%"]
+    words = ["sweep", "sort_buffer_size=256K,512K", "--server", image, *limits, *load]
+    found = dialin.verdict(*words, "--out", "study", code=dialin.any_code)
+    (facts,) = found["server"]["builds"].values()
+    assert facts["image"] == f"{NAME}:a"
+    assert facts["image_digest"] == f"sha256:{build.image.digest}"
+    report = (dialin.directory / "study" / "report.md").read_text()
+    assert "memory limit of the server's container: 1.0 GiB" in report
+    assert build.image.digest in report
+    assert all(each["trials"] >= 2 for each in found["candidates"])
+
+
+def test_two_tags_of_one_image_are_two_builds(tools, image, build):
+    other = tools.find(f"image:{NAME}:b", [])
+    assert other.id != build.id
+    assert other.image.digest == build.image.digest
+    assert tools.find(image, []) == build
+
+
+def test_an_image_that_is_not_here_is_reported_with_the_command_that_pulls_it(tools, image):
+    with pytest.raises(UserError, match=r"There is no image no\.such/image:1 here") as caught:
+        tools.find("image:no.such/image:1", [])
+    assert caught.value.remedy.endswith(" pull no.such/image:1")
+
+
+@pytest.mark.parametrize("seconds", [0.2, 1.0, 3.0, 7.0])
+def test_no_container_outlives_a_dialin_that_is_killed_at_any_instant(dialin, image, build, seconds):
+    load = [*SHORT, *EASY, "--minutes", "2"]
+    process = dialin.start("sweep", "sort_buffer_size=256K,512K", "--server", image, *load, "--out", f"killed-{seconds}")
+    mine = until(lambda: [name_of(entry.id) for entry in Ledger(Home.of().ledger).entries() if entry.owner == process.pid])
+    time.sleep(seconds)
+    mine = {name_of(entry.id) for entry in Ledger(Home.of().ledger).entries() if entry.owner == process.pid} | set(mine)
+    process.kill()
+    process.wait()
+    time.sleep(1)
+    until(lambda: not mine & containers(), 60, 0.5)
+    time.sleep(8)  # the watchdog has looked for the last time
+    assert not mine & containers()
+    Ledger(Home.of().ledger).end_orphans()
+    assert not [entry for entry in Ledger(Home.of().ledger).entries() if entry.owner == process.pid]
+
+
+def test_sizes_of_a_pod_are_compared_with_the_pool_at_half_of_each(dialin, image):
+    load = [*SHORT, *EASY, "--minutes", "1", "--worthwhile", "100%"]
+    words = ["compare", "--server", image, "--server-memory", "768M,1G", *load]
+    found = dialin.verdict(*words, "--out", "sizes", code=dialin.any_code)
+    pools = {each["name"]: int(each["in_force"]["innodb_buffer_pool_size"]) for each in found["candidates"]}
+    assert pools == {"768M": 384 * MIB, "1G": 512 * MIB}
