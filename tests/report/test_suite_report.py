@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import jsonschema
+import plotly.graph_objects as go
 import pytest
 from rich.console import Console
 
@@ -153,6 +154,15 @@ def test_the_files_hold_every_workload_and_the_json_keeps_its_schema():
     for chart in ("suite-heatmap", "suite-forest"):
         assert f'id="{chart}"' in texts["report.html"]
     assert "=scans|&lt;b&gt;" in texts["report.html"]
+
+
+def test_plotly_knows_the_charts_of_a_suite():
+    one = suite([row("writes", **{"8": 1.11, "16": 1.0}), row("scans", **{"8": 0.96, "16": 1.0})])
+    charts = suite_document(one).charts()
+    assert [chart.key for chart in charts] == ["suite-heatmap", "suite-forest"]
+    for chart in charts:
+        go.Figure(chart.figure)
+        assert "writes" in chart.text
 
 
 def test_workloads_are_beside_their_costs_and_what_moved():
