@@ -61,8 +61,7 @@ def test_a_command_that_only_prints_ends_quietly(command):
     assert (process.returncode, process.stderr) == (0, b"")
 
 
-@pytest.mark.parametrize(("study", "code"), [("winner", 0), ("inconclusive", 1)])
-@pytest.mark.parametrize("streams", [("stdout",), ("stdout", "stderr")])
+@pytest.mark.parametrize(("study", "code", "streams"), [("winner", 0, ("stdout", "stderr")), ("inconclusive", 1, ("stdout",))])
 def test_a_report_writes_its_files_and_keeps_its_exit_code_though_nobody_reads_on(tmp_path, study, code, streams):
     stored_study.keep(getattr(example_studies, study)(), tmp_path)
     ends = {"stderr": subprocess.PIPE} | {name: closed_pipe() for name in streams}
