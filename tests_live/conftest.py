@@ -46,6 +46,8 @@ FIRST = (
     "persisted_by_others",
     "watch",
     "install",
+    "images",
+    "archives",
     "capture_start",
     "confounds",
     "load_hosts",
