@@ -186,6 +186,8 @@ def test_a_csv_with_usual_names_is_read_and_one_without_names_by_its_columns():
     assert run.tps == pytest.approx(1983.8, rel=0.001)
     with pytest.raises(UserError, match="--time-column"):
         judged("own-csv/four-runs-no-header.csv")
+    unsure = {entry.file: entry.detail for entry in judged("hammerdb").files if entry.status is FileStatus.NO_LOG}
+    assert any("a CSV with time, questions, qps, tps, threads_running: name its columns" in one for one in unsure.values())
     found = judged("own-csv/four-runs-no-header.csv", columns=CsvColumns("1", "3", "2", "5"), baseline="small")
     assert [run.threads for run in found.runs] == [8, 32, 8, 32]
     assert [run.tps for run in found.runs] == pytest.approx([878.0, 1565.0, 904.7, 1983.8], rel=0.001)

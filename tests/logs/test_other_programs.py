@@ -2,7 +2,7 @@
 
 import pytest
 
-from dialin.logs.other_programs import NO_COLUMNS, read_other
+from dialin.logs.other_programs import NO_COLUMNS, columns_of, read_other
 
 SECONDS = range(1, 31)
 
@@ -63,6 +63,9 @@ def test_a_run_begins_where_time_goes_back(tmp_path):
     assert [set(run.tps) for run in runs_of(tmp_path, lines)] == [{100}, {200}]
 
 
-@pytest.mark.parametrize("lines", [[""], ["a text", "of words"], ["time,tps"], ["a,b,c", "1,2,3"], ["\0\0"]])
+@pytest.mark.parametrize(
+    "lines", [[""], ["a text", "of words"], ["time,tps"], ["a,b,c", "1,2,3"], ["\0\0"], ["x" * 200_000] * 3]
+)
 def test_what_no_program_wrote_is_no_run(tmp_path, lines):
     assert runs_of(tmp_path, lines) == []
+    assert columns_of(tmp_path / "run.log") == []

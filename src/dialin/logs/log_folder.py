@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from dialin.errors import UserError
-from dialin.logs.other_programs import NO_COLUMNS, CsvColumns, read_other
+from dialin.logs.other_programs import NO_COLUMNS, CsvColumns, columns_of, read_other
 from dialin.model.analysis import FileEntry, FileStatus
 from dialin.readers.sysbench_log import LogFile, RunLog, TooLargeError, UnreadableLog, read
 from dialin.text import counted, listed, number
@@ -123,7 +123,10 @@ def _read(path: Path, name: str, entries: list[FileEntry], columns: CsvColumns) 
         elif file.name is None and (others := list(read_other(path, columns))):
             yield label, others[0]
         else:
-            entries.append(FileEntry(file=label, status=FileStatus.NO_LOG, detail="no report of a load program in it"))
+            detail = "no report of a load program in it"
+            if file.name is None and (names := columns_of(path)):
+                detail = f"a CSV with {', '.join(names)}: name its columns of time and throughput"
+            entries.append(FileEntry(file=label, status=FileStatus.NO_LOG, detail=detail))
 
 
 def _unreadable(label: str, error: Exception, path: Path) -> FileEntry:

@@ -30,6 +30,8 @@ _SNIFFED = 400
 """Lines at the start of a file by which its program is recognized."""
 _ENOUGH = 3
 """Rows among them that recognize it."""
+_LONGEST, _COLUMNS = 10_000, 12
+"""Characters of a line, and columns, of a CSV whose columns are proposed."""
 _SIZE = 256 * 1024**2
 _NOPM = re.compile(r"System achieved (?P<nopm>\d+) NOPM from (?P<tpm>\d+) (?:MySQL|MariaDB|Maria) TPM")
 _TPCC_MYSQL = Output(
@@ -72,11 +74,30 @@ def read_other(path: Path, columns: CsvColumns) -> Iterator[LogFile]:
         UserError: a CSV lacks a column that the user named.
     """
     for name, opened in files(path):
-        with opened() as stream:
+        logs: tuple[RunLog, ...] = ()
+        with opened() as stream, suppress(csv.Error):  # a line that is longer than any of a CSV
             text = io.TextIOWrapper(stream, encoding="utf-8", errors="replace")
             logs = tuple(_runs_of(text, path, columns))
         if logs:
             yield LogFile(f"{path}/{name}", logs, name)
+
+
+def columns_of(path: Path) -> list[str]:
+    """Return the names of the columns of a CSV without runs that are recognized; none for any other file."""
+    for name, opened in files(path):
+        with opened() as stream:
+            lines = io.TextIOWrapper(stream, encoding="utf-8", errors="replace")
+            start = [line.strip() for line in islice(lines, _ENOUGH)]
+        if name is not None or len(start) < _ENOUGH or max(map(len, start)) > _LONGEST:
+            return []
+        header, *rows = csv.reader(start)
+        is_table = len(header) > 1 and all(len(row) == len(header) and _digits(row) > 1 for row in rows)
+        return [cell.strip() for cell in header[:_COLUMNS]] if is_table else []
+    return []
+
+
+def _digits(cells: Sequence[str]) -> int:
+    return sum(cell.strip()[:1].isdigit() for cell in cells)
 
 
 def _runs_of(lines: Iterable[str], path: Path, columns: CsvColumns) -> list[RunLog]:
