@@ -152,6 +152,13 @@ def test_a_server_that_answers_on_with_the_same_start_was_not_restarted_and_that
     assert 10 <= clock.monotonic() - began < 12
 
 
+def test_a_restart_right_after_another_waits_until_the_two_starts_can_be_told_apart(applies, command, clock):
+    applies.apply({CAPACITY: 200, METHOD: "fsync"})
+    began = clock.monotonic()
+    applies.apply({CAPACITY: 200, METHOD: "O_DIRECT"})
+    assert clock.monotonic() - began >= 3.5
+
+
 def test_what_a_command_changes_beside_what_it_was_asked_is_said_where_it_cannot_be_put_back(
     log, entry, applies, attached, command, server
 ):

@@ -39,6 +39,9 @@ _POLL = 0.1
 _RESTARTS_WITHIN = 10.0
 """Seconds that a server may go on answering after a command that restarts it has ended."""
 
+_TOLD_APART = 3.5
+"""Seconds between two starts of a server that are told apart for certain: both are known to whole seconds."""
+
 _CHANGED_WITHIN = 60
 """Seconds that a server may take to end the statement of a connection that is gone."""
 
@@ -66,6 +69,7 @@ class Attached:
         self._process: ServerProcess | None = None
         self._files: ServerFiles | None = None
         self._last_start: StartTime | None = None
+        self._restarted_at: float | None = None
         self._persisted_here: dict[str, None] = {}
         self._noticed: dict[str, str] = {}
         self._bound: Facts | None = None
@@ -392,12 +396,15 @@ class Attached:
             CommandError: it failed, did not return in time, or did not restart the server.
             ServerError: the server does not answer.
         """
+        if must_restart and self._restarted_at is not None:
+            self._clock.sleep(max(0.0, self._restarted_at + _TOLD_APART - self._clock.monotonic()))
         pid_before, started = (None, None) if was_down else (self.pid, self.started())
         claimed = self.claim.connection is not None
         try:
             printed = user_command.run(command, arguments, purpose=purpose, limit=limit, directory=self.directory, work=work)
             has_restarted = self._wait_for_restart(started, pid_before, printed, purpose, must_restart=must_restart)
             self._last_start = self.started()
+            self._restarted_at = self._clock.monotonic() if has_restarted else self._restarted_at
         finally:
             self._process = None
         if claimed:
