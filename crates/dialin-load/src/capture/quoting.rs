@@ -25,13 +25,15 @@ impl Quoting {
         let (mut state, mut rest) = (self, bytes);
         loop {
             let (length, next) = match state {
-                Self::Plain => match rest.iter().position(|byte| matches!(byte, b'\'' | b'"' | b'`' | b'#' | b'-' | b'/')) {
-                    Some(at) => {
-                        let (length, next) = opening(&rest[at..]);
-                        (at + length, next)
+                Self::Plain => {
+                    match rest.iter().position(|byte| matches!(byte, b'\'' | b'"' | b'`' | b'#' | b'-' | b'/' | b'*')) {
+                        Some(at) => {
+                            let (length, next) = opening(&rest[at..]);
+                            (at + length, next)
+                        }
+                        None => return state,
                     }
-                    None => return state,
-                },
+                }
                 Self::Quoted(b'`') => match memchr(b'`', rest) {
                     Some(at) => (at + 1, Self::Plain),
                     None => return state,
@@ -64,6 +66,7 @@ fn opening(rest: &[u8]) -> (usize, Quoting) {
         [b'-', b'-', b' ' | b'\t' | b'\n' | b'\r', ..] => (2, Quoting::LineComment),
         [b'/', b'*', b'!', ..] | [b'/', b'*', b'M', b'!', ..] => (3, Quoting::Plain),
         [b'/', b'*', ..] => (2, Quoting::BlockComment),
+        [b'*', b'/', ..] => (2, Quoting::Plain),
         _ => (1, Quoting::Plain),
     }
 }
@@ -71,6 +74,8 @@ fn opening(rest: &[u8]) -> (usize, Quoting) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sql_tokens::token_at;
+    use proptest::prelude::*;
 
     #[test]
     fn quotes_and_comments_are_followed_to_their_end() {
@@ -98,5 +103,24 @@ mod tests {
         let end = pieces.iter().fold(Quoting::Plain, |state, piece| state.after(piece));
         assert_eq!(end, Quoting::Plain);
         assert_eq!(Quoting::Plain.after(&pieces.concat()), end);
+    }
+
+    const PARTS: [&str; 18] =
+        ["'", "\"", "`", "\\", "--", "-- ", "#", "/*", "/*!", "/*M!", "*/", "/", "-", "*", "!", "\n", "a", "''"];
+
+    proptest! {
+        #[test]
+        fn it_agrees_with_the_lexer(parts in prop::collection::vec(0..PARTS.len(), 0..12)) {
+            let sql: String = parts.into_iter().map(|part| PARTS[part]).chain(["\n"]).collect();
+            let (mut rest, mut open) = (sql.as_bytes(), Quoting::Plain);
+            while let Some(first) = rest.first() {
+                let token = token_at(rest);
+                if !token.is_closed {
+                    open = if *first == b'/' { Quoting::BlockComment } else { Quoting::Quoted(*first) };
+                }
+                rest = &rest[token.length..];
+            }
+            prop_assert_eq!(Quoting::Plain.after(sql.as_bytes()), open, "{}", sql);
+        }
     }
 }

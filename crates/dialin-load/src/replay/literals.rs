@@ -4,7 +4,7 @@
 //! other value.
 
 use crate::protocol::parameters::Parameters;
-use crate::sql_tokens::{Kind, Token, is_of_name, number_at, token_at};
+use crate::sql_tokens::{Kind, Token, is_of_name, name_length, number_at, token_at};
 use std::hash::{DefaultHasher, Hasher as _};
 
 /// The type of a value.
@@ -167,7 +167,7 @@ impl Literals {
                 }
                 b'.' | b'@' => (1, Before::Name),
                 byte if is_of_name(byte) => {
-                    let length = rest.iter().take_while(|byte| is_of_name(**byte)).count();
+                    let length = name_length(rest);
                     let is_null = rest[..length].eq_ignore_ascii_case(b"null")
                         && !matches!(before, Before::Name)
                         && !matches!(before, Before::Word(from, to) if is_before_null(word((from, to))));
@@ -220,7 +220,7 @@ fn is_before_null(word: &[u8]) -> bool {
 /// The length and the type of a number; no type if it is part of a name, or has another notation such as `0x41`.
 fn number(rest: &[u8]) -> (usize, Option<Sort>) {
     let Token { kind, length, .. } = number_at(rest);
-    let more = rest[length..].iter().take_while(|byte| is_of_name(**byte)).count();
+    let more = name_length(&rest[length..]);
     let sort = match kind {
         Kind::Whole => Some(Sort::Whole),
         Kind::Decimal => Some(Sort::Decimal),
