@@ -17,16 +17,23 @@ FOR_EVER = 0
 
 ERRORS = {
     "open": errno.EMFILE,
+    "read": errno.EIO,
     "write": errno.ENOSPC,
     "fsync": errno.EIO,
     "rename": errno.ENOSPC,
+    "unlink": errno.EIO,
+    "flock": errno.ENOLCK,
     "socket": errno.EMFILE,
+    "send": errno.ECONNRESET,
     "recv": errno.ECONNRESET,
     "mmap": errno.ENOMEM,
     "thread": errno.EAGAIN,
     "fork": errno.EAGAIN,
 }
-ON_FILES = ("open", "write", "fsync", "rename")
+MOST = tuple(call for call in ERRORS if call not in ("read", "unlink", "flock", "send"))
+"""The calls that fail in every process; all of `ERRORS` fail in `dialin restore`."""
+
+ON_FILES = ("open", "read", "write", "fsync", "rename", "unlink", "flock")
 
 
 def compiled(directory):

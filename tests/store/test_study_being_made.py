@@ -52,6 +52,27 @@ def test_a_study_that_is_killed_while_it_is_made_can_be_made_again(tmp_path):
     assert not list(place.glob(f"{UNFINISHED_STUDY_FILE}*"))
 
 
+KILLED_IN_A_CHANGE = """
+import os, signal, sqlite3, sys
+study = sqlite3.connect(sys.argv[1], isolation_level=None)
+for statement in ("PRAGMA journal_mode=DELETE", "PRAGMA cache_size=1", "BEGIN", "DELETE FROM sample", "CREATE TABLE many (x)"):
+    study.execute(statement)
+study.executemany("INSERT INTO many VALUES (randomblob(1000))", [()] * 2000)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_a_study_whose_dialin_was_killed_in_the_middle_of_a_change_is_opened_as_it_was_before(tmp_path):
+    stored_study.keep(example_studies.inconclusive(), tmp_path)
+    with Store.open(tmp_path) as store:
+        before = store.read().samples
+    done = subprocess.run([sys.executable, "-c", KILLED_IN_A_CHANGE, tmp_path / STUDY_FILE])
+    assert done.returncode == -9
+    assert (tmp_path / f"{STUDY_FILE}-journal").stat().st_size
+    with Store.open(tmp_path) as store:
+        assert store.read().samples == before
+
+
 def test_a_stop_before_the_study_is_made_says_that_nothing_was_measured(tmp_path):
     def stopped(_watcher):
         raise KeyboardInterrupt

@@ -1,6 +1,6 @@
 /* Makes system calls of one process fail, for failing_calls.py: loaded by LD_PRELOAD.
 
-   FAULT_CALL   the call: open, write, fsync, rename, socket, recv, mmap, thread or fork
+   FAULT_CALL   the call: open, read, write, fsync, rename, unlink, flock, socket, send, recv, mmap, thread or fork
    FAULT_PATH   only calls on a file whose path has this part; empty for all
    FAULT_SINCE  only calls after this file exists; empty from the start
    FAULT_FIRST  the number of the first such call that fails, from 1
@@ -20,6 +20,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -101,10 +102,20 @@ ssize_t pwrite(int to, const void *data, size_t size, off_t at) {
 ssize_t pwrite64(int to, const void *data, size_t size, off64_t at) {
     return fails("write", NULL, to) ? -1 : NEXT(pwrite64)(to, data, size, at);
 }
+ssize_t read(int from, void *data, size_t size) { return fails("read", NULL, from) ? -1 : NEXT(read)(from, data, size); }
+int unlink(const char *path) { return fails("unlink", path, -1) ? -1 : NEXT(unlink)(path); }
+int unlinkat(int at, const char *path, int flags) {
+    return fails("unlink", *path == '/' ? path : NULL, at) ? -1 : NEXT(unlinkat)(at, path, flags);
+}
+int rmdir(const char *path) { return fails("unlink", path, -1) ? -1 : NEXT(rmdir)(path); }
+int flock(int file, int how) { return fails("flock", NULL, file) ? -1 : NEXT(flock)(file, how); }
 int fsync(int file) { return fails("fsync", NULL, file) ? -1 : NEXT(fsync)(file); }
 int fdatasync(int file) { return fails("fsync", NULL, file) ? -1 : NEXT(fdatasync)(file); }
 int rename(const char *from, const char *to) { return fails("rename", to, -1) ? -1 : NEXT(rename)(from, to); }
 int socket(int family, int kind, int protocol) { return fails("socket", NULL, -1) ? -1 : NEXT(socket)(family, kind, protocol); }
+ssize_t send(int to, const void *data, size_t size, int flags) {
+    return fails("send", NULL, to) ? -1 : NEXT(send)(to, data, size, flags);
+}
 ssize_t recv(int from, void *data, size_t size, int flags) {
     return fails("recv", NULL, from) ? -1 : NEXT(recv)(from, data, size, flags);
 }

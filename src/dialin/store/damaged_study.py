@@ -50,12 +50,22 @@ def not_opened(path: Path, error: object) -> DialinError:
 def read_mark(path: Path) -> int:
     """Return SQLite's application id of a file, which is opened read-only because it may belong to another program."""
     try:
-        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
-            return int(connection.execute("PRAGMA application_id").fetchone()[0])
+        try:
+            return _application_id(path, "mode=ro")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_READONLY:
+                raise
+            # A dialin that was killed in the middle of a change left it to be rolled back, which whoever opens to write does.
+            return _application_id(path, "mode=ro&immutable=1")
     except sqlite3.OperationalError as error:
         raise not_opened(path, error) from error
     except sqlite3.DatabaseError as error:
         raise damaged(path) from error
+
+
+def _application_id(path: Path, mode: str) -> int:
+    with closing(sqlite3.connect(f"{path.absolute().as_uri()}?{mode}", uri=True)) as connection:
+        return int(connection.execute("PRAGMA application_id").fetchone()[0])
 
 
 def check_candidates(record: StudyRecord) -> None:
