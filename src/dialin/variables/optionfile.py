@@ -54,6 +54,9 @@ _OF_THE_WRAPPER = {
 """What `mysqld_safe` gives a server beside its options, by its own option."""
 
 _TEMPLATE = re.compile(r"\{\{|\{%|<%|\$\{")
+_QUOTED = re.compile(r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'")
+"""Text in quotes, in which braces are text."""
+
 _WITHOUT_INCLUDES = "Correct the line, or go on without includes: --no-includes"
 _OPERATORS = re.compile(r"\{\{\s*container\w+")
 _SKIPS_BY_NAME = {
@@ -238,7 +241,7 @@ def _lines(
         line = _Line(path, number, raw.strip(), group, where)
         if not line.text or line.text[0] in "#;":
             continue
-        if not reader.is_client and (found := _TEMPLATE.search(line.text)):
+        if not reader.is_client and (found := _TEMPLATE.search(_QUOTED.sub("", line.text))):
             raise line.fault(f"this is a template: nothing has put a value in place of {found[0]} yet", _how_to_render(line))
         if line.text.startswith("!"):
             included = _included(line) if reader.includes else []
