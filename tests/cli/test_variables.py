@@ -36,7 +36,9 @@ def dialin(monkeypatch, home):
         return Catalogue(build.id, {variable.name: variable for variable in BUILDS[build]})
 
     broken: list[bool] = []
-    tools = SimpleNamespace(home=home, catalogue=catalogue, choose=lambda a, i: Tools.choose(None, a, i))
+    tools = SimpleNamespace(home=home, catalogue=catalogue)
+    tools.find = lambda text, installed: Tools.find(tools, text, installed)
+    tools.choose = lambda texts, installed: Tools.choose(tools, texts, installed)
     monkeypatch.setattr(command.Tools, "open", lambda say: tools)
     monkeypatch.setattr(command.builds, "discover", lambda *_: list(BUILDS))
     app = typer.Typer()
