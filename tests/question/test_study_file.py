@@ -1,9 +1,10 @@
 import pytest
 
 from dialin.errors import UserError
-from dialin.model.study import Until
+from dialin.model.study import Goal, Until
 from dialin.question import candidates
 from dialin.question.candidates import candidates_of, find_baseline
+from dialin.question.options import StudyOptions
 from dialin.question.study_file import question, read
 from fixtures.loads import with_traits
 
@@ -256,3 +257,13 @@ def test_combinations_are_counted_before_any_is_made(monkeypatch):
         candidates.sweep_settings(sweep)
     with pytest.raises(UserError, match="There are 200,000 candidates"):
         candidates.sweep_settings({"innodb_io_capacity": list(range(200_000))})
+
+
+def test_a_workload_that_a_command_line_lists_has_the_defaults_of_its_kind(tmp_path):
+    live = StudyOptions.model_validate(
+        {"workload": ["oltp_read_write"], "traffic": "own", "attach": True, "sweep": {"innodb_io_capacity": [300]}}
+    )
+    assert (live.workload, live.goal) == ("traffic", Goal.LATENCY)
+    capture = {"workload": [f"capture:{tmp_path}"], "sweep": {"innodb_io_capacity": [200, 300]}}
+    assert StudyOptions.model_validate({**capture, "pace": "1"}).goal is Goal.LATENCY
+    assert StudyOptions.model_validate({**capture, "pace": "full"}).goal is Goal.THROUGHPUT

@@ -6,7 +6,7 @@ made from these fields, and from those of `MethodOptions` and `LoadOptions`. A n
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -52,6 +52,12 @@ def _one_workload(value: object) -> object:
     if len(names) != 1:
         raise ValueError(f"names {len(names)} workloads: a suite is for sweep, compare and run")
     return names[0]
+
+
+def _named_workload(data: Mapping[str, Any]) -> str:
+    """Return the workload that keys of a study name, which the command line lists."""
+    value = data.get("workload", DEFAULT_WORKLOAD)
+    return str(value[0] if isinstance(value, list) and len(value) == 1 else value)
 
 
 _ONE_OR_MORE = WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}, "minItems": 1}]})
@@ -265,7 +271,7 @@ class StudyOptions(MethodOptions, LoadOptions, LiveOptions):
         """Return the options with the defaults of live traffic: its own workload, and latency as the goal."""
         if not isinstance(data, dict) or data.get("traffic") is None:
             return data
-        if data.get("workload", DEFAULT_WORKLOAD) not in (DEFAULT_WORKLOAD, TRAFFIC):
+        if _named_workload(data) not in (DEFAULT_WORKLOAD, TRAFFIC):
             raise ValueError("workload and traffic cannot be combined: on live traffic dialin applies no load")
         return {"goal": Goal.LATENCY, **data, "workload": TRAFFIC}
 
@@ -275,7 +281,7 @@ class StudyOptions(MethodOptions, LoadOptions, LiveOptions):
         """Return the options with the goal that the kind of the workload has, where they name none."""
         if not isinstance(data, dict) or data.get("goal") not in (None, Goal.THROUGHPUT):
             return data
-        default_goal = kinds.requested_kind(str(data.get("workload", ""))).default_goal
+        default_goal = kinds.requested_kind(_named_workload(data)).default_goal
         if default_goal is None:
             return data
         options = data.get("workload-options") or data.get("workload_options")
