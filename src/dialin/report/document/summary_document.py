@@ -20,6 +20,7 @@ from dialin.report.document.parts import (
     Pairs,
     Paragraph,
     Part,
+    Role,
     Section,
     SectionKey,
     find,
@@ -52,7 +53,8 @@ def summary_document(record: StudyRecord, why: Why, document: Document | None = 
 def _parts(record: StudyRecord, verdict: Verdict, whole: Document, why: Why) -> Iterator[Part]:
     parts = whole.section(SectionKey.VERDICT).parts
     yield from (part for part in parts if isinstance(part, Paragraph))
-    yield from (part for part in _group(parts, "apply") if isinstance(part, (Code, Paragraph)))
+    applied = (part for part in _group(parts, "apply") if isinstance(part, (Code, Paragraph)))
+    yield from (part for part in applied if not (isinstance(part, Paragraph) and part.role is Role.SMALL))
     if any(isinstance(part, Pairs) for part in _group(parts, "apply")):
         yield Paragraph(f"{capital('; '.join(f'{label} {text}' for label, text in consequences(record)))}.")
     yield figures_table(record, verdict, why, whole.candidates, _LEFT_OUT)
