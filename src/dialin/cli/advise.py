@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from dialin.cli.console import output, say
-from dialin.cli.study_flags import help_of, load_flag, pairs, spelled
+from dialin.cli.study_flags import DefaultsFile, LoginPath, help_of, load_flag, pairs, spelled
 from dialin.errors import ExitCode, UserError
 from dialin.model.option_types import ATTACHED, FILES
 from dialin.question.options import StudyOptions
@@ -45,12 +45,8 @@ def advise(
     leave_out_unknown: Annotated[bool, typer.Option(help=help_of("leave_out_unknown"), rich_help_panel=_FILES)] = False,
     includes: Annotated[bool, typer.Option(help=help_of("includes"), rich_help_panel=_FILES)] = True,
     scale_sizes: Annotated[str | None, typer.Option(help=help_of("scale_sizes"), rich_help_panel=_FILES)] = None,
-    defaults_file: Annotated[
-        str | None, typer.Option(metavar="FILE", help=help_of("defaults_file"), rich_help_panel=_ATTACHED)
-    ] = None,
-    login_path: Annotated[
-        str | None, typer.Option(metavar="NAME", help=help_of("login_path"), rich_help_panel=_ATTACHED)
-    ] = None,
+    defaults_file: DefaultsFile = None,
+    login_path: LoginPath = None,
     database: Annotated[
         str | None,
         typer.Option(metavar="NAME", help="Existing schema for the load of the printed commands.", rich_help_panel=_ATTACHED),

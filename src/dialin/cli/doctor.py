@@ -13,7 +13,7 @@ import typer
 from rich.console import Console
 
 from dialin.cli.console import output
-from dialin.cli.study_flags import help_of, load_flag, pairs
+from dialin.cli.study_flags import DefaultsFile, LoginPath, load_flag, pairs
 from dialin.errors import ExitCode, UserError
 from dialin.model.fitness import Finding, Severity
 from dialin.paths import Home
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 _STYLES = {Severity.BAD: "bold red", Severity.NOTICE: "yellow", Severity.GOOD: "green"}
 _NOISE = "With --noise"
-_ATTACHED = "Attached server"
 _WORKLOAD = StudyOptions.model_fields["workload"].default
 _MARGIN = 1.1
 """The free space that a study requires, as a multiple of its size; see `datasets.cache.check_space`."""
@@ -42,12 +41,8 @@ def doctor(
         bool,
         typer.Option("--attach", help="Check a server that dialin did not start, by what SQL shows of it; nothing is changed."),
     ] = False,
-    defaults_file: Annotated[
-        str | None, typer.Option(metavar="FILE", help=help_of("defaults_file"), rich_help_panel=_ATTACHED)
-    ] = None,
-    login_path: Annotated[
-        str | None, typer.Option(metavar="NAME", help=help_of("login_path"), rich_help_panel=_ATTACHED)
-    ] = None,
+    defaults_file: DefaultsFile = None,
+    login_path: LoginPath = None,
     noise: Annotated[
         bool,
         typer.Option("--noise", help="Run a study of one setting under several names (A/A) and report the noise."),

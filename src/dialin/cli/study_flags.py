@@ -48,6 +48,14 @@ Set = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="NAME=VALUE", help=f"{help_of('set')[:-1]}; repeat for more."),
 ]
+DefaultsFile = Annotated[
+    str | None,
+    typer.Option(metavar="FILE", help=help_of("defaults_file"), rich_help_panel=ATTACHED.title),
+]
+LoginPath = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help=help_of("login_path"), rich_help_panel=ATTACHED.title),
+]
 Baseline = Annotated[
     str | None,
     typer.Option(help=help_of("baseline")),

@@ -6,11 +6,11 @@ made from these fields, and from those of `MethodOptions` and `LoadOptions`. A n
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, ConfigDict, Field, WithJsonSchema, field_validator, model_validator
+from pydantic import ConfigDict, Field, WithJsonSchema, field_validator, model_validator
 
 from dialin.errors import UserError
 from dialin.model.live import LiveOptions
@@ -44,20 +44,6 @@ def _left_to_its_kind(name: str) -> Any:
         key: getattr(one, key) for one in WorkloadSpec.model_fields[name].metadata for key in ("ge", "le") if hasattr(one, key)
     }
     return Field(default=None, description=kinds.load_option_help(name), **limits)
-
-
-def _one_workload(value: object) -> object:
-    """Read a list of one workload as that workload; several are a suite, which `dialin.suites` makes studies of."""
-    names = [name for text in value for name in str(text).split(",")] if isinstance(value, list) else str(value).split(",")
-    if len(names) != 1:
-        raise ValueError(f"names {len(names)} workloads: a suite is for sweep, compare and run")
-    return names[0]
-
-
-def _named_workload(data: Mapping[str, Any]) -> str:
-    """Return the workload that keys of a study name, which the command line lists."""
-    value = data.get("workload", DEFAULT_WORKLOAD)
-    return str(value[0] if isinstance(value, list) and len(value) == 1 else value)
 
 
 _ONE_OR_MORE = WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}, "minItems": 1}]})
@@ -142,7 +128,7 @@ class StudyOptions(MethodOptions, LoadOptions, LiveOptions):
         "what a statement costs (cpu, io, pages or rows), or throughput if the server is saturated. Default: throughput, with "
         "--traffic own latency",
     )
-    workload: Annotated[str, LOAD, BeforeValidator(_one_workload), _ONE_OR_MORE] = Field(
+    workload: Annotated[str, LOAD, _ONE_OR_MORE] = Field(
         default=DEFAULT_WORKLOAD,
         description=f"{kinds.workload_help()}. Several, such as oltp_read_only=3,oltp_write_only, are a suite; a number is the "
         "weight",
@@ -271,7 +257,7 @@ class StudyOptions(MethodOptions, LoadOptions, LiveOptions):
         """Return the options with the defaults of live traffic: its own workload, and latency as the goal."""
         if not isinstance(data, dict) or data.get("traffic") is None:
             return data
-        if _named_workload(data) not in (DEFAULT_WORKLOAD, TRAFFIC):
+        if data.get("workload", DEFAULT_WORKLOAD) not in (DEFAULT_WORKLOAD, TRAFFIC):
             raise ValueError("workload and traffic cannot be combined: on live traffic dialin applies no load")
         return {"goal": Goal.LATENCY, **data, "workload": TRAFFIC}
 
@@ -281,12 +267,27 @@ class StudyOptions(MethodOptions, LoadOptions, LiveOptions):
         """Return the options with the goal that the kind of the workload has, where they name none."""
         if not isinstance(data, dict) or data.get("goal") not in (None, Goal.THROUGHPUT):
             return data
-        default_goal = kinds.requested_kind(_named_workload(data)).default_goal
+        default_goal = kinds.requested_kind(str(data.get("workload", ""))).default_goal
         if default_goal is None:
             return data
         options = data.get("workload-options") or data.get("workload_options")
         given = {**(options if isinstance(options, dict) else {}), **({"pace": data["pace"]} if data.get("pace") else {})}
         return {**data, "goal": default_goal(given)}
+
+    @model_validator(mode="before")
+    @classmethod
+    def _one_workload(cls, data: Any) -> Any:
+        """Return the options with a list of one workload as that workload; several are a suite, which `dialin.suites` reads.
+
+        Of these validators the last one runs first, so that all others see a text.
+        """
+        if not isinstance(data, dict) or "workload" not in data:
+            return data
+        listed = data["workload"] if isinstance(data["workload"], list) else [data["workload"]]
+        names = [name for text in listed for name in str(text).split(",")]
+        if len(names) != 1:
+            raise ValueError(f"workload names {len(names)} workloads: a suite is for sweep, compare and run")
+        return {**data, "workload": names[0]}
 
     @property
     def is_live(self) -> bool:

@@ -15,8 +15,9 @@ from dialin.model.progress import Watcher
 from dialin.model.verdict import Verdict
 from dialin.preflight import machine_noise
 from dialin.preflight.checked import CheckedStudy
+from dialin.race.in_suite import ALONE, InSuite, finished
 from dialin.race.progress_writer import ProgressWriter
-from dialin.race.runner import ALONE, InSuite, Runner, finished
+from dialin.race.runner import Runner
 from dialin.race.state import RaceState
 from dialin.race.tune_runner import TuneRunner
 from dialin.search.proposer import CONTENDERS, Proposer

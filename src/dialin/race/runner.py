@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Generator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from dialin.clock import Clock
@@ -21,6 +21,7 @@ from dialin.question.plan import Plan, block_order
 from dialin.race.broken_study import all_failed, disturbed_in_a_row, failed_in_a_row, keeps_failing, last_tries_of, now_failing
 from dialin.race.budget import Budget, without_waits
 from dialin.race.host_blocks import HostBlocks, Work
+from dialin.race.in_suite import ALONE, InSuite, finished
 from dialin.race.recorder import Recorder
 from dialin.race.state import Place, RaceState
 from dialin.report.log_sentences import log_text
@@ -32,7 +33,7 @@ from dialin.store.store import Store
 from dialin.verdict import changed_during_trial, comparison
 from dialin.verdict.effective_settings import EffectiveSettings
 from dialin.verdict.live_periods import observed_figures
-from dialin.verdict.reach_verdict import Judgement, reach_verdict, standings
+from dialin.verdict.reach_verdict import reach_verdict, standings
 
 CONFIRMING_BLOCKS = 6
 """Fresh blocks of the choice and the baseline that confirm it; each is two trials."""
@@ -48,32 +49,6 @@ _MANY_HOSTS = 8
 
 _WAIT_TRIES = 2
 """Times that a trial for raw waits is run where it is interrupted, because the host itself stalled for most of it."""
-
-
-@dataclass(frozen=True, slots=True)
-class InSuite:
-    """How a study depends on the other studies of its suite.
-
-    Attributes:
-        is_decided: returns whether a judgement decides it, so that it needs no more blocks.
-        seconds_elsewhere: returns how many seconds of the suite's budget the other studies have used; infinity ends the study.
-    """
-
-    is_decided: Callable[[Judgement], bool] = lambda judgement: judgement.decided
-    seconds_elsewhere: Callable[[], float] = lambda: 0.0
-
-
-ALONE = InSuite()
-
-
-def finished(blocks: Generator[None, None, Verdict]) -> Verdict:
-    """Run a study that pauses between blocks to its end, without a pause; return its verdict."""
-    while True:
-        try:
-            next(blocks)
-        except StopIteration as end:
-            verdict: Verdict = end.value
-            return verdict
 
 
 class Runner:

@@ -14,8 +14,8 @@ from dialin.model.study import Candidate
 from dialin.model.suite import Margin, SuiteMember, SuitePlan
 from dialin.model.trial import seconds_of
 from dialin.model.verdict import Verdict
+from dialin.race.in_suite import InSuite
 from dialin.race.lifecycle import begin_in_blocks, resume_in_blocks
-from dialin.race.runner import InSuite
 from dialin.search.proposer import CONTENDERS, History, Proposer, Room
 from dialin.store import read_only
 from dialin.suites.check import CheckedMember
