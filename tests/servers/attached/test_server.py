@@ -1,5 +1,6 @@
 """What is asked of an attached server, and how; the server is a fake."""
 
+import time
 from contextlib import contextmanager
 
 import pytest
@@ -301,5 +302,7 @@ def test_all_processes_of_a_command_that_does_not_return_are_ended(tmp_path):
 
 def test_the_next_command_waits_for_one_that_a_killed_dialin_left_running(tmp_path):
     left = processes.spawn(["sh", "-c", f"sleep 0.5; touch {tmp_path / 'made'}"], tmp_path, "apply", -3, dies_by=None)
+    while not processes.processes(tmp_path):  # until its shell has written its PID
+        time.sleep(0.01)
     assert user_command.run(f"ls {tmp_path / 'made'}", directory=tmp_path) == str(tmp_path / "made")
     assert left.wait() == 0
