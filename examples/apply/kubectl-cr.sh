@@ -21,13 +21,13 @@ if grep -q '"undo": true' "$directory/change.json"; then
 else
   { cat "$original"; echo; cat "$directory/settings.cnf"; } >"$directory/wanted.cnf"
 fi
-patch=$(python3 -c '
+python3 -c '
 import json, sys
 value = open(sys.argv[2]).read()
 for key in reversed(sys.argv[1].strip(".").split(".")):
     value = {key: value}
-print(json.dumps(value))' "$path" "$directory/wanted.cnf")
-kubectl --namespace "$namespace" patch "$resource" --type merge --patch "$patch"
+print(json.dumps(value))' "$path" "$directory/wanted.cnf" >"$directory/patch.json" # no argument: the text may hold secrets
+kubectl --namespace "$namespace" patch "$resource" --type merge --patch-file "$directory/patch.json"
 if grep -q '"restart": true' "$directory/change.json" && cmp -s "$original" "$directory/wanted.cnf" && [ ! -e "$directory/applied" ]; then
   kubectl --namespace "$namespace" rollout restart "$rollout" # the text is the same, so the operator has nothing to do
 fi

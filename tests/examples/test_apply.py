@@ -123,11 +123,11 @@ def test_the_configuration_of_a_custom_resource_is_patched_and_the_rollout_await
     calls = stubs.call("kubectl-cr.sh", *words, settings={NAME: 4})
     patch, status = calls[0][1], calls[1][1]
     assert patch[:4] == ["--namespace", "databases", "patch", "pxc/prod"]
-    written = json.loads(patch[-1])["spec"]["pxc"]["configuration"]
+    written = json.loads(calls[0][2][0])["spec"]["pxc"]["configuration"]
     assert written == f"[mysqld]\nmax_connections=300\n\n[mysqld]\n{NAME} = 4\n"
     assert status[2:5] == ["rollout", "status", "statefulset/prod-pxc"]
     calls = stubs.call("kubectl-cr.sh", *words, settings={NAME: None}, undo=True)
-    assert json.loads(calls[0][1][-1])["spec"]["pxc"]["configuration"] == "[mysqld]\nmax_connections=300\n"
+    assert json.loads(calls[0][2][0])["spec"]["pxc"]["configuration"] == "[mysqld]\nmax_connections=300\n"
 
 
 GROUP = {"Parameters": [{"ParameterName": OTHER, "ParameterValue": "{DBInstanceClassMemory/1000000}"}]}

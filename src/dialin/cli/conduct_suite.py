@@ -15,7 +15,6 @@ from dialin.cli.console import confirmed, output, say
 from dialin.cli.study_flags import spelled
 from dialin.errors import DialinError, ExitCode, InterruptedStudyError, MachineError, UserError
 from dialin.evidence.server_metrics import READINGS
-from dialin.evidence.why_verdict import explain
 from dialin.fleet.fleet_choice import LOCAL
 from dialin.fleet.stop_signals import not_suspended, stopping_cleanly
 from dialin.model.suite import GateState, Suite, SuiteOutcome, SuitePlan, SuiteResult
@@ -29,10 +28,10 @@ from dialin.report.render.terminal import print_document, print_suite
 from dialin.report.suite_sentences import suite_headline
 from dialin.store import read_only
 from dialin.suites.check import CheckedMember, check_resumed_suite, check_suite, plan_suite, shared_notes
-from dialin.suites.joint import joint_result
+from dialin.suites.joint import SuiteStudy, joint_result
 from dialin.suites.members import SuiteRequest
 from dialin.suites.runner import SuiteRunner
-from dialin.suites.suite_file import has_begun, read_plan, read_studies, write_suite
+from dialin.suites.suite_file import read_plan, read_studies, write_suite
 from dialin.text import counted, listed, without_secrets
 from dialin.trials.tools import Tools
 from dialin.verdict.study_diff import compare_studies
@@ -143,10 +142,14 @@ def read_suite(directory: Path) -> Suite:
     Raises:
         UserError: its file or one of its studies is damaged.
     """
+    return _read(directory)[0]
+
+
+def _read(directory: Path) -> tuple[Suite, list[SuiteStudy]]:
     plan = read_plan(directory)
     studies = list(read_studies(directory, plan, explained=True))
     result = joint_result(plan, studies) if studies else None
-    return Suite(plan=plan, headline=suite_headline(plan, result) if result else "", result=result)
+    return Suite(plan=plan, headline=suite_headline(plan, result) if result else "", result=result), studies
 
 
 def show_suite(directory: Path, *, json: bool, markdown: bool = False, full: bool = False, must_write: bool = True) -> ExitCode:
@@ -156,7 +159,7 @@ def show_suite(directory: Path, *, json: bool, markdown: bool = False, full: boo
         UserError: the suite is damaged.
         MachineError: its reports cannot be written; the result is printed before that.
     """
-    suite = read_suite(directory)
+    suite, studies = _read(directory)
     if suite.result is None:
         say(f"Nothing was measured yet. Resume the suite: {shlex.join(['dialin', 'resume', str(directory)])}")
         return ExitCode.NO_VERDICT
@@ -169,10 +172,10 @@ def show_suite(directory: Path, *, json: bool, markdown: bool = False, full: boo
     try:
         for name, text in suite_files.texts(suite).items():
             replace_text(directory / name, text)
-        for member in suite.plan.members:
-            if has_begun(directory, member):
-                record = read_only.read(directory / member.directory, lambda store: store.read(readings=READINGS))
-                files.write_all(record, directory / member.directory, explain(record))
+        for study in studies:
+            place = directory / study.member.directory
+            record = read_only.read(place, lambda store: store.read(readings=READINGS))
+            files.write_all(record, place, study.why)
     except (OSError, files.MayNotWriteError) as error:
         if must_write or (isinstance(error, OSError) and error.errno not in files.NOT_ALLOWED):
             raise (MachineError.of(error) if isinstance(error, OSError) else error) from error

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from dialin.evidence import fitness_disk, fitness_limits, fitness_machine
 from dialin.evidence.client_limits import FOREIGN
-from dialin.model.fitness import Facts, Finding, LoadFacts, Severity
+from dialin.model.fitness import Facts, Finding, LoadFacts, Severity, by_severity
 from dialin.model.trial import LOST_STOLEN
 from dialin.text import counted, exact_percent, listed, percent, visible
 
@@ -22,8 +22,7 @@ _SOME_WAITING_FOR_MEMORY = 0.01
 def findings(facts: Facts, space_needed: int) -> list[Finding]:
     """Return the findings, the most severe first; `space_needed` is the bytes of disk that a study takes."""
     results = [check(facts, space_needed) for check in _CHECKS.values()]
-    order = [Severity.BAD, Severity.NOTICE, Severity.GOOD]
-    return sorted((finding for finding in results if finding), key=lambda finding: order.index(finding.severity))
+    return by_severity(results)
 
 
 def unknown_subjects(facts: Facts) -> list[str]:

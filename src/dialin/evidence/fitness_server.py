@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from statistics import median
 
-from dialin.model.fitness import Finding, ServerFacts, Severity
+from dialin.model.fitness import Finding, ServerFacts, Severity, by_severity
 from dialin.text import listed
 
 HIDDEN = "CPU, memory and disk of the server's machine"
@@ -17,8 +17,7 @@ _FAR = 0.0005
 def server_findings(facts: ServerFacts) -> list[Finding]:
     """Return the findings, the most severe first."""
     found = [_in_use(facts), _writes(facts), _setting(facts), _round_trip(facts), _waits(facts)]
-    order = [Severity.BAD, Severity.NOTICE, Severity.GOOD]
-    return sorted((one for one in found if one), key=lambda one: order.index(one.severity))
+    return by_severity(found)
 
 
 def unseen(facts: ServerFacts) -> list[str]:

@@ -12,7 +12,7 @@ from dialin.model.analysis import RunAnalysis
 
 PATTERNS = ("*err*.log*", "*errlog*", "*error*log*", "*.err", "*.err.txt", "mysqld*.log", "mariadbd*.log")
 _LARGEST = 16 * 1024**2
-_READY = re.compile(r"^(\S+[ T]*\S*) .*ready for connections(.*)$", re.MULTILINE)
+_READY = re.compile(r"^\S+ .*ready for connections(.*)$", re.MULTILINE)
 _NO_PORT = re.compile(r"\bport: 0\b")
 _PORT = re.compile(r"\bport: \d+")
 _REDO_WAITS = re.compile(r"\[MY-014089\]")
@@ -73,7 +73,7 @@ def shared_starts(runs: Sequence[RunAnalysis], error_logs: Mapping[str, ErrorLog
 
 def parse_error_log(path: Path, text: str) -> ErrorLog | None:
     """Return what an error log says; None for a text that shows no start of a server."""
-    ready = [f"{match[2]} {_after(text, match.end())}" for match in _READY.finditer(text)]
+    ready = [f"{match[1]} {_after(text, match.end())}" for match in _READY.finditer(text)]
     serving = [line for line in ready if not _NO_PORT.search(line)]
     if not ready:
         return None

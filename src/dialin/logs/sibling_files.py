@@ -35,6 +35,10 @@ _SECRET = re.compile(r"(?:passw(?:or)?d\d?|pwd|pass|secret|token)$")
 _ON = "on"
 
 
+_Parse = Callable[[str, str], dict[str, str]]
+"""Returns the options in a text, given the name of its file."""
+
+
 class SiblingFinder:
     """Finds the files beside logs: in the directory of a log, else in the nearest directory above it that has any.
 
@@ -47,18 +51,26 @@ class SiblingFinder:
     def __init__(self, roots: Sequence[Path]) -> None:
         self._roots = [root.absolute() for root in roots]
         self._listings: dict[Path, list[Path]] = {}
+        self._matching: dict[tuple[Path, tuple[str, ...]], list[Path]] = {}
 
     def nearest(self, log: Path, patterns: Sequence[str]) -> list[Path]:
         root = next((one for one in self._roots if log.is_relative_to(one)), log.parent)
         for place in (log.parent, *log.parent.parents):
-            if place not in self._listings:
-                self._listings[place] = _listing(place)
-            files = [path for path in self._listings[place] if any(fnmatchcase(path.name.lower(), one) for one in patterns)]
-            if files:
+            if files := self._matches(place, tuple(patterns)):
                 return _closest_in_name([path for path in files if path != log], log.name)
             if place == root:
                 break
         return []
+
+    def _matches(self, place: Path, patterns: tuple[str, ...]) -> list[Path]:
+        """Return the files of a directory whose names match, which is found out once for all logs there."""
+        if place not in self._listings:
+            self._listings[place] = _listing(place)
+        if (place, patterns) not in self._matching:
+            self._matching[place, patterns] = [
+                path for path in self._listings[place] if any(fnmatchcase(path.name.lower(), one) for one in patterns)
+            ]
+        return self._matching[place, patterns]
 
 
 def read_options(logs: Mapping[str, Path], roots: Sequence[Path]) -> dict[str, dict[str, str]]:
@@ -72,15 +84,15 @@ def read_options(logs: Mapping[str, Path], roots: Sequence[Path]) -> dict[str, d
         roots: directories above which nothing is read.
     """
     finder = SiblingFinder(roots)
-    texts: dict[Path, dict[str, str]] = {}
+    texts: dict[tuple[Path, _Parse], dict[str, str]] = {}
     options: dict[str, dict[str, str]] = {}
 
-    def of_kind(path: Path, patterns: Sequence[str], parse: Callable[[str, str], dict[str, str]]) -> dict[str, str]:
+    def of_kind(path: Path, patterns: Sequence[str], parse: _Parse) -> dict[str, str]:
         files = finder.nearest(path, patterns)
         for file in files:
-            if file not in texts:
-                texts[file] = parse(read_text(file), file.name)
-        return _agreed([texts[file] for file in files if texts[file]])
+            if (file, parse) not in texts:
+                texts[file, parse] = parse(read_text(file), file.name)
+        return _agreed([texts[file, parse] for file in files if texts[file, parse]])
 
     for name, path in logs.items():
         reported = of_kind(path, LISTINGS, parse_listing)
@@ -185,7 +197,8 @@ def _closest_in_name(files: Sequence[Path], log: str) -> list[Path]:
         return list(files)
     words = _words(log)
     shared = {path: len(words & _words(path.name)) for path in files}
-    return [path for path in files if shared[path] == max(shared.values())]
+    most = max(shared.values())
+    return [path for path in files if shared[path] == most]
 
 
 def _words(name: str) -> frozenset[str]:

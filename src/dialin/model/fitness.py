@@ -5,7 +5,7 @@ A fact that this machine does not report is None, which counts neither as good n
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -226,3 +226,9 @@ class Finding:
     @classmethod
     def good(cls, subject: str, observed: str, effect: str = "") -> Finding:
         return cls(subject, observed, Severity.GOOD, effect)
+
+
+def by_severity(findings: Iterable[Finding | None]) -> list[Finding]:
+    """Return the findings that there are, the most severe first."""
+    order = [Severity.BAD, Severity.NOTICE, Severity.GOOD]
+    return sorted((one for one in findings if one), key=lambda one: order.index(one.severity))

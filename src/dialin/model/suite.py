@@ -86,6 +86,10 @@ class SuiteRow(FrozenModel):
     costs: list[CostRow] = Field(description="per operation and candidate, as `dialin explain --json` has them")
     moved: str = Field(default="", description="what changed most with the measure, in a sentence; empty where nothing did")
 
+    def cell(self, candidate: str) -> SuiteCell:
+        """Return the cell of a candidate other than the baseline; each row has one for every such candidate."""
+        return next(cell for cell in self.cells if cell.candidate == candidate)
+
 
 class SuiteOutcome(StrEnum):
     """What a suite ends with.

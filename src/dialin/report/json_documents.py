@@ -21,14 +21,16 @@ def render(
     document: Advice | Analysis | CaptureCounters | CaptureFirstLine | CaptureSummary | StudyDiff | StudyList | Suite | Why,
 ) -> str:
     """Return a document as indented JSON in ASCII that ends in a newline; every control character is escaped."""
-    text = json.dumps(document.model_dump(by_alias=True, mode="json"), indent=2)
-    return text.replace("\x7f", "\\u007f") + "\n"
+    return _ascii(document.model_dump(by_alias=True, mode="json"))
 
 
 def render_by_workload(documents: Mapping[str, StudyDiff | Why]) -> str:
     """Return the documents of the studies of a suite as one, by workload, as `render` does."""
-    text = json.dumps({name: one.model_dump(by_alias=True, mode="json") for name, one in documents.items()}, indent=2)
-    return text.replace("\x7f", "\\u007f") + "\n"
+    return _ascii({name: one.model_dump(by_alias=True, mode="json") for name, one in documents.items()})
+
+
+def _ascii(value: object) -> str:
+    return json.dumps(value, indent=2).replace("\x7f", "\\u007f") + "\n"
 
 
 def render_verdict(verdict: Verdict) -> str:

@@ -107,7 +107,7 @@ def _named(rows: Sequence[str], changes: dict[str, str] | None = None) -> str:
 
 
 def _change_under(result: SuiteResult, workload: str, candidate: str) -> str:
-    cell = next(cell for row in result.rows if row.name == workload for cell in row.cells if cell.candidate == candidate)
+    cell = next(row for row in result.rows if row.name == workload).cell(candidate)
     return f" ({change(cell.ratio.mean)})" if cell.ratio else " (server failed)"
 
 

@@ -179,7 +179,7 @@ def _subject(candidates: Sequence[SuiteCandidate], choice: SuiteCandidate | None
 
 
 def _effect(row: SuiteRow, subject: str) -> float:
-    ratio = next((cell.ratio for cell in row.cells if cell.candidate == subject), None)
+    ratio = row.cell(subject).ratio
     return math.log(ratio.mean) if ratio and ratio.mean > 0 else 0.0
 
 

@@ -41,7 +41,7 @@ def make_inspect(tools: Tools, builds: Mapping[str, Build], requested: Iterable[
     def inspect(candidate: str, setting: Setting) -> EffectiveSettings | None:
         build = builds[candidate]
         options = sandbox_options(setting, build)
-        key = (build.id, tuple(sorted(options.items())), tuple(names))
+        key = (build, tuple(sorted(options.items())), tuple(names))
         if key in tools.inspected:
             return tools.inspected[key]
         try:

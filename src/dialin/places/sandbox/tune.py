@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import functools
 import os
-import shutil
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 
 from dialin.cause_sentences import with_advice
 from dialin.errors import ServerError, UserError
@@ -24,7 +22,6 @@ from dialin.preflight import tune_space
 from dialin.preflight.checked import CheckedStudy, StudyRequest, with_plan
 from dialin.preflight.option_files import base_setting, said_if_refused
 from dialin.preflight.tune_study import BASELINE, refuse_options, specify, tune_admission
-from dialin.probes import host
 from dialin.question.options import StudyOptions
 from dialin.question.plan import Plan, plan
 from dialin.search.variable_choice import Situation
@@ -151,11 +148,11 @@ def limited(build: Build, question: StudyOptions) -> Build:
 
 def situation_of(request: StudyRequest, tools: Tools, baseline: EffectiveSettings, build: Build) -> Situation:
     """Return what is known of the server's machine, which a container's limits make smaller, and of the load."""
-    existing: Path = next(path for path in (tools.home.root, *tools.home.root.parents) if path.exists())
+    room = room_for(build, tools)
     return Situation(
-        memory=host.memory_for(build),
-        disk=shutil.disk_usage(existing).free,
-        cpus=host.cpus_for(build),
+        memory=room.memory,
+        disk=room.disk,
+        cpus=room.cpus,
         connections=request.load.threads,
         tables=request.load.tables,
         data=request.workload.expected_bytes(),

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dialin.model.suite import SuiteCandidate, SuitePlan, SuiteResult, SuiteRow
-from dialin.model.verdict import CandidateState, Estimate
+from dialin.model.suite import SuiteCandidate, SuitePlan, SuiteResult
+from dialin.model.verdict import CandidateState
 from dialin.report.charts import plotly_data as go
 from dialin.report.charts.by_value import heat
 from dialin.report.charts.chart import Chart, axis, blank, cut_off, error_bars, label_margin, plain, rows_with_figures, safe
@@ -22,17 +22,10 @@ _COLOURS = {CandidateState.BETTER: "var(--c3)", CandidateState.WORSE: "var(--c2)
 _OTHERWISE = "var(--ink-2)"
 
 
-def ratio_under(row: SuiteRow, candidate: str) -> Estimate | None:
-    return next((cell.ratio for cell in row.cells if cell.candidate == candidate), None)
-
-
-def state_under(row: SuiteRow, candidate: str) -> CandidateState:
-    return next(cell.state for cell in row.cells if cell.candidate == candidate)
-
-
 def workload_forest(plan: SuitePlan, result: SuiteResult, one: SuiteCandidate) -> Chart:
     """Return the change of one candidate under each workload, the largest gain first, and over the mix last."""
-    rows = [(visible(row.name), ratio_under(row, one.name), state_under(row, one.name)) for row in result.rows]
+    cells = [(row.name, row.cell(one.name)) for row in result.rows]
+    rows = [(visible(name), cell.ratio, cell.state) for name, cell in cells]
     rows = [*rows, (MEAN, one.mean, one.state)][::-1]
     figures = [change_with_interval(ratio) if ratio else "not measured" for _, ratio, _ in rows]
     band = (1 / (1 + plan.worthwhile), 1 + plan.worthwhile)
@@ -83,8 +76,8 @@ def suite_heatmap(result: SuiteResult) -> Chart | None:
     if len(others) < 2:
         return None
     rows = result.rows[::-1]
-    ratios = [[one.mean for one in others], *([ratio_under(row, one.name) for one in others] for row in rows)]
-    states = [[one.state for one in others], *([state_under(row, one.name) for one in others] for row in rows)]
+    ratios = [[one.mean for one in others], *([row.cell(one.name).ratio for one in others] for row in rows)]
+    states = [[one.state for one in others], *([row.cell(one.name).state for one in others] for row in rows)]
     names = [MEAN, *(row.name for row in rows)]
     text = [
         [f"{change(ratio.mean)}{MARKS.get(state, '')}" if ratio else "" for ratio, state in zip(*pair, strict=True)]

@@ -8,7 +8,7 @@ from dataclasses import replace
 from dialin.model.study_diff import Area, StudyDiff
 from dialin.model.suite import Margin, Suite, SuiteCandidate, SuiteCell, SuitePlan, SuiteResult, SuiteRow
 from dialin.model.verdict import CandidateState, Estimate
-from dialin.report.charts.suite_charts import MARKS, MEAN, ratio_under, state_under, suite_heatmap, workload_forest
+from dialin.report.charts.suite_charts import MARKS, MEAN, suite_heatmap, workload_forest
 from dialin.report.document.costs import READING, cost_cell
 from dialin.report.document.parts import (
     Cell,
@@ -114,16 +114,14 @@ def workload_table(plan: SuitePlan, result: SuiteResult) -> Table:
 def _row(plan: SuitePlan, result: SuiteResult, row: SuiteRow, *, is_weighted: bool) -> Row:
     weight = f" ×{row.weight:g}" if is_weighted else ""
     cells = [Cell(f"{shorten(visible(row.name), _LONGEST)}{weight}"), Cell(_level(row))]
-    states = [state_under(row, one.name) for one in result.others]
     if len(result.others) > 1:
-        return Row(
-            [*cells, *(_marked(ratio_under(row, one.name), state) for one, state in zip(result.others, states, strict=True))]
-        )
+        beside = [row.cell(one.name) for one in result.others]
+        return Row([*cells, *(_marked(cell.ratio, cell.state) for cell in beside)])
     (cell,) = row.cells
     costs = {cost.name: cost.per_transaction.get(cell.candidate) for cost in row.costs}
     changes = [cost.ratio.mean if (cost := costs.get(name)) and cost.ratio else None for name in _cost_names(result)]
     shown = [*cells, change_cell(cell.ratio), Cell(_state(plan, cell)), *(Cell(change(one)) for one in changes)]
-    return Row(shown, _ROLES.get(states[0], RowRole.PLAIN))
+    return Row(shown, _ROLES.get(cell.state, RowRole.PLAIN))
 
 
 def _mean_row(plan: SuitePlan, result: SuiteResult, columns: int) -> Row:

@@ -71,8 +71,8 @@ def _print_experiments(page: Page, advice: Advice) -> None:
     page.gap()
     page.text("These are questions, not recommendations: the experiment decides. A gain is not promised.")
     for studied in dict.fromkeys(one.studied for one in experiments):
-        if advice.place and (sentence := STUDIED[studied]):
-            page.text(sentence)
+        if advice.place:
+            page.text(STUDIED[studied])
         if studied is Studied.REPLAY and advice.capture:
             page.copyable(f"    {advice.capture}")
 

@@ -114,7 +114,7 @@ def _own_libraries(root: Path, binary: Path) -> tuple[str | None, tuple[str, ...
     )
     if loader := _own_loader(root):
         return loader, libraries
-    return None, () if is_runnable(binary) else libraries
+    return None, () if not libraries or is_runnable(binary) else libraries
 
 
 def _own_loader(root: Path) -> str | None:
