@@ -7,6 +7,7 @@ import subprocess
 from contextlib import contextmanager
 from pathlib import Path
 
+from dialin.paths import Home
 from live import until
 from playground import PASSWORD, command_that_restarts, playground
 
@@ -67,5 +68,9 @@ class Managed:
 
 @contextmanager
 def managed(build, directory):
-    with playground(build) as server:
+    home, ours = Home(directory / "home"), Home.of()
+    home.root.mkdir()
+    for path in (ours.builds, ours.config):
+        (home.root / path.name).symlink_to(path)
+    with playground(build, home=home) as server:
         yield Managed(server, directory)

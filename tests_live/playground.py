@@ -1,5 +1,6 @@
 """Servers to be attached to: started by `dialin servers start`, with exactly the account that the documents name."""
 
+import os
 import re
 import subprocess
 import sys
@@ -121,13 +122,17 @@ class Playground:
 
 
 @contextmanager
-def playground(build, document=DOCUMENT, *words):
-    """A server of a build, with the account of a document; `words` are more of `dialin servers start`."""
+def playground(build, document=DOCUMENT, *words, home=None):
+    """A server of a build, with the account of a document; `words` are more of `dialin servers start`.
+
+    With a home of its own the server is nobody's: no dialin tidies its directory away while a restart has it down.
+    """
+    home = home or Home.of()
     command = [sys.executable, "-m", "dialin", "servers", "start", build.id, *words]
-    done = subprocess.run(command, capture_output=True, text=True)
+    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "DIALIN_HOME": str(home.root)})
     assert done.returncode == 0, done.stderr
     name = re.search(r"dialin servers stop (\w+)", done.stderr)[1]
-    ledger = Ledger(Home.of().ledger)
+    ledger = Ledger(home.ledger)
     entry = next(entry for entry in ledger.entries() if entry.id == name)
     try:
         made = Playground(build, entry)

@@ -141,7 +141,7 @@ POINTS = {
 
 
 @pytest.mark.parametrize(
-    "point", [pytest.param(point, marks=() if mark == "F" else only_with_all, id=point) for point, mark in POINTS.items()]
+    "point", [pytest.param(point, marks=() if mark in "FD" else only_with_all, id=point) for point, mark in POINTS.items()]
 )
 def test_after_a_kill_at_any_point_all_is_put_back(dialin, fast, point):
     before, out, mark = fast.state(), dialin.directory / "study", POINTS[point]

@@ -23,7 +23,7 @@ from dialin.servers.attached.attached_build import AttachedBuild, Facts, check_s
 from dialin.servers.attached.claim import CHANGE, Claim, study_program, take_lock
 from dialin.servers.attached.server_files import ServerFiles
 from dialin.servers.attached.server_process import ServerProcess
-from dialin.servers.attached.start_time import StartTime, start_time
+from dialin.servers.attached.start_time import StartTime, start_time, uptime
 from dialin.servers.attached.undo_journal import WrittenJournal
 from dialin.servers.attached.user_command import CommandError
 from dialin.servers.capabilities import Capability, has
@@ -69,7 +69,6 @@ class Attached:
         self._process: ServerProcess | None = None
         self._files: ServerFiles | None = None
         self._last_start: StartTime | None = None
-        self._restarted_at: float | None = None
         self._persisted_here: dict[str, None] = {}
         self._noticed: dict[str, str] = {}
         self._bound: Facts | None = None
@@ -396,15 +395,15 @@ class Attached:
             CommandError: it failed, did not return in time, or did not restart the server.
             ServerError: the server does not answer.
         """
-        if must_restart and self._restarted_at is not None:
-            self._clock.sleep(max(0.0, self._restarted_at + _TOLD_APART - self._clock.monotonic()))
+        if must_restart and not was_down:
+            with self.connect() as query:  # somebody else, or an earlier dialin, may have restarted it just now
+                self._clock.sleep(_TOLD_APART - min(max(uptime(query), 0), _TOLD_APART))
         pid_before, started = (None, None) if was_down else (self.pid, self.started())
         claimed = self.claim.connection is not None
         try:
             printed = user_command.run(command, arguments, purpose=purpose, limit=limit, directory=self.directory, work=work)
             has_restarted = self._wait_for_restart(started, pid_before, printed, purpose, must_restart=must_restart)
             self._last_start = self.started()
-            self._restarted_at = self._clock.monotonic() if has_restarted else self._restarted_at
         finally:
             self._process = None
         if claimed:

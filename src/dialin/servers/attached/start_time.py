@@ -43,17 +43,24 @@ def start_time(query: Query) -> StartTime:
     """
     for _ in range(_TRIES):
         before = _clock(query)
-        uptime = status(query, "Uptime")
+        seconds = uptime(query)
         after = _clock(query)
         if 0 <= after - before <= _TOGETHER:
             break  # otherwise the server was slow, or its clock was set just now
-    if uptime is None:
-        raise bad_answer("it lacks Uptime")
-    seconds = whole(uptime)
-    if seconds >= _BELOW_ZERO:  # its clock was set to before its start
-        seconds -= 2 * _BELOW_ZERO
     starts = before - seconds, after - seconds
     return StartTime(min(starts) - _ROUNDED, max(starts) + _ROUNDED)
+
+
+def uptime(query: Query) -> int:
+    """Return the seconds since the server started, by its clock; below zero if that was set to before the start.
+
+    Raises:
+        ServerError: it does not answer, or has no `Uptime`.
+    """
+    if (shown := status(query, "Uptime")) is None:
+        raise bad_answer("it lacks Uptime")
+    seconds = whole(shown)
+    return seconds if seconds < _BELOW_ZERO else seconds - 2 * _BELOW_ZERO
 
 
 def _clock(query: Query) -> float:

@@ -35,6 +35,7 @@ from dialin.servers.attached.server import PATIENCE, Attached
 from dialin.servers.attached.undo_journal import WrittenJournal
 from dialin.servers.locks import Locks
 from dialin.servers.origin import machine
+from dialin.servers.processes import processes
 from dialin.text import counted, listed
 from dialin.variables.aliases import reported_name
 
@@ -223,6 +224,10 @@ class UndoLog:
         """Return the command that applies the settings of an entry; `limit` are the seconds that it may take."""
         return ApplyCommand(attached, self._private(entry.id), entry, self._clock, limit)
 
+    def runs_command(self, entry: UndoEntry) -> bool:
+        """Return whether a command of the user that was begun for an entry still runs; `undo` waits for it."""
+        return bool(processes(self._private(entry.id)))
+
     def undo(
         self, entry: UndoEntry, attached: Attached, *, restart_command: str | None = None, run_command: bool = True
     ) -> list[str]:
@@ -268,6 +273,8 @@ class UndoLog:
         command = self.apply_command(current, attached) if current.applied else None
         try:
             attached.directory = self._private(current.id)
+            if run_command:  # else what a killed dialin had begun restarts the server in the midst of this
+                user_command.await_earlier(attached.directory)
             if command is not None and run_command and attached.is_down():
                 attached.bind(current.server)
                 command.put_back()
