@@ -68,7 +68,7 @@ builds: $(SETUP)  ## install and try every build, and write docs/builds.md
 
 docs: $(SETUP)  ## write the docs of commands and columns, and the JSON Schemas
 	@mkdir -p docs
-	.venv/bin/typer dialin.cli.app utils docs --name dialin --title "The commands of dialin" --output docs/cli.md
+	.venv/bin/python scripts/commands_page.py >docs/cli.md
 	.venv/bin/python scripts/schemas_and_columns.py
 
 site:  ## build the documentation site into site/ (search, dark theme, works offline)

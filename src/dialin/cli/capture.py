@@ -23,9 +23,7 @@ capture = typer.Typer(
     no_args_is_help=True,
 )
 
-Json = Annotated[
-    bool, typer.Option("--json", help="Print the summary of the capture as JSON; see schema/capture-summary.schema.json.")
-]
+Json = Annotated[bool, typer.Option("--json", help="Print the summary as JSON (schema/capture-summary.schema.json).")]
 
 
 KeepDays = Annotated[
@@ -35,61 +33,65 @@ KeepDays = Annotated[
         min=0.01,
         max=36_500,
         metavar="DAYS",
-        help="Days that the statements are kept: a later dialin command then removes them, and digests and figures remain.",
+        help="Days until a later dialin command removes the statements; digests and figures remain.",
     ),
 ]
 ForgetText = Annotated[bool, typer.Option("--forget-text", help="Keep no statements, only digests and figures.")]
 Autocommit = Annotated[
     Literal["on", "off"] | None,
-    typer.Option(
-        help="Whether autocommit was on when the log began, in sessions of which neither log nor server shows it; "
-        "by default it is inferred."
-    ),
+    typer.Option(help="Whether autocommit was on in sessions that do not show it. Default: inferred."),
 ]
+_ACCOUNT = "Attached server"
 DefaultsFile = Annotated[
     Path | None,
-    typer.Option("--defaults-file", metavar="FILE", help="Option file with the account, read as clients read it."),
+    typer.Option(
+        "--defaults-file",
+        metavar="FILE",
+        help="Option file with the account. Default: ~/.my.cnf.",
+        rich_help_panel=_ACCOUNT,
+    ),
 ]
-LoginPath = Annotated[str | None, typer.Option("--login-path", metavar="NAME", help="Login path with the account.")]
+LoginPath = Annotated[
+    str | None,
+    typer.Option("--login-path", metavar="NAME", help="Login path with the account.", rich_help_panel=_ACCOUNT),
+]
 
 
 @capture.command()
 def start(
-    out: Annotated[Path, typer.Option(metavar="DIR", help="The directory of the capture, which must not exist yet.")],
-    attach: Annotated[
-        bool, typer.Option("--attach", help="Required: variables of a server that dialin did not start are set, and put back.")
-    ] = False,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="A new directory for the capture.")],
+    attach: Annotated[bool, typer.Option("--attach", help="Required: variables of the server are set, and restored.")] = False,
     minutes: Annotated[float, typer.Option(min=0.01, max=1440, help="Minutes that the log is on.")] = 10.0,
     arm: Annotated[
         str,
         typer.Option(
             metavar="TIME",
-            help="Longest wait, such as 30m, for clients to reconnect: sessions older than long_query_time=0 are not logged.",
+            help="Longest wait for clients to reconnect: sessions older than long_query_time=0 are not logged.",
         ),
     ] = "10m",
     max_size: Annotated[str, typer.Option(metavar="SIZE", help="Size at which the log ends, such as 5G.")] = "5G",
     source: Annotated[
         Literal["slow", "general"] | None,
-        typer.Option(help="The log: slow has durations, rows and errors; general has all sessions. By default slow."),
+        typer.Option(help="slow has durations, rows and errors; general has all sessions. Default: slow."),
     ] = None,
     log_dir: Annotated[
         Path | None,
         typer.Option(
             "--log-dir",
             metavar="DIR",
-            help="Where the server writes the log; by default where it writes its own, else its data directory.",
+            help="Where the server writes the log. Default: where it writes its own.",
         ),
     ] = None,
     accept_unarmed: Annotated[
         bool,
-        typer.Option("--accept-unarmed", help="Capture also if more than 5 % of the sessions are not in the slow log."),
+        typer.Option("--accept-unarmed", help="Capture even if the slow log lacks more than 5 % of the sessions."),
     ] = False,
     defaults_file: DefaultsFile = None,
     login_path: LoginPath = None,
     autocommit: Autocommit = None,
     keep_days: KeepDays = KEEP_DAYS,
     forget_text: ForgetText = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before the server is changed.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Start without asking.")] = False,
 ) -> None:
     """Capture what clients send to a running server: switch its log on for some minutes, and put everything back.
 

@@ -21,20 +21,18 @@ if TYPE_CHECKING:
     from dialin.places.attached.check import Permission
 
 Directory = Annotated[Path, typer.Argument(metavar="DIR", help="The study's directory.")]
-TotalMinutes = Annotated[
-    float | None, typer.Option(min=0.1, help="A new budget for the whole study, including the minutes already used.")
-]
+TotalMinutes = Annotated[float | None, typer.Option(min=0.1, help="A new budget, including the minutes already used.")]
 JsonOfRun = Annotated[
     bool,
     typer.Option(
         "--json",
-        help="Print only verdict.json on standard output; for a recipe, a list of {study, directory, verdict}.",
+        help="Print only verdict.json; for a recipe, a list of {study, directory, verdict}.",
     ),
 ]
 Scale = Annotated[
     ScaleName | None,
     typer.Option(
-        help="Size of a recipe: laptop takes minutes, server hours, paper may take days. Default laptop.",
+        help="Size of a recipe: laptop takes minutes, server hours, paper may take days.",
         show_default=False,
     ),
 ]
@@ -42,12 +40,10 @@ AcceptWeaker = Annotated[
     bool,
     typer.Option(
         "--accept-weaker-durability",
-        help="Decide again on the trials that the study has, and allow a candidate with weaker durability to be recommended.",
+        help="Decide again on the same trials, and allow a choice that weakens durability.",
     ),
 ]
-Confirm = Annotated[
-    bool, typer.Option("--confirm", help="Measure the recommended candidate against the baseline again, in fresh trials.")
-]
+Confirm = Annotated[bool, typer.Option("--confirm", help=given.help_of("confirm"))]
 
 
 @partial(given.with_study_options, hidden=(*given.OF_A_TUNE, *given.OF_FILES))
@@ -57,7 +53,7 @@ def sweep(
         list[str],
         typer.Argument(
             metavar="VARIABLE=V1,V2,...",
-            help="A variable with the values to compare; several variables make every combination.",
+            help="A variable with its values; several variables make every combination.",
         ),
     ],
     shared: Mapping[str, Any],
@@ -97,9 +93,7 @@ def compare(
     *,
     option_files: Annotated[
         list[Path] | None,
-        typer.Argument(
-            metavar="A.cnf B.cnf ...", help="Whole option files to compare, or other files of settings (docs/study-file.md)."
-        ),
+        typer.Argument(metavar="A.cnf B.cnf ...", help="Option files, or other files of settings (docs/study-file.md)."),
     ] = None,
     shared: Mapping[str, Any],
     common: Mapping[str, Any],
@@ -127,8 +121,7 @@ def compare(
     helps={
         "server": "The build to tune, such as mysql@9.7 (see `dialin servers`).",
         "fixed": "The baseline's value of a tuned variable; of any other variable, the value in all settings. Repeat.",
-        "worthwhile": "The smallest gain that matters, and how near the best the recommended setting is. Default: 2 % of "
-        "throughput, 5 % of latency, 25 % of variation.",
+        "worthwhile": "The smallest gain that matters. Default: 2 % of throughput, 5 % of latency, 25 % of variation.",
         "measure": "Seconds measured in each trial of the search; twice as many in the proof. Default: 15.",
     },
 )
@@ -138,8 +131,7 @@ def tune(
         list[str] | None,
         typer.Argument(
             metavar="VARIABLE[=LOW..HIGH|=V1,V2,...]",
-            help="Variables to tune: in a range, among values, or in a range that dialin chooses. Without any, dialin "
-            "proposes those that this load may depend on.",
+            help="Variables to tune: in a range, among values, or as dialin chooses. Default: dialin proposes some.",
         ),
     ] = None,
     from_file: Annotated[
@@ -147,7 +139,7 @@ def tune(
         typer.Option(
             "--from",
             metavar="FILE",
-            help="Option file with the baseline's settings, or another form (docs/study-file.md); --set takes precedence.",
+            help="File with the baseline's settings (docs/study-file.md); --set takes precedence.",
         ),
     ] = None,
     shared: Mapping[str, Any],

@@ -21,7 +21,12 @@ from dialin.model.workload import LoadOptions
 from dialin.question.options import StudyOptions
 from dialin.workloads.kinds import load_option_help
 
-_SPELLING = {"set": ("--set", "NAME=VALUE"), "workload_options": ("--workload-option", "NAME=VALUE")}
+_SPELLING = {
+    "set": ("--set", "NAME=VALUE"),
+    "workload_options": ("--workload-option", "NAME=VALUE"),
+    "defaults_file": ("--defaults-file", "FILE"),
+    "login_path": ("--login-path", "NAME"),
+}
 
 
 def help_of(field: str) -> str:
@@ -33,9 +38,7 @@ def help_of(field: str) -> str:
 def load_flag(name: str, panel: str) -> Any:
     """Return an option of the load for `advise` and `doctor`: `threads`, `tables`, `table_size` or `workload_options`."""
     if name == "workload_options":
-        return typer.Option(
-            "--workload-option", metavar="NAME=VALUE", help="A further option of the load.", rich_help_panel=panel
-        )
+        return typer.Option("--workload-option", metavar="NAME=VALUE", help=help_of(name), rich_help_panel=panel)
     text = f"{capital(load_option_help(name))}." if name == "threads" else help_of(name)
     return typer.Option(min=1, help=text, rich_help_panel=panel)
 
@@ -64,8 +67,7 @@ RestartCommand = Annotated[
     str | None,
     typer.Option(
         metavar="COMMAND",
-        help="Command that restarts the attached server, needed for variables that can be set only at startup; it is run "
-        "without a shell.",
+        help="Command that restarts the attached server, for variables that only a start can set.",
         rich_help_panel="Attached server",
     ),
 ]
@@ -73,8 +75,7 @@ ApplyCommand = Annotated[
     str | None,
     typer.Option(
         metavar="COMMAND",
-        help="Command that applies settings to the attached server where dialin may not, or cannot, set them: it gets a "
-        "directory with settings.json, settings.cnf and change.json (docs/attached.md); it is run without a shell.",
+        help="Command that applies settings where dialin may not set them (docs/attached.md).",
         rich_help_panel="Attached server",
     ),
 ]
@@ -82,28 +83,26 @@ Live = Annotated[
     bool,
     typer.Option(
         "--i-know-it-is-live",
-        help="Allow an attached server that others use: a replication source, or a server with busy clients.",
+        help="Allow an attached server that others use.",
         rich_help_panel="Attached server",
     ),
 ]
-Out = Annotated[Path | None, typer.Option(metavar="DIR", help="Where to write the study. Default: a new directory here.")]
+Out = Annotated[Path | None, typer.Option(metavar="DIR", help="Where to write the study. Default: a new directory.")]
 Json = Annotated[bool, typer.Option("--json", help="Print only verdict.json on standard output.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Start without asking.")]
-Watch = Annotated[
-    bool, typer.Option("--watch", help="Serve the study as a live page, and print the link (see `dialin watch`).")
-]
+Watch = Annotated[bool, typer.Option("--watch", help="Serve the study as a live page.")]
 OnFleet = Annotated[
     str,
     typer.Option(
         "--fleet",
         metavar="local|auto|ray://HEAD:10001",
-        help="Where the blocks run: on this machine, or on the hosts of a Ray cluster (docs/fleet.md).",
+        help="Where blocks run: here, or on hosts of a Ray cluster (docs/fleet.md).",
         rich_help_panel="Many hosts",
     ),
 ]
 FleetHosts = Annotated[
     int | None,
-    typer.Option(min=1, help="The most hosts that the study takes. Default: all of the cluster.", rich_help_panel="Many hosts"),
+    typer.Option(min=1, help="The most hosts to use. Default: all.", rich_help_panel="Many hosts"),
 ]
 
 

@@ -28,49 +28,45 @@ class LiveOptions(FrozenModel):
         default=600.0,
         ge=30,
         le=86_400,
-        description="with --traffic own: seconds to watch the server before anything is changed, to learn its noise and usual "
-        "level",
+        description="seconds to watch the server first, to learn its noise and usual level",
     )
     guard_latency: Annotated[float, LIVE] = Field(
         default=2.0,
         gt=1,
         le=1000,
-        description="restore the baseline at once if latency exceeds this many times its usual level",
+        description="restore the baseline if latency exceeds its usual level by this factor",
     )
     guard_errors: Annotated[float, LIVE] = Field(
         default=5.0,
         gt=0,
-        description="restore the baseline at once if errors and aborted connections per second exceed the usual ones by more "
-        "than this",
+        description="restore the baseline if errors and aborted connections per second exceed the usual ones by more",
     )
     guard_running: Annotated[float, LIVE] = Field(
-        default=3.0, gt=1, description="restore the baseline at once if Threads_running exceeds this many times its usual level"
+        default=3.0, gt=1, description="restore the baseline if Threads_running exceeds its usual level by this factor"
     )
     guard_lag: Annotated[float, LIVE] = Field(
         default=10.0,
         gt=0,
-        description="restore the baseline at once if the server, a replica, lags behind its source by more seconds than this",
+        description="restore the baseline if the server, a replica, lags by more seconds",
     )
     guard_free: Annotated[Fraction, LIVE] = Field(
         default=0.05,
         ge=0,
         lt=1,
-        description="restore the baseline at once if less than this share of the memory or of the data directory's disk is "
-        "free; seen only where the server runs on this machine",
+        description="restore the baseline if less of the memory or the disk is free, on this machine",
     )
     accept_resizing: Annotated[bool, LIVE] = Field(
         default=False,
-        description="with --traffic own: allow variables that allocate or free memory, such as innodb_buffer_pool_size; "
-        "clients may wait meanwhile, and restoring such a value may take longer",
+        description="allow variables that allocate or free memory, such as innodb_buffer_pool_size; clients may wait meanwhile",
     )
     at_most: Annotated[Fraction, LIVE] = Field(
-        default=0.5, gt=0, le=0.9, description="the largest share of the time that the server is away from the baseline"
+        default=0.5, gt=0, le=0.9, description="the largest share of the time away from the baseline"
     )
     between: Annotated[str | None, LIVE] = Field(
-        default=None, description="change the server only in these hours of the day (local time), such as 01:00-05:00"
+        default=None, description="change the server only in these local hours, such as 01:00-05:00"
     )
     stop_file: Annotated[str | None, LIVE] = Field(
-        default=None, description="stop, and restore the baseline, as soon as this file exists; looked for every second"
+        default=None, description="stop, and restore the baseline, as soon as this file exists"
     )
 
     @field_validator("between")

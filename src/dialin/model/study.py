@@ -158,7 +158,7 @@ class MethodOptions(FrozenModel):
         default=None, ge=0, le=86_400, description="longest warm-up of a trial, seconds"
     )
     whole_warmup: Annotated[bool, METHOD] = Field(
-        default=False, description="warm up for all of `warmup` even if the load is steady earlier, as published runs do"
+        default=False, description="warm up for all of --warmup even if the load is steady earlier"
     )
     confidence: Annotated[Fraction, METHOD] = Field(
         default=0.95, ge=0.5, le=0.999, description="confidence of all intervals together"
@@ -168,17 +168,16 @@ class MethodOptions(FrozenModel):
     )
     until: Annotated[Until, METHOD] = Field(
         default=Until.SAFE,
-        description="when to stop early: safe (a safe choice), better (shown to be better than the baseline) or best (shown "
-        "that nothing is better by more than what matters)",
+        description="when to stop: at a safe choice, at one shown to be better than the baseline, or shown to be the best",
     )
     worst: Annotated[Fraction | None, METHOD] = Field(
         default=None,
         gt=0,
         lt=1,
-        description="end a trial early when its throughput stays below the baseline's by more than this for 5 s, such as 30%",
+        description="end a trial whose throughput stays this far below the baseline's for 5 s, such as 30%",
     )
     confirm: Annotated[bool, METHOD] = Field(
-        default=False, description="measure the recommended candidate against the baseline again, in fresh trials"
+        default=False, description="measure the choice against the baseline again, in confirmation trials"
     )
     seed: Annotated[int, METHOD] = Field(
         default=1, ge=0, lt=2**31, description="random seed of the order of trials and of the load"
@@ -186,19 +185,15 @@ class MethodOptions(FrozenModel):
     accept_weaker_durability: Annotated[bool, METHOD] = Field(
         default=False, description="allow a candidate with weaker durability to be recommended"
     )
-    probes: Annotated[bool, WHY] = Field(
-        default=True, description="record counters and waits while load is measured, to explain the verdict"
-    )
+    probes: Annotated[bool, WHY] = Field(default=True, description="record counters and waits, to explain the verdict")
     waits: Annotated[str | None, WHY] = Field(
         default=None,
-        description="collect raw waits of instruments, by part of their name, such as hash_table_locks, or a pattern "
-        "with %; needs one more trial of each candidate, after the verdict; sandboxes only",
+        description="collect raw waits of instruments, such as hash_table_locks, in one more trial of each candidate",
     )
     server_cpus: Annotated[str | None, MACHINE] = Field(default=None, description="CPUs for the servers, such as 0-3,8")
     server_memory: Annotated[Sizes | None, MACHINE] = Field(
         default=None,
-        description="memory limit of the container of an image's server (--server image:NAME), such as 2G; several, such as "
-        "1G,2G,4G, are compared, each with half of it for the buffer pool",
+        description="memory limit of an image's container, such as 2G; several are compared, with half for the buffer pool",
     )
     load_cpus: Annotated[str | None, MACHINE] = Field(default=None, description="CPUs for the load driver, such as 0-3,8")
 

@@ -60,46 +60,37 @@ class StudyOptions(MethodOptions, LoadOptions, LiveOptions):
 
     server: str | list[str] = Field(
         default="",
-        description="the build to run, such as mysql@9.7 (see `dialin servers`), or image:NAME for an image that podman or "
-        "docker has; several are compared",
+        description="the build to run, such as mysql@9.7, or image:NAME, an image of podman or docker; several are compared",
     )
-    attach: Annotated[bool, ATTACHED] = Field(
-        default=False, description="study a running server that dialin did not start, using SET GLOBAL"
-    )
+    attach: Annotated[bool, ATTACHED] = Field(default=False, description="study a running server that dialin did not start")
     defaults_file: Annotated[str | None, ATTACHED] = Field(
-        default=None, description="option file with the account of the attached server. Default: ~/.my.cnf"
+        default=None, description="option file with the account. Default: ~/.my.cnf"
     )
-    login_path: Annotated[str | None, ATTACHED] = Field(
-        default=None, description="login path with the account of the attached server"
-    )
+    login_path: Annotated[str | None, ATTACHED] = Field(default=None, description="login path with the account")
     database: Annotated[str | None, ATTACHED] = Field(
-        default=None, description="existing schema with the workload's tables. By default dialin creates a schema and drops it"
+        default=None, description="existing schema with the workload's tables. Default: dialin creates one and drops it"
     )
     wait_for_server: Annotated[float, ATTACHED] = Field(
         default=WAIT_FOR_SERVER,
         ge=0,
         le=86_400,
-        description="seconds to wait for an attached server that stops answering during the study",
+        description="seconds to wait for an attached server that stops answering",
     )
     traffic: Annotated[Literal["own"] | None, LIVE] = Field(
         default=None,
-        description="own: switch the variables of an attached live server to and fro under its own traffic, in periods of "
-        "--measure seconds (default 60) after a washout of --warmup seconds, and put them back at the first sign of harm",
+        description="own: try settings on a live server under its own traffic, back and forth, under a guard (docs/live.md)",
     )
     sweep: dict[str, list[Value]] = Field(default_factory=dict, description="variables with the values to compare")
     compare: list[str] = Field(default_factory=list, description="option files to compare, relative to this file")
     leave_out_unknown: Annotated[bool, FILES] = Field(
-        default=False, description="leave out options of the files that the build does not have, instead of refusing them"
+        default=False, description="leave out options that the build does not have, instead of refusing them"
     )
-    includes: Annotated[bool, FILES] = Field(
-        default=True, description="follow !include and !includedir in option files, on this machine"
-    )
+    includes: Annotated[bool, FILES] = Field(default=True, description="follow !include and !includedir")
     scale_sizes: Annotated[Fraction | None, FILES] = Field(
         default=None,
         gt=0,
         le=1,
-        description="multiply the buffer pool, other caches and the redo log of the files by this, such as 25%, to make the "
-        "setting of a larger machine fit this one",
+        description="multiply buffer pool, other caches and redo log of the files by this, such as 25%, for a smaller machine",
     )
     candidates: dict[str, Variables] = Field(default_factory=dict, description="settings to compare, by name")
     aa: int | None = Field(
@@ -119,43 +110,36 @@ class StudyOptions(MethodOptions, LoadOptions, LiveOptions):
     )
     baseline: str | None = Field(
         default=None,
-        description="the candidate that the others are compared with. Default: what an attached server has now; else the "
-        "server's default value, or the first",
+        description="what the others are compared with. Default: what an attached server has; else its default, or the first",
     )
     goal: Annotated[Goal, METHOD] = Field(
         default=Goal.THROUGHPUT,
-        description="what to optimize: throughput, stability (variation of seconds) or latency; with --traffic own latency, "
-        "what a statement costs (cpu, io, pages or rows), or throughput if the server is saturated. Default: throughput, with "
-        "--traffic own latency",
+        description="what to optimize. Default: throughput; on live traffic, which also has cpu, io, pages and rows, latency",
     )
     workload: Annotated[str, LOAD, _ONE_OR_MORE] = Field(
         default=DEFAULT_WORKLOAD,
-        description=f"{kinds.workload_help()}. Several, such as oltp_read_only=3,oltp_write_only, are a suite; a number is the "
-        "weight",
+        description=f"{kinds.workload_help()}. Several, such as oltp_read_only=3,oltp_write_only, are a suite with weights",
     )
     suite: Annotated[str | None, LOAD] = Field(
         default=None,
-        description="compare under the workloads of a suite: quick, sysbench, or the path of a suite file (docs/suites.md)",
+        description="compare under several workloads: quick, sysbench, or a suite file (docs/suites.md)",
     )
     threads: Annotated[Threads | None, LOAD] = Field(
         default=None,
-        description=f"{kinds.load_option_help('threads')}; several, such as 1,4,16, are all measured in every trial, and "
-        "show how each candidate scales",
+        description=f"{kinds.load_option_help('threads')}; several, such as 1,4,16, show how each candidate scales",
     )
     tables: Annotated[int | None, LOAD] = _left_to_its_kind("tables")
     table_size: Annotated[int | None, LOAD] = _left_to_its_kind("table_size")
     rand_type: Annotated[str | None, LOAD] = Field(
-        default=None, description="distribution of the rows that are requested: " + ", ".join(kinds.rand_types())
+        default=None, description="distribution of the requested rows: " + ", ".join(kinds.rand_types())
     )
     data: Annotated[str | None, LOAD] = Field(
         default=None,
-        description="of a replay (capture:DIR): the data from before the capture, which dialin copies: the data directory of a "
-        "server that was stopped, a prepared backup, or an SQL dump",
+        description="of a replay: the data from before the capture: a data directory, a prepared backup, or an SQL dump",
     )
     pace: Annotated[str | None, LOAD] = Field(
         default=None,
-        description="of a replay: 1 as fast as it was captured, 2 twice as fast, or full for as fast as the order of "
-        "transactions allows, default 1",
+        description="of a replay: 1 as fast as captured, 2 twice as fast, or full. Default: 1",
     )
     workload_options: Annotated[dict[str, str | int | float | bool], LOAD] = Field(
         default_factory=dict,
@@ -169,12 +153,11 @@ class StudyOptions(MethodOptions, LoadOptions, LiveOptions):
     )
     fail_if_worse: Annotated[Fraction | None, METHOD] = Field(
         default=None,
-        description="answer only whether a candidate is worse than the baseline by more than this, such as 3%, under any "
-        "workload: exit code 4 if so, 0 if not, 1 if time did not suffice",
+        description="answer only whether a candidate is worse than the baseline by more than this, such as 3%",
     )
     switch: Annotated[Literal["auto", "restart", "set"], METHOD] = Field(
         default="auto",
-        description="between trials: set dynamic variables in a running server where that is valid (set), or restart it",
+        description="between trials: set dynamic variables where that is valid (set), or restart the server",
     )
 
     @field_validator("rand_type")
