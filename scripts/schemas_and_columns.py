@@ -30,6 +30,7 @@ from dialin.model.why import Why
 from dialin.question.options import StudyOptions
 from dialin.recipes.library import Recipe
 from dialin.workloads import kinds
+from dialin.workloads.command.load_file import LoadFile
 from dialin.workloads.kind import WorkloadKind, option_names
 
 _ROOT = Path(__file__).parents[1]
@@ -62,7 +63,12 @@ def schemas() -> dict[str, dict[str, Any]]:
         **StudyOptions.model_json_schema(by_alias=True),
         "allOf": [_options_of(kind) for kind in kinds.KINDS if kind.options.model_config.get("extra") == "forbid"],
     }
-    return {**written, "study": study, "recipe": {**_head("recipe"), **Recipe.model_json_schema(by_alias=True)}}
+    read: Mapping[str, type[BaseModel]] = {"recipe": Recipe, "load-file": LoadFile}
+    return {
+        **written,
+        "study": study,
+        **{name: {**_head(name), **model.model_json_schema(by_alias=True)} for name, model in read.items()},
+    }
 
 
 def _head(name: str) -> dict[str, str]:

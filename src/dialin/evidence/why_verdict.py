@@ -15,6 +15,7 @@ from dialin.evidence.reasons.unused_capacity import unused
 from dialin.evidence.scaling import scaling
 from dialin.evidence.semaphores import semaphores
 from dialin.evidence.statement_times import statement_times, statements
+from dialin.evidence.transaction_kinds import transaction_kinds
 from dialin.model.record import StudyRecord
 from dialin.model.why import Reason, Why
 
@@ -44,6 +45,7 @@ def explain(record: StudyRecord) -> Why:
         scaling=scaling(record, trials),
         statements=statements(record, trials),
         latencies=latencies(record, trials),
+        kinds=transaction_kinds(record, trials),
         statement_times=statement_times(record, trials),
         semaphores=semaphores(record, trials),
         waits=summaries,

@@ -54,6 +54,39 @@ class TransactionTimes:
     threads: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class KindFigures:
+    """What one kind of transaction did over some seconds, where a program reports kinds without their histograms.
+
+    Attributes:
+        per_second: transactions per second.
+        errors: failed ones per second.
+        mean_ms: the mean latency; None where it is not reported.
+        percentile_ms: the study's percentile of latency; None where it is not reported. Over several samples it is the mean of
+            theirs, weighted by transactions.
+    """
+
+    per_second: float
+    errors: float = 0.0
+    mean_ms: float | None = None
+    percentile_ms: float | None = None
+
+
+_KIND = "kind"
+
+
+def kind_gauge(figure: str, kind: str) -> str:
+    """Return the name under which a trial stores a field of `KindFigures` of a kind."""
+    return f"{_KIND}/{figure}/{kind}"
+
+
+def kind_of_gauge(name: str) -> tuple[str, str] | None:
+    """Return the field and the kind that `kind_gauge` named; None for any other name."""
+    first, _, rest = name.partition("/")
+    figure, _, kind = rest.partition("/")
+    return (figure, kind) if first == _KIND else None
+
+
 def describe_driver(begun: Mapping[str, Any], choices: Sequence[DriverChoice]) -> str:
     """Return what applied a study's load, in one line; empty where that is not known.
 

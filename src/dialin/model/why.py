@@ -190,6 +190,19 @@ class TransactionLatency(FrozenModel):
     longest_ms: list[float] = Field(description="the longest of each trial")
 
 
+class TransactionKind(FrozenModel):
+    """What one kind of transaction did under one candidate, as a load program without histograms reports it."""
+
+    transaction: str = Field(description="the kind, as the program names it")
+    candidate: str
+    per_second: ComparedFigure
+    errors: ComparedFigure | None = Field(description="failed transactions per second; null where no trial has them")
+    mean_ms: ComparedFigure | None = Field(description="mean latency, milliseconds; null where the program reports none")
+    percentile_ms: ComparedFigure | None = Field(
+        description="the study's percentile of latency, milliseconds, mean of the samples' percentiles; null likewise"
+    )
+
+
 class SemaphorePlace(FrozenModel):
     """A place in InnoDB's source where threads waited for a semaphore."""
 
@@ -241,6 +254,10 @@ class Why(FrozenModel):
         default_factory=list,
         description="all kinds of transaction together first, then each where there are several; empty where the load driver "
         "reports no histograms, as sysbench does not",
+    )
+    kinds: list[TransactionKind] = Field(
+        default_factory=list,
+        description="by kind of transaction, where the load is a program that reports several kinds without histograms",
     )
     statement_times: list[StatementTimes] = Field(description="empty where the build has no histogram of them")
     semaphores: Semaphores

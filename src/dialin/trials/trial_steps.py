@@ -39,6 +39,7 @@ from dialin.trials import network
 from dialin.trials.driver_share import driver_share
 from dialin.trials.events import Event, Evidence, Sampled, StepBegan, TrialBegan, TrialEnded, Verified
 from dialin.trials.hang_detector import HangDetector
+from dialin.trials.kind_figures import kind_gauges
 from dialin.trials.measured_window import MeasuredWindow
 from dialin.trials.probing import TrialWatcher, Watching, watch_nothing
 from dialin.trials.site import Stage
@@ -279,8 +280,9 @@ class _RunningTrial:
             name: Gauge(values[0], values[-1], min(values), max(values), statistics.fmean(values))
             for name, values in figures.items()
         }
-        shares = driver_share([*chain.from_iterable(self._measured.values())], self._context.spec.workload.percentile)
-        gauges |= {name: Gauge(share, share, share, share, share) for name, share in shares.items()}
+        seconds = [*chain.from_iterable(self._measured.values())]
+        of_seconds = {**driver_share(seconds, self._context.spec.workload.percentile), **kind_gauges(seconds)}
+        gauges |= {name: Gauge(value, value, value, value, value) for name, value in of_seconds.items()}
         return [Watched("load", self._progress.costs.seconds if self._progress.costs else 0.0, gauges=gauges)]
 
     def _facts_of_the_network(self) -> list[Watched]:

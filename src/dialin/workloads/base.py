@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Protocol, Self
 
 from dialin.errors import UserError, os_error
-from dialin.model.load_driver import DriverChoice
+from dialin.model.load_driver import DriverChoice, KindFigures
 from dialin.model.traffic import TrafficSecond
 from dialin.model.workload import LoadTraits
 from dialin.servers.account import Account
@@ -52,6 +52,7 @@ class Second:
             where the driver does not report it.
         choice: what the driver has chosen so far; None for a driver that chooses nothing.
         traffic: everything that was read from a live server; None for a load that dialin applies.
+        kinds: what each kind of transaction did, where the driver reports that without histograms.
     """
 
     number: int
@@ -68,6 +69,7 @@ class Second:
     undelayed: Callable[[], Mapping[float, int]] = field(default=dict, kw_only=True, compare=False)
     choice: DriverChoice | None = field(default=None, kw_only=True)
     traffic: TrafficSecond | None = field(default=None, kw_only=True)
+    kinds: Mapping[str, KindFigures] = field(default_factory=dict, kw_only=True)
 
     @property
     def is_choosing(self) -> bool:

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dialin.model.load_driver import KindFigures
 from dialin.readers.load_rows import MEAN, LoadRow
 from dialin.workloads.command.intervals import Intervals
 
@@ -17,7 +18,7 @@ def test_kinds_of_one_interval_add_up_and_keep_their_figures():
     ]
     second = intervals.second(rows, 1.0)
     assert (second.tps, second.latency_ms, second.errors, second.seconds) == (40, 20.0, 1, 1)
-    assert (intervals.kinds["a"].count, intervals.kinds["a"].latency_sum, intervals.kinds["b"].count) == (30, 150, 10)
+    assert second.kinds == {"a": KindFigures(30, 1, 5.0, 10.0), "b": KindFigures(10, 0, 9.0, 50.0)}
 
 
 def test_a_program_that_prints_nothing_while_it_does_nothing_makes_a_longer_sample():

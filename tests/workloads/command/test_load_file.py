@@ -1,5 +1,10 @@
 """Files of load programs: all mistakes are named at once, and every file that comes with dialin is right."""
 
+import json
+import tomllib
+from pathlib import Path
+
+import jsonschema
 import pytest
 
 from dialin.errors import UserError
@@ -10,6 +15,9 @@ from dialin.workloads.command import load_file
 from dialin.workloads.command.preset_names import path_of, preset_names
 from dialin.workloads.kinds import make_workload
 from dialin.workloads.load_request import LoadRequest
+from schemas_and_columns import schemas
+
+SCHEMA = Path(__file__).parents[3] / "schema"
 
 FILE = """
 name = "mine"
@@ -54,6 +62,27 @@ def test_all_mistakes_are_named_at_once(tmp_path):
 def test_the_port_is_needed_only_where_the_file_uses_no_socket(tmp_path):
     assert read(tmp_path, FILE).needs_port
     assert not read(tmp_path, FILE.replace("{host}", "{socket}")).needs_port
+
+
+def test_the_published_schema_is_the_one_in_use():
+    assert json.loads((SCHEMA / "load-file.schema.json").read_text()) == json.loads(json.dumps(schemas()["load-file"])), (
+        "run: make docs"
+    )
+
+
+@pytest.mark.parametrize("path", [*sorted((SCHEMA / "good").glob("load-file-*.toml")), *map(path_of, preset_names())], ids=str)
+def test_good_files_fit_the_schema(path):
+    jsonschema.validate(tomllib.loads(path.read_text()), schemas()["load-file"])
+    load_file.read(path)
+
+
+@pytest.mark.parametrize("path", sorted((SCHEMA / "bad").glob("load-file-*.toml")), ids=lambda path: path.stem)
+def test_each_bad_file_breaks_one_rule_of_the_schema_and_of_dialin(path):
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(tomllib.loads(path.read_text()), schemas()["load-file"])
+    with pytest.raises(UserError) as refused:
+        load_file.read(path)
+    assert path.read_text().splitlines()[0].removeprefix("# ") in refused.value.what
 
 
 @pytest.mark.parametrize("name", preset_names())

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 
 from dialin.datasets.cache import copy
 from dialin.model.build import Build
 from dialin.places.sandbox.site import sandbox_options
 from dialin.servers.sandbox import Sandbox, free_port
 from dialin.text import counted, number
+from dialin.trials.kind_figures import kind_figures
 from dialin.trials.tools import Tools
-from dialin.workloads.base import Target
+from dialin.workloads.base import Second, Target
 from dialin.workloads.command.command import Command
 
 
@@ -33,13 +34,14 @@ def run_program(tools: Tools, build: Build, workload: Command, threads: int, sam
             target = Target(sandbox.account, sandbox.directory, data=sandbox.data)
             load = workload.start(target, threads=threads, seed=1, cpus=None)
             try:
+                seconds: list[Second] = []
                 for _ in range(samples):
-                    second = load.read(workload.patience)
+                    seconds.append(second := load.read(workload.patience))
                     yield (
                         f"sample {second.number}: {number(second.tps)} {workload.file.unit}s/s over "
                         f"{number(second.seconds)} s, latency {number(second.latency_ms)} ms, {number(second.errors)} errors/s"
                     )
-                yield from _facts(load.facts())
+                yield from _kinds(seconds)
             finally:
                 load.stop()
             if load.was_killed:
@@ -52,8 +54,7 @@ def run_program(tools: Tools, build: Build, workload: Command, threads: int, sam
             sandbox.remove()
 
 
-def _facts(facts: Mapping[str, float]) -> Iterator[str]:
-    kinds = [name for name in facts if name.startswith("kind/") and name.endswith("/per_second")]
-    if kinds:
-        rates = ", ".join(f"{name.split('/')[1]} {number(facts[name])}/s" for name in kinds)
+def _kinds(seconds: Sequence[Second]) -> Iterator[str]:
+    if kinds := kind_figures(seconds):
+        rates = ", ".join(f"{name} {number(one.per_second)}/s" for name, one in kinds.items())
         yield f"{counted(len(kinds), 'kind')}: {rates}"

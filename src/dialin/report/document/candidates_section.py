@@ -10,7 +10,7 @@ from dialin.model.why import Why
 from dialin.report import verdict_sentences
 from dialin.report.charts import by_value, compared, explaining, transaction_latency
 from dialin.report.charts.style import Style
-from dialin.report.document import latency_table, scaling_table
+from dialin.report.document import kinds_table, latency_table, scaling_table
 from dialin.report.document.figure_columns import FigureColumn, columns
 from dialin.report.document.parts import (
     Cell,
@@ -63,6 +63,8 @@ def candidates_section(record: StudyRecord, why: Why, names: Naming, style: Mapp
     if latency := transaction_latency.chart(why, style):
         table = latency_table.table(why, record.spec, names.labels)
         parts.append(Group("latency-of-transactions", latency_table.TITLE, [latency, table]))
+    if why.kinds:
+        parts.append(Group("kinds", kinds_table.TITLE, [kinds_table.table(why, record.spec, names.labels)]))
     return Section(SectionKey.CANDIDATES, "Candidates", parts)
 
 

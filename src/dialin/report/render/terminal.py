@@ -46,7 +46,7 @@ _IN_PLOT = 72
 """The terminal width in columns from which the forest plot shows intervals in figures."""
 
 _WIDEST_PLOT = 80
-_EXPLAINING = ("scaling", "scaling-table", "latency-of-transactions")
+_EXPLAINING = ("scaling", "scaling-table", "latency-of-transactions", "kinds")
 """The keys of those parts on the candidates that `print_why` shows and `print_verdict` leaves out."""
 _CAVEAT_STYLES = {"confound": "yellow", "warning": "yellow"}
 
@@ -81,7 +81,7 @@ def print_why(record: StudyRecord, why: Why, console: Console) -> None:
     writer.show(document.section(SectionKey.LIVE).parts)
     writer.show(document.section(SectionKey.REPLAY).parts)
     candidates = document.section(SectionKey.CANDIDATES).parts
-    writer.show([part for part in candidates if getattr(part, "key", "") in ("kinds", *_EXPLAINING)])
+    writer.show([part for part in candidates if getattr(part, "key", "") in _EXPLAINING])
     page.gap()
     writer.show(document.section(SectionKey.WHY).parts)
 

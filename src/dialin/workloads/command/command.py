@@ -358,15 +358,8 @@ class CommandLoad(DriverLoad):
         return self._cpu
 
     def facts(self) -> Mapping[str, float]:
-        """Return what each kind did, and what the figures do not show, as shares of 1 where they have a caveat."""
-        covered = self._read_seconds or 1.0
-        kinds = {}
-        if self._file.output.has_kinds:
-            for name, totals in sorted(self.intervals.kinds.items()):
-                kinds[f"kind/{name}/per_second"] = totals.count / covered
-                if MEAN in self._file.output.percentiles and totals.count:
-                    kinds[f"kind/{name}/latency_ms"] = totals.latency_sum / totals.count
-        missing = self.intervals.missing
+        """Return what the figures do not show, as shares of 1 where they have a caveat, and the context switches."""
+        covered, missing = self._read_seconds or 1.0, self.intervals.missing
         return {
             "command_long_interval": float(self._file.interval > 1),
             "command_no_percentile": float(self._percentile != self._wanted),
@@ -374,7 +367,6 @@ class CommandLoad(DriverLoad):
             "command_password_in_arguments": float(self._file.puts_password_in_arguments),
             "command_missing_share": missing / (missing + covered),
             "switches_per_second": self._group.switches() / max(1e-9, self._monotonic() - self._began),
-            **kinds,
         }
 
     def stop(self) -> None:

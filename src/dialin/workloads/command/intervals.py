@@ -5,17 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from dialin.model.load_driver import KindFigures
 from dialin.readers.load_rows import MEAN, LoadRow
 from dialin.workloads.base import Second
-
-
-@dataclass(slots=True)
-class KindTotals:
-    """What one kind of transaction did so far; `latency_sum` is of the means, milliseconds times transactions."""
-
-    count: float = 0.0
-    errors: float = 0.0
-    latency_sum: float = 0.0
 
 
 @dataclass(slots=True)
@@ -31,7 +23,6 @@ class Intervals:
         cumulative: counts are totals since the start.
         per: seconds that rates are per, 60 where they are per minute.
         missing: seconds that no report covers.
-        kinds: what each kind did.
     """
 
     interval: float
@@ -39,7 +30,6 @@ class Intervals:
     cumulative: bool = False
     per: float = 1.0
     missing: float = 0.0
-    kinds: dict[str, KindTotals] = field(default_factory=dict)
     _number: int = 0
     _time: float | None = None
     _arrived: float | None = None
@@ -72,7 +62,6 @@ class Intervals:
             counts = {kind: (rate / self.per * lengths, errors) for kind, (rate, errors) in counts.items()}
         over = lengths if by_rate else elapsed
         total = sum(count for count, _ in counts.values())
-        self._add(rows, counts)
         self._number += 1
         return Second(
             number=self._number,
@@ -84,6 +73,7 @@ class Intervals:
             errors=sum(errors for _, errors in counts.values()) / over,
             reconnects=0.0,
             seconds=lengths,
+            kinds={row.kind: self._kind(row, counts[row.kind], over) for row in rows if row.kind},
         )
 
     def _elapsed(self, rows: Sequence[LoadRow], arrived: float) -> float | None:
@@ -118,10 +108,7 @@ class Intervals:
         weight = sum(count for count, _ in known)
         return sum(count * latency for count, latency in known) / weight if weight > 0 else 0.0
 
-    def _add(self, rows: Sequence[LoadRow], counts: Mapping[str, tuple[float, float]]) -> None:
-        for row in rows:
-            count, errors = counts[row.kind]
-            totals = self.kinds.setdefault(row.kind, KindTotals())
-            totals.count += count
-            totals.errors += errors
-            totals.latency_sum += count * row.latencies.get(MEAN, 0.0)
+    def _kind(self, row: LoadRow, counted: tuple[float, float], seconds: float) -> KindFigures:
+        count, errors = counted
+        percentile = row.latencies.get(self.percentile) if self.percentile not in (None, MEAN) else None
+        return KindFigures(count / seconds, errors / seconds, row.latencies.get(MEAN), percentile)

@@ -32,8 +32,13 @@ class _Part(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, alias_generator=kebab, validate_by_name=True, validate_by_alias=True)
 
 
+_FORMS = ("lines", "columns", "keys")
+
+
 class Output(_Part):
     """How the program's output becomes samples: exactly one of `lines`, `columns` and `keys`."""
+
+    model_config = ConfigDict(json_schema_extra={"oneOf": [{"required": [form]} for form in _FORMS]})
 
     lines: str = Field(default="", description="regular expression; its named groups are figures")
     columns: dict[str, str | int] = Field(
@@ -71,7 +76,7 @@ class Output(_Part):
 
     @model_validator(mode="after")
     def _is_readable(self) -> Output:
-        if sum(map(bool, (self.lines, self.columns, self.keys))) != 1:
+        if sum(bool(getattr(self, form)) for form in _FORMS) != 1:
             raise ValueError("give one of lines, columns and keys")
         try:
             figures = self.figures
