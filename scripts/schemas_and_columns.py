@@ -1,8 +1,8 @@
-"""Writes what is made from the models of dialin: the JSON Schemas in schema/, and the tables of columns in docs.
+"""Writes what is made from the models of dialin: the JSON Schemas in schema/, and the lists of columns in docs.
 
     python scripts/schemas_and_columns.py [DOCUMENT ...]
 
-Tables stand in documents between `<!-- columns of samples -->` and `<!-- end -->`. Where documents are named, those alone are
+Lists stand in documents between `<!-- columns of samples -->` and `<!-- end -->`. Where documents are named, those alone are
 written.
 """
 
@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -35,6 +36,9 @@ from dialin.workloads.kind import WorkloadKind, option_names
 
 _ROOT = Path(__file__).parents[1]
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
+_SEVERAL = 3
+"""A column of so many frames, with the same meaning, is described once."""
+
 _MARKED = re.compile(r"(<!-- columns of (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 OUTPUTS: Mapping[str, type[BaseModel]] = {
@@ -84,13 +88,32 @@ def _options_of(kind: WorkloadKind) -> dict[str, Any]:
 
 
 def fill(document: str) -> str:
-    """Return a document with its tables as they are now."""
-    return _MARKED.sub(lambda match: f"{match[1]}\n{_table(columns.EVERY[match[2]])}\n{match[3]}", document)
+    """Return a document with its lists of columns as they are now."""
+    return _MARKED.sub(lambda match: f"{match[1]}\n{_columns_of(match[2])}\n{match[3]}", document)
 
 
-def _table(described: Columns) -> str:
-    rows = [f"| `{name}` | {columns.kind(column)} | {column.meaning} |" for name, column in described.items()]
-    return "\n".join(["| column | holds | meaning |", "|---|---|---|", *rows]) + "\n"
+def _columns_of(frame: str) -> str:
+    """Return the columns of a frame as a list; those of several frames are named there, and described under `several`."""
+    times = Counter(column for described in columns.EVERY.values() for column in described.items())
+    shared = {name: column for (name, column), number in times.items() if number >= _SEVERAL}
+    if frame == "several":
+        return _list(shared)
+    described = columns.EVERY[frame]
+    own = {name: column for name, column in described.items() if (name, column) not in shared.items()}
+    also = [f"`{name}`" for name in described if name not in own]
+    return (f"{', '.join(also)}, and\n\n" if also else "") + _list(own)
+
+
+def _list(described: Columns) -> str:
+    lines = []
+    for name, column in described.items():
+        if name.removesuffix("_low") in described and name.endswith("_low"):
+            continue
+        if name.removesuffix("_high") in described and name.endswith("_high"):
+            continue
+        interval = ", `_low`, `_high`" if f"{name}_low" in described else ""
+        lines.append(f"- `{name}`{interval} ({columns.kind(column)}): {column.meaning}")
+    return "\n".join(lines) + "\n"
 
 
 def main(documents: list[str]) -> None:

@@ -1,8 +1,8 @@
-"""Runs the published experiments and writes docs/published.md: their figures beside those of this machine.
+"""Runs the published experiments and writes docs/published.md and all figures: theirs beside those of this machine.
 
-    PYTHONPATH=scripts python -m published [--runs DIR] [--scale SCALE] [--only NAME ...] [--write-only] [--output FILE]
+    PYTHONPATH=scripts python -m published [--runs DIR] [--scale SCALE] [--only NAME ...] [--write-only] [--output DIR]
 
-What an earlier call finished in the same directory is not run again. The page tells of every recipe that has runs there, those
+What an earlier call finished in the same directory is not run again. The pages tell of every recipe that has runs there, those
 that `--only` left out too. A recipe that cannot be run is said, the others are run all the same, and the exit code is 1.
 """
 
@@ -23,7 +23,7 @@ from dialin.recipes import execution, library
 from dialin.recipes.library import ScaleName
 from dialin.servers.ledger import Ledger
 from dialin.store.store import Store
-from published.page import Done, Reproduction, page
+from published.page import Done, Reproduction, page, summary
 
 
 def main() -> int:
@@ -44,8 +44,10 @@ def main() -> int:
             say(str(error))
             failed.append(name)
     found = [reproduction(name, asked.scale, asked.runs / name) for name in library.names()]
-    replace_text(asked.output, page([each for each in found if each.done]))
-    say(f"Written: {asked.output}")
+    ran = [each for each in found if each.done]
+    for path, text in (("docs/published.md", summary(ran)), ("benchmarks/results/published.md", page(ran))):
+        replace_text(asked.output / path, text)
+        say(f"Written: {asked.output / path}")
     if failed:
         say(f"Not run to the end: {', '.join(failed)}")
     return 1 if failed else 0
@@ -74,7 +76,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--scale", type=ScaleName, default=ScaleName.LAPTOP, choices=list(ScaleName))
     parser.add_argument("--only", action="append", default=[], metavar="NAME", help="run this recipe only; may be repeated")
     parser.add_argument("--write-only", action="store_true", help="run nothing, write the page from the runs that are there")
-    parser.add_argument("--output", type=Path, default=Path(__file__).parents[2] / "docs" / "published.md", metavar="FILE")
+    parser.add_argument("--output", type=Path, default=Path(__file__).parents[2], metavar="DIR")
     asked = parser.parse_args()
     if unknown := sorted(set(asked.only) - set(library.names())):
         parser.error(f"there is no recipe {unknown[0]!r}; they are {', '.join(library.names())}")

@@ -1,4 +1,4 @@
-"""The page that sets published figures beside those of this machine: `docs/published.md`."""
+"""The pages that set published figures beside ours: `docs/published.md`, and all figures in `benchmarks/results`."""
 
 from __future__ import annotations
 
@@ -58,15 +58,29 @@ class Reproduction:
         ]
 
 
-def page(reproductions: Sequence[Reproduction]) -> str:
-    """Return the page, as GitHub-flavoured Markdown."""
+_HOW_TO_READ = (
+    "A claim agrees or disagrees only if the whole interval of our figure does; else it is inconclusive. Results on single "
+    "waits come from one trial of each candidate, without an interval, and are marked so."
+)
+
+
+def summary(reproductions: Sequence[Reproduction]) -> str:
+    """Return what became of each published claim, as GitHub-flavoured Markdown."""
     parts = [
         "# Published experiments, run again",
-        "Written by `make published` from the studies that it ran: all figures, and whether they agree with the published "
-        "ones, are computed. A claim agrees or disagrees only if the whole interval of our figure does; else it is "
-        "inconclusive. Results on "
-        "single waits come from one trial of each candidate, without an interval, and are marked so. How to run one: "
-        "[recipes.md](recipes.md).",
+        f"{_HOW_TO_READ} Written by `make published` ([how](recipes.md)); tables, causes and circumstances of each study are "
+        "in [benchmarks/results](../benchmarks/results/published.md).",
+        _machine(reproductions),
+        *(part for each in reproductions for part in _recipe_in_short(each)),
+    ]
+    return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def page(reproductions: Sequence[Reproduction]) -> str:
+    """Return all figures, as GitHub-flavoured Markdown."""
+    parts = [
+        "# Published experiments, run again: all figures",
+        f"Written by `make published` from the studies that it ran. {_HOW_TO_READ} [In short](../../docs/published.md).",
         _machine(reproductions),
         _overview(reproductions),
         *(part for each in reproductions for part in _recipe(each)),
@@ -104,15 +118,32 @@ def _says(result: Result) -> str:
     return SAYS[result.agreement] + (", in one trial each" if one_trial else "")
 
 
-def _recipe(each: Reproduction) -> list[str]:
-    recipe, source = each.recipe, each.recipe.source
-    scale: Scale = recipe.scales[each.scale]
+def _recipe_in_short(each: Reproduction) -> list[str]:
     results = each.results()
+    claims = (
+        (done, [_claim(one) for one in results if one.expectation.study == done.study.name])
+        for done in each.done
+        if done.record.verdict is not None
+    )
+    return [*_heading(each), *(f"{prose(done.study.title)}:\n\n" + "\n".join(lines) for done, lines in claims if lines)]
+
+
+def _heading(each: Reproduction) -> list[str]:
+    source = each.recipe.source
     return [
         f"## {each.name}",
         f"{prose(source.author)}, [{prose(source.title)}]({source.address}), {prose(source.publisher)}, {source.date}.",
-        f"**Published:** {_plain(recipe.finding)}",
-        folded("Sources, and what was reduced", f"{_plain(source.read)}\n\n{each.scale}: {_plain(scale.shrunk)}"),
+        f"**Published:** {_plain(each.recipe.finding)}",
+    ]
+
+
+def _recipe(each: Reproduction) -> list[str]:
+    recipe = each.recipe
+    scale: Scale = recipe.scales[each.scale]
+    results = each.results()
+    return [
+        *_heading(each),
+        folded("Sources, and what was reduced", f"{_plain(recipe.source.read)}\n\n{each.scale}: {_plain(scale.shrunk)}"),
         *(part for done in each.done for part in _study(done, recipe, results)),
     ]
 
@@ -141,12 +172,14 @@ def _study(done: Done, recipe: Recipe, results: Sequence[Result]) -> list[str]:
 
 
 def _claims(results: Sequence[Result]) -> str:
-    lines = []
-    for one in results:
-        said = _says(one)
-        figures = f"{said[:1].upper()}{said[1:]}: {one.figures}."
-        lines.append(f"- **{_sentence(one.expectation.claim)}** {prose(figures)} {prose(one.why)}")
+    lines = [_claim(one) for one in results]
     return "\n".join(["**Compared with the published result:**", "", *lines]) if lines else ""
+
+
+def _claim(one: Result) -> str:
+    said = _says(one)
+    figures = f"{said[:1].upper()}{said[1:]}: {one.figures}."
+    return f"- **{_sentence(one.expectation.claim)}** {prose(figures)} {prose(one.why)}"
 
 
 def _how(record: StudyRecord, verdict: Verdict) -> list[str]:

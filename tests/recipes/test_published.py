@@ -11,7 +11,7 @@ from dialin.recipes import library
 from dialin.recipes.library import ScaleName
 from fixtures import example_evidence, example_studies
 from fixtures.study_builder import HOSTILE
-from published.page import MACHINE, Done, Reproduction, page
+from published.page import MACHINE, Done, Reproduction, page, summary
 
 
 def reproduction(name, record, **changes):
@@ -34,6 +34,15 @@ def test_the_page_sets_what_was_published_beside_what_was_found(waited):
     assert said.figures == "it was not measured", "it has other candidates than the recipe"
     assert re.search(r"longer than the 99th percentile.*\*\* Inconclusive: it was not measured\. A handful", text)
     assert "longest 1 %" in text, "the table of raw waits"
+
+
+def test_the_summary_answers_each_claim_once_without_tables(waited):
+    text = summary([waited])
+    answered = [one for one in waited.results() if one.expectation.study == waited.done[0].study.name]
+    assert answered
+    assert [text.count(f"- **{one.expectation.claim.rstrip('.')}.**") for one in answered] == [1] * len(answered)
+    assert waited.recipe.source.address in text
+    assert "|" not in text
 
 
 def test_a_published_wait_stands_beside_ours_in_the_same_unit(waited):

@@ -25,7 +25,7 @@ _TRIAL = FrameColumn(pl.Int32, "the trial's number in the study, from 1")
 _BLOCK = FrameColumn(pl.Int32, "the number of its block, from 1")
 _PURPOSE = FrameColumn(
     pl.String,
-    "what it is for: race (decides), confirm (fresh trials), waits (raw waits), search (a tune), observe (a live server before "
+    "what it is for: race (decides), confirm (confirmation trials), waits (raw waits), search (a tune), observe (a live server before "
     "its study)",
 )
 _OF_A_TRIAL = {"trial": _TRIAL, "block": _BLOCK, "candidate": _CANDIDATE, "purpose": _PURPOSE}
@@ -249,7 +249,7 @@ TUNE_VARIABLES: Columns = {
     "recommended": FrameColumn(pl.String, "the recommended value; null where the baseline's stays"),
     "effect": FrameColumn(pl.Float64, "by how much the measure changes along its range at most: 0.05 is 5 %; by the model"),
     **_with_interval("carries", "the measure of what is recommended as a ratio to that without this change; null if unchanged"),
-    "carries_by": FrameColumn(pl.String, "what that rests on: proof (fresh trials) or model (of all trials)"),
+    "carries_by": FrameColumn(pl.String, "what that rests on: proof (confirmation trials) or model (of all trials)"),
 }
 
 TUNE_RESPONSES: Columns = {
