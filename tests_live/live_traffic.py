@@ -5,14 +5,13 @@ import statistics
 import subprocess
 import threading
 from contextlib import contextmanager
-from pathlib import Path
 
 import pymysql
 
 from driving import BINARY
 from live import until
 
-DOCUMENT = Path(__file__).parent.parent / "docs" / "live.md"
+PURPOSE = "live"
 SIZES = ["--option", "tables=2", "--option", "table-size=5000"]
 SCHEMA = "shop"
 CONCURRENCY, COMMIT_WAIT, PURGE_LAG = "innodb_thread_concurrency", "binlog_commit_wait_usec", "innodb_max_purge_lag"

@@ -17,7 +17,7 @@ from dialin.servers.ledger import Ledger
 from dialin.variables import rules
 from live import EASY
 
-DOCUMENT = Path(__file__).parent.parent / "docs" / "attached.md"
+DOCUMENT = Path(__file__).parent.parent / "docs" / "privileges.md"
 _RESTART = """
 import os, signal, subprocess, sys, time
 from pathlib import Path
@@ -77,18 +77,20 @@ time.sleep(600)
 
 
 def family(build):
-    """The heading of the privileges that the documents name for a build."""
+    """The heading of a build's privileges in the documents."""
     if build.family == "mysql":
         return "MySQL 8.0 and later" if build.version >= (8,) else "MySQL 5.5 to 5.7"
     return "MariaDB 11.0 and later" if build.version >= (11,) else "MariaDB up to 10.11"
 
 
-def statements(build, document=DOCUMENT):
-    """The statements of a document for a build, as they stand there."""
-    sections = re.split(r"^### ", document.read_text(), flags=re.MULTILINE)
+def statements(build, purpose="study"):
+    """The statements of the page of privileges for a build and a purpose (study, live or capture), as they stand there."""
+    sections = re.split(r"^##+ ", DOCUMENT.read_text(), flags=re.MULTILINE)
     section = next(each for each in sections if family(build) in each.partition("\n")[0])
-    found = [line for block in re.findall(r"```sql\n(.*?)```", section, re.DOTALL) for line in block.splitlines()]
-    assert found
+    lines = [line for block in re.findall(r"```sql\n(.*?)```", section, re.DOTALL) for line in block.splitlines()]
+    parts = [line.partition("--") for line in lines]
+    found = [text.strip() for text, _, needed_for in parts if not needed_for or purpose in needed_for.partition(":")[0]]
+    assert 3 <= len(found) < len(lines)
     return found
 
 
@@ -122,8 +124,8 @@ class Playground:
 
 
 @contextmanager
-def playground(build, document=DOCUMENT, *words, home=None):
-    """A server of a build, with the account of a document; `words` are more of `dialin servers start`.
+def playground(build, purpose="study", *words, home=None):
+    """A server of a build, with the account that a purpose needs; `words` are more of `dialin servers start`.
 
     With a home of its own the server is nobody's: no dialin tidies its directory away while a restart has it down.
     """
@@ -137,7 +139,7 @@ def playground(build, document=DOCUMENT, *words, home=None):
     try:
         made = Playground(build, entry)
         password = PASSWORD.replace("\\", "\\\\").replace("'", "\\'")
-        made.query(*(line.replace("a password", password) for line in statements(build, document)))
+        made.query(*(line.replace("a password", password) for line in statements(build, purpose)))
         yield made
     finally:
         ledger.end(entry)

@@ -3,7 +3,7 @@
 import time
 from contextlib import contextmanager
 
-from live_traffic import DOCUMENT, prepare
+from live_traffic import PURPOSE, prepare
 from playground import playground
 
 SECONDS_BEHIND = 32
@@ -75,7 +75,7 @@ class Replica:
 def replicated(build):
     """Start a source and a replica of a build."""
     words = ("--set", "log_bin=ON", "--set", "performance_schema=ON")
-    with playground(build, DOCUMENT, *words) as source, playground(build, DOCUMENT, *words) as server:
+    with playground(build, PURPOSE, *words) as source, playground(build, PURPOSE, *words) as server:
         for number, one in enumerate((source, server), start=1):
             one.query(f"SET GLOBAL server_id = {number}")
             prepare(one)

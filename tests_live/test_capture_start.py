@@ -27,7 +27,7 @@ from playground import option_file, playground
 
 pytestmark = needs_dialin_load
 
-DOCUMENT = Path(__file__).parent.parent / "docs" / "capture.md"
+PURPOSE = "capture"
 BUILDS = [
     pytest.param(build, id=build.id, marks=() if build in ONE_OR_ALL else pytest.mark.other_build)
     for build in INSTALLED
@@ -39,14 +39,14 @@ ONE_LOAD = "oltp_point_select"
 
 @pytest.fixture(scope="module", params=BUILDS)
 def server(request):
-    with playground(request.param, DOCUMENT, "--set", "performance_schema=ON") as made:
+    with playground(request.param, PURPOSE, "--set", "performance_schema=ON") as made:
         prepare(made)
         yield made
 
 
 @pytest.fixture(scope="module")
 def fast():
-    with playground(find(FAST), DOCUMENT, "--set", "performance_schema=ON") as made:
+    with playground(find(FAST), PURPOSE, "--set", "performance_schema=ON") as made:
         prepare(made)
         yield made
 
@@ -244,7 +244,7 @@ WITHOUT_NUMBERS = [
 
 @pytest.mark.parametrize("build", WITHOUT_NUMBERS)
 def test_a_slow_log_without_session_numbers_is_refused_before_anything_is_set(capture, build, tmp_path):
-    with playground(build, DOCUMENT) as old:
+    with playground(build, PURPOSE) as old:
         prepare(old)
         before = values(old)
         refused = capture(old)

@@ -18,7 +18,7 @@ from live import FAST, LIMIT, MYSQL, find, kill, only_with_all, until
 from live_traffic import SCHEMA as CLIENTS
 from live_traffic import prepare
 from playground import LEAVES_CHANGED, SCHEMA, option_file, playground
-from test_capture_start import DOCUMENT, LOGGING, Capture, left, values, watchdogs
+from test_capture_start import LOGGING, PURPOSE, Capture, left, values, watchdogs
 from test_load_hosts import agent
 
 pytestmark = [needs_compiler, needs_dialin_load]
@@ -42,7 +42,7 @@ def matrix(*in_short, calls=MOST, phases=(BEGIN, LATER)):
 @pytest.fixture(scope="module")
 def server():
     build = find(MYSQL if "DIALIN_TEST_ALL" in os.environ else FAST)
-    with playground(build, DOCUMENT, "--set", "performance_schema=ON") as made:
+    with playground(build, PURPOSE, "--set", "performance_schema=ON") as made:
         prepare(made)
         made.query(*(f"GRANT ALL ON {schema}.* TO 'dialin'@'localhost'" for schema in (SCHEMA, CLIENTS)))
         yield made

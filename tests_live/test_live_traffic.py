@@ -10,7 +10,7 @@ from dialin.servers.capabilities import Capability, has
 from dialin.store.store import Store
 from driving import needs_dialin_load
 from live import FAST, ONE_OR_ALL, find, finish, interrupt, kill, only_with_all, until
-from live_traffic import DOCUMENT, QUICK, WAVE, bad_seconds, prepare, stalling, traffic, words_of
+from live_traffic import PURPOSE, QUICK, WAVE, bad_seconds, prepare, stalling, traffic, words_of
 from playground import option_file, playground
 
 pytestmark = needs_dialin_load
@@ -22,7 +22,7 @@ BUILDS = [pytest.param(build, id=build.id) for build in ONE_OR_ALL if build.vers
 
 @pytest.fixture(scope="module", params=BUILDS)
 def server(request):
-    with playground(request.param, DOCUMENT, *words_of(request.param)) as made:
+    with playground(request.param, PURPOSE, *words_of(request.param)) as made:
         prepare(made)
         yield made
 
@@ -174,7 +174,7 @@ def test_a_value_that_somebody_else_sets_ends_the_study_and_stays(dialin, server
 
 @pytest.mark.skipif(not FAST.startswith("mariadb"), reason="it takes a server that starts with the performance schema off")
 def test_a_server_that_does_not_time_its_statements_is_refused_with_what_helps(refused, tmp_path):
-    with playground(find(FAST), DOCUMENT) as made:
+    with playground(find(FAST), PURPOSE) as made:
         account = ["--defaults-file", option_file(made, tmp_path / "account.cnf")]
         said = refused("sweep", "innodb_io_capacity=300", *account, *QUICK, "--minutes", "5")
     assert "does not show how long its statements take" in said

@@ -13,14 +13,14 @@ from dialin.servers.attached.server import Attached
 from dialin.servers.attached.start_time import start_time
 from dialin.servers.processes import processes
 from live import ONE_OR_ALL
-from playground import DOCUMENT, option_file, playground
+from playground import option_file, playground
 
 BUILDS = [pytest.param(build, id=build.id) for build in ONE_OR_ALL]
 
 
 @pytest.fixture(scope="module", params=BUILDS)
 def server(request):
-    with playground(request.param, DOCUMENT) as made:
+    with playground(request.param) as made:
         yield made
 
 

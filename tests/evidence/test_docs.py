@@ -1,6 +1,6 @@
 """docs/why.md names every rule with its source, as the code has it.
 
-`python tests/evidence/test_docs.py` writes its table anew.
+`python tests/evidence/test_docs.py` writes its lists anew.
 """
 
 from __future__ import annotations
@@ -20,19 +20,21 @@ _TITLES = {
 }
 
 
-def table() -> str:
-    """Return the rules as Markdown, by kind."""
+def rules() -> str:
+    """Return the rules as Markdown, by kind and by source."""
     lines = []
     for kind, title in _TITLES.items():
-        lines += [f"### {title}", "", "| rule | what it looks at | source |", "|---|---|---|"]
-        lines += [f"| `{code}` | {what} | {linked(source)} |" for code, of, what, source in every() if of is kind]
-        lines.append("")
+        by_source: dict[str, list[str]] = {}
+        for code, of, what, source in every():
+            if of is kind:
+                by_source.setdefault(linked(source), []).append(f"`{code}` {what}")
+        lines += [f"### {title}", "", *(f"- {source}: {'; '.join(rules)}" for source, rules in by_source.items()), ""]
     return "\n".join(lines)
 
 
 def test_the_page_has_every_rule_with_its_source() -> None:
     page = PAGE.read_text(encoding="utf-8")
-    assert page.partition(_BEGIN)[2].partition(_END)[0].strip() == table().strip()
+    assert page.partition(_BEGIN)[2].partition(_END)[0].strip() == rules().strip()
 
 
 def test_rules_have_codes_of_their_own_and_a_source() -> None:
@@ -44,4 +46,4 @@ def test_rules_have_codes_of_their_own_and_a_source() -> None:
 if __name__ == "__main__":
     text = PAGE.read_text(encoding="utf-8")
     before, _, rest = text.partition(_BEGIN)
-    PAGE.write_text(f"{before}{_BEGIN}\n{table()}\n{_END}{rest.partition(_END)[2]}", encoding="utf-8")
+    PAGE.write_text(f"{before}{_BEGIN}\n{rules()}\n{_END}{rest.partition(_END)[2]}", encoding="utf-8")

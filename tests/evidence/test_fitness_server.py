@@ -28,7 +28,7 @@ def test_a_server_that_nobody_uses_is_fit():
     [
         ({"in_use": ("3 other connections to it",)}, "other clients", "--traffic own"),
         ({"read_only": "super_read_only"}, "writes", "--traffic own"),
-        ({"may_set": False}, "SET GLOBAL", "docs/attached.md"),
+        ({"may_set": False}, "SET GLOBAL", "docs/privileges.md"),
         ({"round_trips": (0.002,) * 21}, "round trip", "--load-hosts"),
         ({"performance_schema": False}, "performance schema", "performance_schema=ON"),
     ],

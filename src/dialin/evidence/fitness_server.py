@@ -62,7 +62,7 @@ def _setting(facts: ServerFacts) -> Finding | None:
         "the account has neither SUPER nor SYSTEM_VARIABLES_ADMIN",
         Severity.NOTICE,
         "It cannot set the candidates.",
-        "Grant it what docs/attached.md lists; where a service forbids that, let a command apply settings (--apply-command).",
+        "Grant it what docs/privileges.md lists; where a service forbids that, let a command apply settings (--apply-command).",
     )
 
 

@@ -169,9 +169,9 @@ def _explain(error: RefusedError, scope: Scope, name: str, value: Value | None) 
 def missing_privilege(scope: Scope, words: str) -> str:
     """Return the remedy for an account that may not set variables; `words` is the server's message, which names privileges."""
     if scope is Scope.PERSIST_ONLY:
-        return "Grant it SYSTEM_VARIABLES_ADMIN and PERSIST_RO_VARIABLES_ADMIN; docs/attached.md has all privileges"
+        return "Grant it SYSTEM_VARIABLES_ADMIN and PERSIST_RO_VARIABLES_ADMIN; docs/privileges.md has all privileges"
     named = re.search(r"the ([A-Z_, ]+(?:or [A-Z_ ]+)?) privilege", words)
-    return f"Grant it {named[1] if named else 'the privilege that the server names'}; docs/attached.md has all privileges"
+    return f"Grant it {named[1] if named else 'the privilege that the server names'}; docs/privileges.md has all privileges"
 
 
 _STATEMENTS = {

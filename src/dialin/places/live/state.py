@@ -160,7 +160,7 @@ def _replication(query: Query, *, replicates: bool) -> Replication | None:
             if error.number in _NO_PRIVILEGE and replicates:
                 raise UserError(
                     "The server is a replica, and the account may not see how far it is behind its source",
-                    "Grant it REPLICATION CLIENT (MariaDB 10.5 and later: REPLICA MONITOR); see docs/attached.md",
+                    "Grant it REPLICATION CLIENT (MariaDB 10.5 and later: REPLICA MONITOR); see docs/privileges.md",
                 ) from None
     return None
 

@@ -54,7 +54,7 @@ def check_sees_others(query: Query) -> None:
         if error.number != ACCESS_DENIED:
             raise
         raise UserError(
-            "The account cannot see whether others use the server", "Grant it PROCESS; docs/attached.md has all privileges"
+            "The account cannot see whether others use the server", "Grant it PROCESS; docs/privileges.md has all privileges"
         ) from None
 
 
