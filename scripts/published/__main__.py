@@ -44,8 +44,8 @@ def main() -> int:
             say(str(error))
             failed.append(name)
     found = [reproduction(name, asked.scale, asked.runs / name) for name in library.names()]
-    ran = [each for each in found if each.done]
-    for path, text in (("docs/published.md", summary(ran)), ("benchmarks/results/published.md", page(ran))):
+    with_runs = [each for each in found if each.done]
+    for path, text in (("docs/published.md", summary(with_runs)), ("benchmarks/results/published.md", page(with_runs))):
         replace_text(asked.output / path, text)
         say(f"Written: {asked.output / path}")
     if failed:
