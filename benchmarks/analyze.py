@@ -33,17 +33,19 @@ class Judged:
         false_dependence: a ratio called different between cells that is the same in all.
         missed_cells: an interval of some cell that does not hold the true ratio.
         found: what was planted was found; where nothing was, whether anything was claimed.
+        assumed: the verdict says that it assumes what does not hold in this folder, and what no file shows.
     """
 
     false_verdict: bool
     false_dependence: bool
     missed_cells: bool
     found: bool
+    assumed: bool
 
     @property
     def false(self) -> bool:
-        """Whether any claim is false; intervals of cells are counted apart."""
-        return self.false_verdict or self.false_dependence
+        """Whether any claim is false that does not name the assumption it fails by; intervals of cells are counted apart."""
+        return (self.false_verdict and not self.assumed) or self.false_dependence
 
 
 def check(folder: Folder, row: Row, analysis: Analysis) -> Judged:
@@ -65,6 +67,7 @@ def check(folder: Folder, row: Row, analysis: Analysis) -> Judged:
         false_dependence=constant and bool(depends),
         missed_cells=missed,
         found=row.found(analysis),
+        assumed=any(note.code == row.breaks for note in analysis.assumptions),
     )
 
 

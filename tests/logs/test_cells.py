@@ -5,9 +5,9 @@ import pytest
 
 from dialin.logs.analyze_runs import analyze
 from dialin.logs.assignment import AssignmentRule
+from dialin.logs.beside_logs import read_beside
 from dialin.logs.judgement import Request
 from dialin.logs.log_folder import load
-from dialin.logs.sibling_files import read_options
 from dialin.model.verdict import CandidateState, Outcome
 from fixtures.analyses import BY, SHARED, codes, published, repeated, states, text
 from fixtures.sysbench_logs import csv, series, write
@@ -198,8 +198,8 @@ def beside(tmp_path):
 
     def call(**asked):
         folder = load([tmp_path])
-        options = read_options({run.name: run.path for run in folder.runs}, [tmp_path])
-        return analyze(folder, Request(rule=AssignmentRule(**asked)), options)
+        beside = read_beside({run.name: run.path for run in folder.runs}, [tmp_path])
+        return analyze(folder, Request(rule=AssignmentRule(**asked)), beside)
 
     return call
 
@@ -261,8 +261,8 @@ def test_beside_the_published_logs_an_option_of_the_later_runs_is_named(tmp_path
         option = f" --innodb_log_file_size={size}" if size and directory.name == "late" else ""
         run_script(directory, f"mysqld --innodb_buffer_pool_size=140G{option} &\n")
     folder = load([tmp_path])
-    options = read_options({run.name: run.path for run in folder.runs}, [tmp_path])
-    found = analyze(folder, Request(rule=AssignmentRule(by=BY, ignored=("wording",))), options)
+    beside = read_beside({run.name: run.path for run in folder.runs}, [tmp_path])
+    found = analyze(folder, Request(rule=AssignmentRule(by=BY, ignored=("wording",))), beside)
     named = [note.text for note in found.confounds if note.code == "options_differ"]
     assert ["innodb_log_file_size: 20GB, none" in one for one in named] == ([True] if size else [])
 

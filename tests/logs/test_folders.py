@@ -7,11 +7,10 @@ import pytest
 from dialin.errors import UserError
 from dialin.logs.analyze_runs import analyze
 from dialin.logs.assignment import AssignmentRule
-from dialin.logs.error_logs import read_error_logs
+from dialin.logs.beside_logs import read_beside
 from dialin.logs.judgement import Request
 from dialin.logs.log_folder import load
 from dialin.logs.other_programs import NO_COLUMNS, CsvColumns
-from dialin.logs.sibling_files import read_options
 from dialin.model.analysis import FileStatus, FolderKind
 from dialin.model.verdict import Outcome
 from fixtures.analyses import text
@@ -25,7 +24,7 @@ def judged(name, by=None, columns=NO_COLUMNS, **asked):
     folder = load([path], columns)
     logs, roots = {run.name: run.path for run in folder.runs}, [path] if path.is_dir() else []
     request = Request(rule=AssignmentRule(by=by), **asked)
-    return analyze(folder, request, read_options(logs, roots), read_error_logs(logs, roots))
+    return analyze(folder, request, read_beside(logs, roots))
 
 
 def test_a_run_that_goes_on_in_zeros_is_judged_up_to_there():
@@ -158,7 +157,7 @@ def test_repeats_of_one_server_start_have_no_winner(by):
     assert (other.ratio.low, other.ratio.high) == (None, None)
     assert "started once for 3 runs" in text(found.confounds, "shared_start"), "a start without a port serves no run"
     assert [note.data for note in found.confounds if note.code == "shared_start"] == [
-        {"candidate": one.name, "starts": 1, "runs": 3}
+        {"candidate": one.name, "starts": 1, "runs": 3, "by": "error log"}
     ]
     assert f"{one.name} 4 times, with 512 MiB" in text(found.warnings, "redo_log_full")
 

@@ -1,6 +1,6 @@
 import pytest
 
-from dialin.logs.sibling_files import parse_options, read_options
+from dialin.logs.sibling_files import SiblingFinder, parse_options, read_options
 
 SCRIPT = r"""#!/bin/bash
 # --innodb_flush_method=fsync
@@ -74,19 +74,19 @@ def test_the_nearest_file_of_a_kind_counts_and_none_above_the_root(tmp_path):
     (root / "a" / "params.txt").write_text("pool=8")
     (root / "a" / "2" / "params.txt").write_text("pool=16")
     (root / "my.cnf").write_text("io=200")
-    assert read_options(found, [root]) == {
+    assert read_options(found, SiblingFinder([root])) == {
         "a/1/x.log": {"pool": "8", "io": "200"},
         "a/2/x.log": {"pool": "16", "io": "200"},
         "b/x.log": {"io": "200"},
     }
-    assert read_options(found, [])["a/1/x.log"] == {}, "without a root only the log's own directory counts"
+    assert read_options(found, SiblingFinder([]))["a/1/x.log"] == {}, "without a root only the log's own directory counts"
 
 
 def test_of_several_files_those_whose_names_are_like_the_logs_count(tmp_path):
     found = logs(tmp_path, "bpi8.log", "bpi32.log", "other.log")
     (tmp_path / "run-bpi8.sh").write_text("mysqld --bpi=8 --io=5")
     (tmp_path / "run-bpi32.sh").write_text("mysqld --bpi=32 --io=5")
-    assert read_options(found, [tmp_path]) == {
+    assert read_options(found, SiblingFinder([tmp_path])) == {
         "bpi8.log": {"bpi": "8", "io": "5"},
         "bpi32.log": {"bpi": "32", "io": "5"},
         "other.log": {"io": "5"},
@@ -98,4 +98,4 @@ def test_what_cannot_be_read_sets_nothing(tmp_path):
     (tmp_path / "params.txt").mkdir()
     (tmp_path / "my.cnf").write_bytes(b"a=\xff\xfe1\n")
     (tmp_path / "run.sh").write_text("# " + "x" * 2_000_000)
-    assert read_options(found, [tmp_path])["x.log"].keys() == {"a"}
+    assert read_options(found, SiblingFinder([tmp_path]))["x.log"].keys() == {"a"}

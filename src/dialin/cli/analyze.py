@@ -56,6 +56,9 @@ def analyze(
         list[str] | None,
         typer.Option(metavar="NAME", help="A factor to ignore, such as an id in the names; repeat for more."),
     ] = None,
+    restarted: Annotated[
+        bool, typer.Option("--restarted", help="The server was restarted before each run, so that repeats are separate starts.")
+    ] = False,
     time_column: Annotated[
         str, typer.Option(metavar="NAME|N", help="Column of the time in a CSV of your own, by name or number from 1.")
     ] = "",
@@ -84,11 +87,10 @@ def analyze(
     """
     from dialin.logs.analyze_runs import analyze as analyze_logs
     from dialin.logs.assignment import AssignmentRule
-    from dialin.logs.error_logs import read_error_logs
+    from dialin.logs.beside_logs import read_beside
     from dialin.logs.judgement import Request
     from dialin.logs.log_folder import load
     from dialin.logs.other_programs import CsvColumns
-    from dialin.logs.sibling_files import read_options
     from dialin.report import json_documents
     from dialin.report.charts.analysis_charts import RunSeries, looks
     from dialin.report.document.analysis_document import analysis_document
@@ -108,13 +110,14 @@ def analyze(
         confidence=_share("--confidence", confidence, 0.5, 0.999),
         worthwhile=None if worthwhile is None else _share("--worthwhile", worthwhile, 0.0001, 1.0),
         skip=skip,
+        restarted=restarted,
     )
     columns = CsvColumns(time_column, throughput_column, threads_column, label_column)
     if bool(time_column) != bool(throughput_column):
         raise UserError("--time-column and --throughput-column belong together", "Give both")
     folder = load(paths, columns)
     logs, roots = {run.name: run.path for run in folder.runs}, [path for path in paths if path.is_dir()]
-    analysis = analyze_logs(folder, request, read_options(logs, roots), read_error_logs(logs, roots))
+    analysis = analyze_logs(folder, request, read_beside(logs, roots))
     if html is not None:
         series = [RunSeries(run.name, run.log.times.tolist(), run.log.tps.tolist()) for run in folder.runs]
         _write(html, render_document(analysis_document(analysis, series), looks(analysis), "analysis of logs"))

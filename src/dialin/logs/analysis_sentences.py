@@ -24,6 +24,7 @@ _BARRED = {
     "one_after_the_other": "candidates ran one after the other, so drift may be the difference",
     "at_other_hours": "candidates ran at other hours of the day",
     "of_other_lengths": "all runs of one candidate are longer than those of the other",
+    "on_other_hosts": "candidates ran on different hosts",
 }
 Bars = Mapping[str, Collection[frozenset[str]]]
 """The pairs of candidates about which nothing is claimed, by the code of the reason."""
@@ -128,7 +129,7 @@ def _why(standings: Standings, cells: Cells, baseline: str, bars: Bars, sharing:
     single = [name for name in names if name not in comparison.repeated]
     if single and set(single) <= set(sharing):
         have = "has" if len(single) == 1 else "have"
-        return f"because {listed(single)} {have} repeats of one start of the server only, by its error log"
+        return f"because {listed(single)} {have} repeats of one start of the server only"
     if single:
         who = "no candidate has" if len(single) == len(names) else f"{listed(single)} {'has' if len(single) == 1 else 'have'}"
         which = "a second run" if len(single) == len(names) else "no second run"

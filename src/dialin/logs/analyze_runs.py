@@ -6,15 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
-from dialin.logs import analysis_sentences, cells, course_notes, factors, notes, one_server, sibling_files
-from dialin.logs import error_logs as error_logs_beside
+from dialin.logs import analysis_sentences, beside_logs, cells, course_notes, factors, notes, one_server
 from dialin.logs.assignment import AssignedRuns, assign
-from dialin.logs.error_logs import ErrorLog, shared_starts
+from dialin.logs.beside_logs import Beside
 from dialin.logs.factors import Values
 from dialin.logs.folder_kind import FolderReading, read_folder
 from dialin.logs.judgement import Judgement, Request, baseline_of, judge
 from dialin.logs.log_folder import Folder, Run, incomplete
 from dialin.logs.run_figures import RunFigures, sum_up_run
+from dialin.logs.server_starts import ServedBy, find_starts
 from dialin.model.analysis import (
     Analysis,
     CandidateAnalysis,
@@ -24,6 +24,7 @@ from dialin.model.analysis import (
     FolderKind,
     RunAnalysis,
     ScalingCurve,
+    Starts,
     SuiteRow,
 )
 from dialin.model.verdict import Note, Outcome
@@ -32,7 +33,6 @@ from dialin.readers.sysbench_log import RunLog
 _FEWEST = 2
 _THREADS = ("virtual_users", "threads", "terminals", "connections")
 """Parameters that say how many connections applied load."""
-_BESIDE = (*sibling_files.PATTERNS, *error_logs_beside.PATTERNS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,12 @@ class _Material:
     reading: FolderReading
     assigned: AssignedRuns
     figures: Sequence[RunFigures]
-    error_logs: Mapping[str, ErrorLog]
+    beside: Mapping[str, Beside]
+
+    @property
+    def is_compared(self) -> bool:
+        kind = self.reading.kind
+        return kind is FolderKind.ALTERNATIVES or (kind is FolderKind.SUITE and not self.reading.rule.by_file)
 
     @property
     def counted(self) -> list[RunAnalysis]:
@@ -74,27 +79,21 @@ class _Result:
     suite: Sequence[SuiteRow] = ()
     cells: Sequence[CellAnalysis] = ()
     proposals: Sequence[str] = ()
+    assumptions: Sequence[Note] = ()
     findings: Sequence[Note] = ()
     confounds: Sequence[Note] = ()
     warnings: Sequence[Note] = ()
 
 
-def analyze(
-    folder: Folder,
-    request: Request,
-    options: Values | None = None,
-    error_logs: Mapping[str, ErrorLog] | None = None,
-) -> Analysis:
-    """Judge runs by their logs.
-
-    `options` are the options that the files beside each log set, and `error_logs` the error logs beside them, by the run's
-    name.
+def analyze(folder: Folder, request: Request, beside: Mapping[str, Beside] | None = None) -> Analysis:
+    """Judge runs by their logs, and by what lies beside them, by the run's name.
 
     Raises:
         UserError: a candidate, an expression or a pattern matches nothing, or the logs lack the figure that the goal compares.
     """
-    folder = replace(folder, runs=tuple(_with_parameters(run, (options or {}).get(run.name, {})) for run in folder.runs))
-    run_options = _options(folder.runs, options or {})
+    beside = {run.name: (beside or {}).get(run.name, Beside()) for run in folder.runs}
+    folder = replace(folder, runs=tuple(_with_parameters(run, beside[run.name].options) for run in folder.runs))
+    run_options = _options(folder.runs, beside)
     reading = read_folder(folder.runs, request.rule, run_options)
     request = replace(request, rule=reading.rule)
     assigned = assign(folder.runs, request.rule, run_options)
@@ -108,12 +107,11 @@ def analyze(
         )
         for run in folder.runs
     ]
-    error_logs = error_logs or {}
-    shared = shared_starts([one.run for one in figures if one.run.file in assigned.settings], error_logs)
-    figures = [_with_start(one, shared) for one in figures]
-    material = _Material(folder, request, reading, assigned, figures, error_logs)
-    is_compared = reading.kind is FolderKind.ALTERNATIVES or (reading.kind is FolderKind.SUITE and not reading.rule.by_file)
-    if not is_compared:
+    counted = [one.run for one in figures if one.run.file in assigned.settings]
+    served = find_starts(counted, beside, assigned.spans, restarted=request.restarted)
+    figures = [_with_server(one, served.get(one.run.file, ServedBy()), beside[one.run.file].host) for one in figures]
+    material = _Material(folder, request, reading, assigned, figures, beside)
+    if not material.is_compared:
         return _analysis(material, _one_server(material))
     baseline = baseline_of(request.baseline, assigned)
     judgement = judge(figures, assigned, request, baseline, 1 - request.confidence)
@@ -122,11 +120,11 @@ def analyze(
     return _analysis(material, _alternatives(material, judgement))
 
 
-def _with_start(figures: RunFigures, shared: Mapping[str, ErrorLog]) -> RunFigures:
-    if figures.run.file not in shared:
-        return figures
-    start = str(shared[figures.run.file].path)
-    return replace(figures, run=figures.run.model_copy(update={"shared_start": start}))
+def _with_server(figures: RunFigures, served: ServedBy, host: str) -> RunFigures:
+    """Return the figures of a run with what is known of the server that it ran on."""
+    shared = served.start if served.state is Starts.SHARED else None
+    facts = {"starts": served.state, "starts_shown_by": served.by, "shared_start": shared, "host": host}
+    return replace(figures, run=figures.run.model_copy(update=facts))
 
 
 def _with_parameters(run: Run, options: Mapping[str, str]) -> Run:
@@ -141,9 +139,9 @@ def _with_parameters(run: Run, options: Mapping[str, str]) -> Run:
     return run if log is run.log else replace(run, log=log)
 
 
-def _options(runs: Sequence[Run], file_options: Values) -> Values:
+def _options(runs: Sequence[Run], beside: Mapping[str, Beside]) -> Values:
     headers = factors.differing_headers({run.name: _conditions(run.log) for run in runs if run.copy_of is None})
-    return {run.name: {**headers.get(run.name, {}), **file_options.get(run.name, {})} for run in runs}
+    return {run.name: {**headers.get(run.name, {}), **beside[run.name].options} for run in runs}
 
 
 def _conditions(log: RunLog) -> dict[str, str]:
@@ -162,6 +160,7 @@ def _analysis(material: _Material, result: _Result) -> Analysis:
         verdict=result.verdict,
         goal=request.goal,
         headline=result.headline,
+        assumptions=list(result.assumptions),
         reason=result.reason,
         winners=list(result.winners),
         baseline=result.baseline,
@@ -185,7 +184,9 @@ def _analysis(material: _Material, result: _Result) -> Analysis:
 
 def _beside(entry: FileEntry) -> FileEntry:
     """Return the entry of a file; a file beside the logs that is read for what it says of them is no failure."""
-    if entry.status is FileStatus.NO_LOG and any(fnmatchcase(entry.file.rpartition("/")[2].lower(), one) for one in _BESIDE):
+    if entry.status is FileStatus.NO_LOG and any(
+        fnmatchcase(entry.file.rpartition("/")[2].lower(), one) for one in beside_logs.PATTERNS
+    ):
         return entry.model_copy(update={"status": FileStatus.BESIDE, "detail": ""})
     return entry
 
@@ -210,7 +211,7 @@ def _notes_on_runs(material: _Material) -> list[Note]:
         *notes.unfinished(runs),
         *notes.never_ended(runs),
         *notes.errors(counted),
-        *notes.server_warnings(counted, material.error_logs),
+        *notes.server_warnings(counted, {name: log for name, one in material.beside.items() if (log := one.error_log)}),
     ]
 
 
@@ -252,6 +253,7 @@ def _suite(material: _Material, overall: Judgement) -> _Result:
         verdict=verdict,
         headline=analysis_sentences.suite_headline(request.goal, rows, overall.baseline, verdict),
         reason=analysis_sentences.SUITE_REASON,
+        assumptions=_assumptions(material, overall),
         winners=winners,
         baseline=overall.baseline,
         run_noise=overall.compared.decisive.sd,
@@ -302,6 +304,7 @@ def _alternatives(material: _Material, judgement: Judgement) -> _Result:
         candidates=judgement.candidates,
         cells=cells.analyze_cells(table, runs, names, baseline) if compared.decisive.names else [],
         proposals=[expression for expression, _ in proposals],
+        assumptions=_assumptions(material, judgement),
         findings=[*cells.dependence(table, names, baseline, judgement.barred), *less_steady, *failing],
         confounds=_confounds(material, judgement),
         warnings=_warnings(material, judgement),
@@ -313,9 +316,14 @@ def _sharing(runs: Sequence[RunAnalysis]) -> set[str]:
     return {run.candidate or "" for run in runs if run.shared_start}
 
 
+def _assumptions(material: _Material, judgement: Judgement) -> list[Note]:
+    stamps = material.assigned.stamps
+    return notes.assumptions(judgement.runs, judgement.compared.decisive, stamps) if judgement.claims else []
+
+
 def _confounds(material: _Material, judgement: Judgement) -> list[Note]:
     return [
-        *notes.shared_starts(judgement.runs, material.error_logs),
+        *notes.shared_starts(judgement.runs),
         *material.assigned.confounds,
         *notes.differing_factors(judgement.runs, material.assigned.names, judgement.compared.decisive),
         *notes.differing_options(material.assigned),

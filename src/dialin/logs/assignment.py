@@ -9,7 +9,7 @@ from dialin.errors import UserError
 from dialin.logs import factors, run_names
 from dialin.logs.factors import DifferingOptions, Values
 from dialin.logs.log_folder import Run, natural_order, rate_of
-from dialin.logs.stamps import Stamp
+from dialin.logs.stamps import Spans, Stamp, date_of, run_spans
 from dialin.model.verdict import Note
 from dialin.text import counted, listed
 
@@ -48,7 +48,8 @@ class AssignedRuns:
         settings: the factors that differ between the runs that count, with the value in each run.
         conditions: the part of `settings` in which runs must agree to be compared: the cell.
         options: the options that differ between the logs' headers, or between the files beside the logs.
-        stamps: the dates in the names of the runs that count.
+        stamps: the dates of the runs that count, by their names, else by their files.
+        spans: when these runs began and ended; empty where that is not known.
         ordered: the names of these runs in the order of their dates; None where the order is unknown.
         confounds: notes on factors that differ between candidates together.
         warnings: notes on the runs that were left out or counted once, and why.
@@ -61,6 +62,7 @@ class AssignedRuns:
     conditions: Values
     options: DifferingOptions
     stamps: Mapping[str, Stamp]
+    spans: Spans
     ordered: Sequence[str] | None
     confounds: Sequence[Note]
     warnings: Sequence[Note]
@@ -110,6 +112,9 @@ def assign(runs: Sequence[Run], rule: AssignmentRule, options: Values | None = N
         conditions, confounds = _without_defining_factors(settings, of)
     order = list(rule.table) if rule.table is not None else sorted({*of.values()}, key=natural_order)
     stamps = {name: name_parts.stamp for name, name_parts in parts.items()}
+    spans = run_spans(counting, stamps)
+    if not any(stamp.form for stamp in stamps.values()):
+        stamps = {name: date_of(begin) for name, (begin, _) in spans.items()}
     return AssignedRuns(
         names=tuple(name for name in order if any(of[run.name] == name for run in counting)),
         labels=labels,
@@ -118,6 +123,7 @@ def assign(runs: Sequence[Run], rule: AssignmentRule, options: Values | None = N
         conditions=conditions,
         options=sorted_options,
         stamps=stamps,
+        spans=spans,
         ordered=run_names.in_order(stamps),
         confounds=confounds,
         warnings=warnings,

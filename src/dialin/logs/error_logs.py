@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from dialin.logs.sibling_files import SiblingFinder, read_text
-from dialin.model.analysis import RunAnalysis
 
 PATTERNS = ("*err*.log*", "*errlog*", "*error*log*", "*.err", "*.err.txt", "mysqld*.log", "mariadbd*.log")
 _LARGEST = 16 * 1024**2
@@ -39,14 +38,11 @@ class ErrorLog:
     faults: int
 
 
-def read_error_logs(logs: Mapping[str, Path], roots: Sequence[Path]) -> dict[str, ErrorLog]:
+def read_error_logs(logs: Mapping[str, Path], finder: SiblingFinder) -> dict[str, ErrorLog]:
     """Return the error log beside each run's log, by the run's name; nothing for a run that has none or several.
 
-    Args:
-        logs: the path of each run's log, by the run's name.
-        roots: directories above which nothing is read.
+    `logs` are the paths of the runs' logs, by the run's name.
     """
-    finder = SiblingFinder(roots)
     read: dict[Path, ErrorLog | None] = {}
     found: dict[str, ErrorLog] = {}
     for name, path in logs.items():
@@ -57,18 +53,6 @@ def read_error_logs(logs: Mapping[str, Path], roots: Sequence[Path]) -> dict[str
             if (log := read[files[0]]) is not None:
                 found[name] = log
     return found
-
-
-def shared_starts(runs: Sequence[RunAnalysis], error_logs: Mapping[str, ErrorLog]) -> dict[str, ErrorLog]:
-    """Return the error log of each run that is a repeat, where the log shows fewer starts of the server than repeats.
-
-    All thread counts and loads may have run in each of several starts, so the repeats of one candidate in one cell count.
-    """
-    repeats: dict[tuple[object, ...], list[str]] = {}
-    for run in runs:
-        if run.file in error_logs:
-            repeats.setdefault((run.candidate, run.cell, error_logs[run.file].path), []).append(run.file)
-    return {name: error_logs[name] for names in repeats.values() for name in names if len(names) > error_logs[name].starts > 0}
 
 
 def parse_error_log(path: Path, text: str) -> ErrorLog | None:

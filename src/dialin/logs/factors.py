@@ -162,11 +162,11 @@ def propose_by(factors: Values) -> list[tuple[str, tuple[str, ...]]]:
 
 def comparable_stamps(runs: Sequence[str], stamps: Mapping[str, Stamp]) -> dict[str, tuple[int, ...]]:
     """Return the dates of the runs whose dates have the most frequent form."""
-    forms = [stamps[name].form for name in runs if stamps[name].form]
+    forms = [stamps[name].form for name in runs if name in stamps and stamps[name].form]
     if not forms:
         return {}
     common = max(dict.fromkeys(forms), key=forms.count)
-    return {name: stamps[name].key for name in runs if stamps[name].form == common}
+    return {name: stamps[name].key for name in runs if name in stamps and stamps[name].form == common}
 
 
 def expression(key: str, values: Mapping[str, str]) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -10,13 +11,13 @@ from dialin.logs import factors, notes
 from dialin.logs.assignment import AssignedRuns, AssignmentRule
 from dialin.logs.cells import Cells
 from dialin.logs.run_figures import RunFigures
-from dialin.model.analysis import CandidateAnalysis, RunAnalysis
+from dialin.model.analysis import CandidateAnalysis, RunAnalysis, Starts
 from dialin.model.study import WORTHWHILE, Goal
 from dialin.model.verdict import AgainstBest, CandidateState, Estimate
 from dialin.stats.blocks import Observation, levels
 from dialin.stats.intervals import stall_seconds_per_1000, typical
 from dialin.stats.means import geometric_mean
-from dialin.stats.runs import Comparison, Standings, compare, rank_candidates
+from dialin.stats.runs import START_SD, Comparison, Standings, compare, rank_candidates
 from dialin.stats.trial_figures import goal_ratio
 from dialin.text import listed
 from dialin.verdict.candidate_states import Claim, Compared, candidate_states
@@ -33,6 +34,7 @@ class Request:
         baseline: the candidate that the others are compared with; None for the first.
         confidence: the confidence, 0 to 1, with which all intervals hold together.
         worthwhile: the smallest relative difference that matters; None for the default of the goal.
+        restarted: whether the server was started anew before each run, by the word of the user.
         skip: seconds to leave out at the start of each run; None to detect the end of its warm-up.
     """
 
@@ -42,6 +44,7 @@ class Request:
     confidence: float = 0.95
     worthwhile: float | None = None
     skip: float | None = None
+    restarted: bool = False
 
     @property
     def smallest(self) -> float:
@@ -92,6 +95,11 @@ class Judgement:
         """The runs that count."""
         return [one.run for one in self.compared.counted]
 
+    @property
+    def claims(self) -> bool:
+        """Whether anything is claimed of a candidate."""
+        return any(state in (AgainstBest.LOSES, AgainstBest.TIES) for state in self.standings.states.values())
+
 
 def judge(figures: Sequence[RunFigures], assigned: AssignedRuns, request: Request, baseline: str, alpha: float) -> Judgement:
     """Compare the candidates of runs; `alpha` is the probability of error that all intervals together may have.
@@ -106,6 +114,7 @@ def judge(figures: Sequence[RunFigures], assigned: AssignedRuns, request: Reques
         "one_after_the_other": notes.one_after_the_other(runs, assigned, compared.decisive),
         "at_other_hours": notes.at_other_hours(runs, assigned, compared.decisive),
         "of_other_lengths": notes.of_other_lengths(runs, compared.decisive),
+        "on_other_hosts": notes.on_other_hosts(runs, compared.decisive),
     }
     barred = frozenset[frozenset[str]]().union(*bars.values())
     standings = rank_candidates(compared.decisive, names, baseline, alpha=alpha, worthwhile=worthwhile, barred=barred)
@@ -149,14 +158,23 @@ def _compare(counted: Sequence[RunFigures], assigned: AssignedRuns, goal: Goal) 
         raise UserError("The logs report at different intervals, so variation cannot be compared", "Use logs with one interval")
     if goal is Goal.LATENCY and not same_percentile:
         raise UserError("The logs do not all hold the same percentile of latency", "Use logs with one --percentile")
-    throughput = compare(_observations(runs, Goal.THROUGHPUT), assigned.names)
+    start_sd = {name: START_SD for name in assigned.names if starts_of(name, runs) is Starts.UNKNOWN}
+    throughput = compare(_observations(runs, Goal.THROUGHPUT), assigned.names, start_sd)
     return ComparedRuns(
         counted=counted,
         throughput=throughput,
-        decisive=throughput if goal is Goal.THROUGHPUT else compare(_observations(runs, goal), assigned.names),
+        decisive=throughput if goal is Goal.THROUGHPUT else compare(_observations(runs, goal), assigned.names, start_sd),
         same_interval=same_interval,
         same_percentile=same_percentile,
     )
+
+
+def starts_of(name: str, runs: Sequence[RunAnalysis]) -> Starts:
+    """Return whether the repeats of a candidate are separate starts; shared only where all that is known of them says so."""
+    runs_of_it = [run for run in runs if run.candidate == name]
+    count = Counter(run.cell for run in runs_of_it)
+    states = {run.starts for run in runs_of_it if count[run.cell] > 1}
+    return states.pop() if len(states) == 1 else Starts.UNKNOWN
 
 
 def _observations(runs: Sequence[RunAnalysis], goal: Goal) -> list[Observation]:
@@ -210,6 +228,7 @@ def _candidate(
         worst_tps=min((run.worst_tps for run in runs if run.worst_tps is not None), default=None),
         latency_ms=typical([run.latency_ms or 0.0 for run in runs], each) if compared.same_percentile else None,
         errors_per_s=sum(run.errors_per_s for run in runs) / len(runs),
+        starts=starts_of(name, [one.run for one in all_runs]),
         state=state,
     )
 

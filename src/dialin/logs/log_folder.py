@@ -42,6 +42,7 @@ class Run:
         copy_of: the name of the run that this run is a copy of; None where it is not a copy.
         exact: whether the log of a copy is identical byte for byte; if not, only the figures are identical.
         zeros: NUL bytes in its file, which a power loss leaves; the lines with them were skipped.
+        written: when its file was last written, in seconds of Unix time; 0 where it holds several runs.
     """
 
     name: str
@@ -50,6 +51,7 @@ class Run:
     copy_of: str | None = None
     exact: bool = False
     zeros: int = 0
+    written: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +88,8 @@ def load(paths: Sequence[Path], columns: CsvColumns = NO_COLUMNS) -> Folder:
             for index, log in enumerate(logs.logs):
                 own_name = f"{name}/{log.label}" if log.label else name
                 label = own_name if len(logs.logs) == 1 else f"{own_name}#{index + 1}"
-                run = Run(label, path, log, zeros=logs.zeros)
+                written = path.stat().st_mtime if len(logs.logs) == 1 and logs.name is None else 0.0
+                run = Run(label, path, log, zeros=logs.zeros, written=written)
                 if (left_out := _unusable(run)) is None:
                     runs.append(run)
                     texts[label] = (logs.digest, index)

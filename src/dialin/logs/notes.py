@@ -11,12 +11,12 @@ from dialin.logs.assignment import AssignedRuns
 from dialin.logs.error_logs import ErrorLog
 from dialin.logs.log_folder import Run, natural_order
 from dialin.logs.run_figures import RunFigures
-from dialin.logs.stamps import hour_of_day
+from dialin.logs.stamps import Stamp, day_of, hour_of_day
 from dialin.model.analysis import RunAnalysis
 from dialin.model.study import WORTHWHILE, Goal
 from dialin.model.verdict import Note
 from dialin.stats.intervals import stall_seconds_per_1000
-from dialin.stats.runs import Comparison, all_below, spread
+from dialin.stats.runs import START_SD, Comparison, all_below, spread
 from dialin.text import counted, duration, listed, number, percent, size, span
 
 _HOUR = 1.0
@@ -52,17 +52,34 @@ def unfinished(runs: Sequence[Run]) -> list[Note]:
     return [Note(code="unfinished", text=text, data=counts)]
 
 
-def shared_starts(runs: Sequence[RunAnalysis], error_logs: Mapping[str, ErrorLog]) -> list[Note]:
-    """Return a note on each candidate whose repeats share starts of its server, by the error log."""
+def shared_starts(runs: Sequence[RunAnalysis]) -> list[Note]:
+    """Return a note on each candidate of which one start of its server served several repeats."""
     notes = []
     for name in dict.fromkeys(run.candidate or "" for run in runs if run.shared_start):
-        of = [run for run in runs if run.candidate == name and run.shared_start]
-        starts = max(error_logs[run.file].starts for run in of)
+        sharing = [run for run in runs if run.candidate == name and run.shared_start]
+        starts = len({run.shared_start for run in sharing})
         text = (
-            f"By its error log, the server of {name} started {'once' if starts == 1 else f'{starts} times'} for "
-            f"{counted(len(of), 'run')}: runs of one start are no repeats, and count as one"
+            f"By its {sharing[0].starts_shown_by}, the server of {name} started {'once' if starts == 1 else f'{starts} times'} "
+            f"for {counted(len(sharing), 'run')}: runs of one start are no repeats, and count as one"
         )
-        notes.append(Note(code="shared_start", text=text, data={"candidate": name, "starts": starts, "runs": len(of)}))
+        data = {"candidate": name, "starts": starts, "runs": len(sharing), "by": sharing[0].starts_shown_by}
+        notes.append(Note(code="shared_start", text=text, data=data))
+    return notes
+
+
+def assumptions(runs: Sequence[RunAnalysis], comparison: Comparison, stamps: Mapping[str, Stamp]) -> list[Note]:
+    """Return what a claim about repeated candidates rests on and no file shows: their starts, their hosts, their order."""
+    repeated = [run for run in runs if run.candidate in comparison.repeated]
+    notes = []
+    if len(comparison.repeated) > 1 and comparison.allows_for_starts:
+        text = (
+            f"starts of one server differ by {percent(START_SD)} (SD), which the intervals allow for; --restarted if each run "
+        )
+        notes.append(Note(code="starts_unknown", text=text + "had a start of its own", data={"sd": START_SD}))
+    if not all(run.host for run in repeated):
+        notes.append(Note(code="hosts_unknown", text="all candidates ran on one host"))
+    if not all(stamps.get(run.file, Stamp()).form for run in repeated):
+        notes.append(Note(code="order_unknown", text="candidates took turns, at the same hours"))
     return notes
 
 
@@ -227,7 +244,7 @@ def at_other_hours(runs: Sequence[RunAnalysis], assigned: AssignedRuns, comparis
             stamp = assigned.stamps.get(run.file)
             if run.candidate in (a, b) and stamp is not None and (hour := hour_of_day(stamp)) is not None:
                 hours.setdefault(run.candidate or "", []).append(hour)
-                days.add(stamp.key[:-2])
+                days.add(day_of(stamp))
         if len(hours) == 2 and len(days) > 1 and min(map(len, hours.values())) > 1:
             first, second = sorted(hours.values(), key=min)
             if min(second) - max(first) >= _HOUR:
@@ -251,12 +268,30 @@ def of_other_lengths(runs: Sequence[RunAnalysis], comparison: Comparison) -> fro
     return frozenset(pairs)
 
 
+def on_other_hosts(runs: Sequence[RunAnalysis], comparison: Comparison) -> frozenset[frozenset[str]]:
+    """Return the pairs of repeated candidates that ran on different hosts, by the files beside their logs.
+
+    Where the names of candidates have those of their hosts, hosts are what is compared.
+    """
+    hosts: dict[str, set[str]] = {}
+    for run in runs:
+        hosts.setdefault(run.candidate or "", set()).add(run.host)
+    return frozenset(
+        frozenset({a, b})
+        for a, b in itertools.combinations(comparison.repeated, 2)
+        if "" not in hosts[a] | hosts[b]
+        and not hosts[a] & hosts[b]
+        and not all(host.lower() in name.lower() for name in (a, b) for host in hosts[name])
+    )
+
+
 BARS = {
     "one_after_the_other": (
         "By their dates, all runs of one candidate precede those of the other ({}): the difference may be drift"
     ),
     "at_other_hours": "By their dates, candidates ran at other hours of the day ({}): the difference may be that of the hours",
     "of_other_lengths": "All runs of one candidate are longer than those of the other ({}): they are not compared",
+    "on_other_hosts": "By the files beside their logs, candidates ran on different hosts ({}), which may be the difference",
 }
 """Why nothing is claimed about pairs of candidates, by the code of its note."""
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dialin.errors import UserError
 from dialin.logs.log_folder import FEWEST, Run, is_summary_only, rate_of
-from dialin.model.analysis import RunAnalysis
+from dialin.model.analysis import RunAnalysis, Starts
 from dialin.model.course import Course, PeriodicDip
 from dialin.readers.sysbench_log import RunLog
 from dialin.stats.correlation import effective_seconds
@@ -72,7 +72,10 @@ def sum_up_run(run: Run, label: str, candidate: str | None, conditions: Mapping[
             candidate=candidate,
             copy_of=run.copy_of,
             conditions=dict(conditions),
+            starts=Starts.UNKNOWN,
+            starts_shown_by="",
             shared_start=None,
+            host="",
             threads=log.threads,
             unit=log.unit,
             requested_rate=float(rate) if (rate := rate_of(run)) else None,
@@ -130,7 +133,10 @@ def _of_summary(run: Run, label: str, candidate: str | None, conditions: Mapping
             candidate=candidate,
             copy_of=run.copy_of,
             conditions=dict(conditions),
+            starts=Starts.UNKNOWN,
+            starts_shown_by="",
             shared_start=None,
+            host="",
             threads=run.log.threads,
             unit=run.log.unit,
             requested_rate=float(rate) if (rate := rate_of(run)) else None,

@@ -19,7 +19,7 @@ from dialin.variables.forms import listing
 _PARAMETERS = ("params.txt",)
 _JSON = ("*.json",)
 OPTION_FILES = ("*.cnf", "*.cnf.*", "my.ini")
-SCRIPTS = ("run*.sh",)
+SCRIPTS = ("*.sh",)
 LISTINGS = ("*vars*", "*variables*")
 PATTERNS = (*_PARAMETERS, *_JSON, *OPTION_FILES, *SCRIPTS, *LISTINGS)
 """The patterns of file names that are read, in lower case."""
@@ -73,17 +73,14 @@ class SiblingFinder:
         return self._matching[place, patterns]
 
 
-def read_options(logs: Mapping[str, Path], roots: Sequence[Path]) -> dict[str, dict[str, str]]:
+def read_options(logs: Mapping[str, Path], finder: SiblingFinder) -> dict[str, dict[str, str]]:
     """Return the options that the files beside each log set, and what the server reported of them.
 
     An option that several files of a kind set differently is left out. A listing of a server's variables shows what was in
     force, so that option files beside it are not read. A file that cannot be read sets nothing.
 
-    Args:
-        logs: the path of each run's log, by the run's name.
-        roots: directories above which nothing is read.
+    `logs` are the paths of the runs' logs, by the run's name.
     """
-    finder = SiblingFinder(roots)
     texts: dict[tuple[Path, _Parse], dict[str, str]] = {}
     options: dict[str, dict[str, str]] = {}
 

@@ -1,10 +1,14 @@
-"""Dates and times in the names of logs. Pure."""
+"""Dates and times in the names of logs, and of the runs themselves. Pure."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
+from itertools import pairwise
+
+from dialin.logs.log_folder import Run
 
 _CANDIDATE = re.compile(
     r"(?<![A-Za-z0-9.])(?:"
@@ -18,6 +22,9 @@ _RANGES = {"Y": (1990, 2099), "y": (10, 39), "m": (1, 12), "d": (1, 31), "H": (0
 _LAYOUTS = ("YmdHMS", "YmdHM", "Ymd", "dmY", "mdY", "ymdHMS", "ymdHM", "mdHMS", "mdHM", "ymd", "dmy", "mdy", "HMS")
 """The layouts of a date, in the order in which they are tried: year, short year, month, day, hour, minute, second."""
 _ORDER = "YymdHMS"
+_WHOLE = "YmdHMS"
+_OVERLAP = 5.0
+"""Seconds by which runs that were made one after the other may overlap, as far as clocks and logs tell."""
 _EPOCH = (1_200_000_000, 2_100_000_000)
 """Unix times from 2008 to 2036. A multiple of 1000 in that range is a count, not a time."""
 
@@ -33,6 +40,55 @@ class Stamp:
 
     form: tuple[str, ...] = ()
     key: tuple[int, ...] = ()
+
+
+Spans = Mapping[str, tuple[float, float]]
+"""When each run began and ended, in seconds of Unix time, by the run's name."""
+
+
+def run_spans(runs: Sequence[Run], stamps: Mapping[str, Stamp]) -> dict[str, tuple[float, float]]:
+    """Return when each run began and ended: by the time at which its file was last written, else by the date in its name.
+
+    These times are the runs' only where they are so for all: runs that were made one after the other do not overlap. Files
+    that were copied or unpacked without their times do.
+    """
+    lengths = {run.name: _length(run) for run in runs if run.copy_of is None}
+    ends = {run.name: run.written for run in runs if run.name in lengths}
+    begins = {name: moment for name in lengths if (moment := _moment(stamps.get(name, Stamp()))) is not None}
+    if len(begins) == len(lengths):
+        return _plausible({name: (begin, begin + lengths[name]) for name, begin in begins.items()})
+    if not all(ends.values()) or not all(lengths.values()):
+        return {}
+    return _plausible({name: (end - lengths[name], end) for name, end in ends.items()})
+
+
+def date_of(seconds: float) -> Stamp:
+    """Return a moment of Unix time as a date of this place."""
+    return Stamp((_WHOLE,), datetime.fromtimestamp(seconds).timetuple()[:6])  # noqa: DTZ006 - as a name would have it
+
+
+def _length(run: Run) -> float:
+    summary = run.log.summary
+    return (summary.seconds if summary else None) or (float(run.log.times[-1]) if run.log.times.size else 0.0)
+
+
+def _moment(stamp: Stamp) -> float | None:
+    if len(stamp.form) != 1 or set(stamp.form[0]) != set(_WHOLE):
+        return None
+    year, month, day, *time = stamp.key
+    return datetime(year, month, day, *time).timestamp()  # type: ignore[arg-type] # noqa: DTZ001
+
+
+def _plausible(spans: dict[str, tuple[float, float]]) -> dict[str, tuple[float, float]]:
+    ordered = sorted(spans.values())
+    overlap = any(begin < end - _OVERLAP for (_, end), (begin, _) in pairwise(ordered))
+    return {} if overlap or len(spans) < 2 else spans
+
+
+def day_of(stamp: Stamp) -> tuple[int, ...]:
+    """Return the date of a stamp without its time."""
+    layout = sorted(stamp.form[0], key=_ORDER.index) if stamp.form else []
+    return tuple(value for kind, value in zip(layout, stamp.key, strict=False) if kind not in _TIME)
 
 
 def hour_of_day(stamp: Stamp) -> float | None:

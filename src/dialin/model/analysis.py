@@ -29,6 +29,14 @@ class FolderKind(StrEnum):
     RATE_RAMP = "rate_ramp"
 
 
+class Starts(StrEnum):
+    """Whether repeats are separate starts of their server, as the files beside the logs or their times show."""
+
+    SEPARATE = "separate"
+    SHARED = "shared"
+    UNKNOWN = "unknown"
+
+
 class FileStatus(StrEnum):
     """How a file was used, or why it was not."""
 
@@ -60,9 +68,10 @@ class RunAnalysis(FrozenModel):
     candidate: str | None = Field(description="the candidate of the run; null if the run was left out")
     copy_of: str | None = Field(description="the run that this is a copy of; a copy is not counted")
     conditions: dict[str, str] = Field(description="other facts of the name and the log that differ between runs")
-    shared_start: str | None = Field(
-        description="the error log that shows fewer starts of the server than repeats like this run; null if none does"
-    )
+    starts: Starts = Field(description="whether the repeats of this run are separate starts; unknown without repeats")
+    starts_shown_by: str = Field(description="what shows it, in words; empty where nothing does")
+    shared_start: str | None = Field(description="identifies the start that this run shares with repeats; null if unknown")
+    host: str = Field(description="the host of its server; empty where no file beside the log says")
     threads: int
     unit: str = Field(
         description="what `tps` and all throughput of this run are: transactions per second unless the log says other"
@@ -145,6 +154,7 @@ class CandidateAnalysis(FrozenModel):
     worst_tps: float | None
     latency_ms: Estimate | None
     errors_per_s: float | None = Field(description="errors per second that sysbench ignored, mean of the runs")
+    starts: Starts = Field(description="whether its repeats are separate starts; where unknown, its interval allows for it")
     state: CandidateState
 
 
@@ -242,6 +252,7 @@ class Analysis(FrozenModel):
     verdict: Outcome | None = Field(description="null where nothing is compared")
     goal: Goal
     headline: str = Field(description="the verdict in one sentence")
+    assumptions: list[Note] = Field(description="what the verdict rests on and no file shows; empty where nothing is claimed")
     reason: str = Field(description="what to make of it, in words")
     winners: list[str]
     baseline: str = Field(description="empty where nothing is compared")

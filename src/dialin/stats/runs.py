@@ -26,6 +26,13 @@ from dialin.stats.window import Series
 
 _Array = NDArray[np.float64]
 
+START_SD = 0.015
+"""How much the throughput of one server differs from start to start, a standard deviation on the log scale.
+
+That is what published series of one setting differ by; it is allowed for where repeats may be runs of one start.
+"""
+_MANY = 1_000_000
+"""Degrees of freedom of a standard deviation that is known."""
 _INTERACTION = 0.05
 """The error at which cells are taken to differ in the ratio of two candidates."""
 
@@ -68,6 +75,12 @@ class Comparison:
     sd: float | None
     _groups: _Groups
     _noise: Mapping[str, RunNoise]
+    _start_sd: Mapping[str, float]
+
+    @property
+    def allows_for_starts(self) -> bool:
+        """Whether any repeats may be runs of one start, for which intervals allow."""
+        return any(name in self._start_sd for name in self.repeated)
 
     def shared(self, a: str, b: str) -> tuple[Hashable, ...]:
         """Return the cells in which both candidates ran."""
@@ -87,7 +100,8 @@ class Comparison:
         within cells, however the errors of cells depend on each other (Minkowski's inequality), and that bound is what is
         used: more cells make no interval narrower. The interval is Tukey and Kramer's, widened to that of Games and Howell
         (Journal of Educational Statistics 1, 1976) where candidates are not equally steady. The intervals of all pairs hold
-        together with probability 1 - alpha, as far as the differences from run to run are chance.
+        together with probability 1 - alpha, as far as the differences from run to run are chance. Where the repeats of a
+        candidate may be runs of one start of its server, the interval allows for what one start differs by from another.
 
         Returns:
             The ratio; without an interval where one of the two was not repeated; None where they share no cell.
@@ -101,7 +115,7 @@ class Comparison:
         if a not in self.repeated or b not in self.repeated:
             return Estimate(mean=math.exp(mean), low=None, high=None)
         errors = {name: sum(share / math.sqrt(self._count(cell, name)) for cell, share in weights.items()) for name in (a, b)}
-        return estimate_of_logs(mean, _half_width(self._noise, (a, b), errors, alpha))
+        return estimate_of_logs(mean, self._half_width(self._noise, (a, b), errors, alpha))
 
     def cell_ratio(self, cell: Hashable, a: str, b: str, alpha: float) -> Estimate | None:
         """Return the ratio within one cell, by the noise of that cell alone; `alpha` is that of the one cell."""
@@ -113,7 +127,7 @@ class Comparison:
         if a == b or a not in noise or b not in noise:
             return Estimate(mean=math.exp(mean), low=1.0 if a == b else None, high=1.0 if a == b else None)
         errors = {name: 1 / math.sqrt(self._count(cell, name)) for name in (a, b)}
-        return estimate_of_logs(mean, _half_width(noise, (a, b), errors, alpha))
+        return estimate_of_logs(mean, self._half_width(noise, (a, b), errors, alpha))
 
     def repeated_cells(self) -> tuple[Hashable, ...]:
         """Return the cells in which two or more candidates were repeated."""
@@ -134,9 +148,11 @@ class Comparison:
             return None
         noise_a, noise_b = self._noise[a], self._noise[b]
         pooled = _pooled(self._noise)
+        starts = sum(self._start_sd.get(name, 0.0) ** 2 for name in (a, b))
         variances = np.array(
             [
-                max(
+                starts
+                + max(
                     noise_a.variance / self._count(cell, a) + noise_b.variance / self._count(cell, b),
                     pooled.variance * (1 / self._count(cell, a) + 1 / self._count(cell, b)),
                 )
@@ -164,6 +180,13 @@ class Comparison:
         total = sum(weights.values())
         return {cell: weight / total for cell, weight in weights.items()}
 
+    def _half_width(
+        self, noise: Mapping[str, RunNoise], pair: tuple[str, str], errors: Mapping[str, float], alpha: float
+    ) -> float:
+        of_starts = math.hypot(*(self._start_sd.get(name, 0.0) for name in pair))
+        reach = tukey_quantile(len(noise), _MANY, alpha) * of_starts if of_starts else 0.0
+        return min(math.hypot(_half_width(noise, pair, errors, alpha), reach), WIDEST)
+
     def _mean(self, cell: Hashable, name: str) -> float:
         return float(self._groups[cell, name].mean())
 
@@ -171,8 +194,14 @@ class Comparison:
         return self._groups[cell, name].size
 
 
-def compare(observations: Sequence[Observation], names: Sequence[str]) -> Comparison:
-    """Compare candidates by distinct runs; the stratum of a run is its cell: all that could matter except the candidate."""
+def compare(
+    observations: Sequence[Observation], names: Sequence[str], start_sd: Mapping[str, float] | None = None
+) -> Comparison:
+    """Compare candidates by distinct runs; the stratum of a run is its cell: all that could matter except the candidate.
+
+    `start_sd` has the candidates whose repeats may be runs of one start, with what one start differs by from another: a
+    standard deviation on the log scale.
+    """
     met = _met(observations, names)
     group = max(components(met, names), key=lambda one: (sum(run.candidate in one for run in met), len(one)))
     fitted = fit(met, group) if len(group) > 1 else None
@@ -188,6 +217,7 @@ def compare(observations: Sequence[Observation], names: Sequence[str]) -> Compar
         sd=math.sqrt(_pooled(noise).variance) if noise else None,
         _groups=groups,
         _noise={name: noise[name] for name in repeated},
+        _start_sd=start_sd or {},
     )
 
 

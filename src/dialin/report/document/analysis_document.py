@@ -35,6 +35,7 @@ _IMPORTANT = (
     "one_after_the_other",
     "at_other_hours",
     "of_other_lengths",
+    "on_other_hosts",
     "never_ended",
     "depends_on_cell",
     "options_differ",
@@ -100,6 +101,9 @@ def analysis_document(analysis: Analysis, series: Sequence[RunSeries] = ()) -> D
 def _verdict(analysis: Analysis, notes: Sequence[Note]) -> list[Part]:
     parts: list[Part] = [Paragraph(visible(analysis.reason), Role.REASON)]
     parts += [Paragraph(visible(text), Role.SMALL) for text in analysis.taken_as]
+    if analysis.assumptions:
+        assumed = "; ".join(note.text for note in analysis.assumptions)
+        parts.append(Paragraph(visible(f"Assumed, as no file shows it: {assumed}."), Role.SMALL))
     parts += _main_tables(analysis)
     if notes:
         parts.append(_caveats(analysis, notes))
