@@ -228,3 +228,27 @@ def test_totals_of_sysbench_1_1_have_their_seconds():
 def test_what_is_printed_at_a_forced_end_is_no_option():
     (log,) = parse(human(TPS) + "Number of unfinished transactions on forced shutdown: 11\nSomething else: 12\n")
     assert (log.unfinished, log.header) == (11, parse(human(TPS))[0].header)
+
+
+def test_a_record_of_the_json_reporter_may_be_cut_between_any_of_its_lines():
+    record = (
+        '  {{\n    "time": {0},\n    "threads": 8,\n    "tps": {1}.50,\n    "qps": {{\n      "total": 100.00,\n      "reads": 70.00,\n'
+        '      "writes": 20.00,\n      "other": 10.00\n    }},\n    "latency": 12.50,\n    "errors": 0.00,\n    "reconnects": 0.00\n  }},\n'
+    )
+    lines = (
+        ("[\n" + "".join(record.format(second, 100 + second) for second in range(1, 6)) + "]\n")
+        .encode()
+        .splitlines(keepends=True)
+    )
+    for cut in range(len(lines)):
+        (run,) = sysbench_log.parse([b"".join(lines[:cut]), b"".join(lines[cut:])])
+        assert run.tps.tolist() == [101.5, 102.5, 103.5, 104.5, 105.5], cut
+    (run,) = sysbench_log.parse(lines)
+    assert run.times.tolist() == [1, 2, 3, 4, 5]
+
+
+def test_numbers_are_read_as_python_reads_them():
+    rng = np.random.default_rng(3)
+    texts = [f"{value:.{decimals}f}" for decimals in range(6) for value in rng.uniform(0, 10 ** rng.integers(1, 8), 200)]
+    for some in (texts, [*texts, "18446744073709551615.00", "123456789012345678"]):
+        assert sysbench_log._numbers(" ".join(some).encode()).tolist() == [float(text) for text in some]

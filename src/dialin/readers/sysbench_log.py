@@ -72,6 +72,9 @@ _FORMATS = (
     _Format(_pattern(_JSON), 10, (0, 1, 2, 7, 8, -1, 4, 5)),
 )
 """Reports of sysbench 1.0, the same as CSV, those of 0.5, older ones of 0.5 that count no errors, and JSON."""
+_DIGITS = 15
+"""Characters of a number up to which it is whole in a floating-point number without its point."""
+_POWERS = 10.0 ** np.arange(_DIGITS + 1)
 _BLANKS = bytes(code if chr(code) in "0123456789." else 32 for code in range(256))
 
 _EVENT = re.compile(
@@ -215,7 +218,7 @@ def parse(chunks: Iterable[bytes]) -> tuple[RunLog, ...]:
     `chunks` are the text, cut between lines.
     """
     figures, events, rows = array("d"), [], 0  # an array that grows in place: no second copy of a long log
-    for chunk in chunks:
+    for chunk in _between_records(chunks):
         starts, table = _reports(chunk)
         for begin, end in _beside_reports(chunk, starts):
             for match in _EVENT.finditer(chunk, begin, end):
@@ -227,6 +230,19 @@ def parse(chunks: Iterable[bytes]) -> tuple[RunLog, ...]:
     table = np.frombuffer(figures).reshape(-1, _COLUMNS) if figures else np.empty((0, _COLUMNS))
     runs = [run for run in _runs(table[:, 0], events) if _is_run(*run)]
     return tuple(_log(table[begin:end], run_events, begin) for begin, end, run_events in runs)
+
+
+def _between_records(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield a text, cut between the records of the JSON reporter, each of which takes several lines."""
+    rest = b""
+    for chunk in chunks:
+        text = rest + chunk
+        begin = text.rfind(b'"time":')
+        is_whole = begin < 0 or len(text) - begin > _LONGEST_LINE or text.find(b'"reconnects":', begin) >= 0
+        end = len(text) if is_whole else begin
+        yield text[:end]
+        rest = text[end:]
+    yield rest
 
 
 def read(path: Path) -> Iterator[LogFile | UnreadableLog]:
@@ -313,17 +329,38 @@ def _beside_reports(chunk: bytes, starts: list[int]) -> list[tuple[int, int]]:
 def _reports(chunk: bytes) -> tuple[list[int], _Array]:
     """Return where interval reports begin in a text, and their figures; all reports of a text have one format."""
     for form in _FORMATS:
-        matches = [(match.start(), match.group()) for match in form.pattern.finditer(chunk)]
-        if matches:
-            numbers = np.fromstring(b" ".join(text for _, text in matches).translate(_BLANKS).decode(), sep=" ")
-            full = numbers.reshape(len(matches), form.width)
-            table = np.zeros((len(matches), _COLUMNS))
+        texts = form.pattern.findall(chunk)
+        if texts:
+            full = _numbers(b" ".join(texts).translate(_BLANKS)).reshape(len(texts), form.width)
+            table = np.zeros((len(texts), _COLUMNS))
             for index, column in enumerate(form.columns):
                 if column >= 0:
                     table[:, index] = full[:, column]
             table[:, 3] *= form.unit
-            return [start for start, _ in matches], table
+            first, last = chunk.find(texts[0]), chunk.rfind(texts[-1])
+            if chunk.count(b"\n", first, last) == len(texts) - 1:  # nothing between them whose place counts
+                return [first, *[last] * (len(texts) - 1)], table
+            return [match.start() for match in form.pattern.finditer(chunk)], table
     return [], np.empty((0, _COLUMNS))
+
+
+def _numbers(text: bytes) -> _Array:
+    """Return the numbers of a text of digits, points and blanks.
+
+    They are read as whole numbers, and divided by the power of ten that their points stand for: that takes a fifth of the time
+    in which they are read as they are, and gives the same numbers.
+    """
+    codes = np.frombuffer(text, dtype=np.uint8)
+    is_mark = np.concatenate([[False], codes != ord(" "), [False]])
+    edges = np.flatnonzero(is_mark[1:] != is_mark[:-1])
+    begins, ends = edges[::2], edges[1::2]
+    if (ends - begins).max() > _DIGITS:
+        return np.fromstring(text.decode(), sep=" ")
+    points = np.flatnonzero(codes == ord("."))
+    numbers = np.fromstring(text.translate(None, b".").decode(), dtype=np.int64, sep=" ").astype(float)
+    of_points = np.searchsorted(begins, points, side="right") - 1
+    numbers[of_points] /= _POWERS[ends[of_points] - points - 1]
+    return numbers
 
 
 _Event = tuple[int, str, str]
