@@ -232,14 +232,12 @@ def test_what_is_printed_at_a_forced_end_is_no_option():
 
 def test_a_record_of_the_json_reporter_may_be_cut_between_any_of_its_lines():
     record = (
-        '  {{\n    "time": {0},\n    "threads": 8,\n    "tps": {1}.50,\n    "qps": {{\n      "total": 100.00,\n      "reads": 70.00,\n'
-        '      "writes": 20.00,\n      "other": 10.00\n    }},\n    "latency": 12.50,\n    "errors": 0.00,\n    "reconnects": 0.00\n  }},\n'
+        '  {{\n    "time": {0},\n    "threads": 8,\n    "tps": {1}.50,\n    "qps": {{\n      "total": 100.00,\n'
+        '      "reads": 70.00,\n      "writes": 20.00,\n      "other": 10.00\n    }},\n    "latency": 12.50,\n'
+        '    "errors": 0.00,\n    "reconnects": 0.00\n  }},\n'
     )
-    lines = (
-        ("[\n" + "".join(record.format(second, 100 + second) for second in range(1, 6)) + "]\n")
-        .encode()
-        .splitlines(keepends=True)
-    )
+    records = "".join(record.format(second, 100 + second) for second in range(1, 6))
+    lines = f"[\n{records}]\n".encode().splitlines(keepends=True)
     for cut in range(len(lines)):
         (run,) = sysbench_log.parse([b"".join(lines[:cut]), b"".join(lines[cut:])])
         assert run.tps.tolist() == [101.5, 102.5, 103.5, 104.5, 105.5], cut
