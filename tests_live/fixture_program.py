@@ -20,7 +20,8 @@ def main(behaviour, socket, user, database):
         return  # the child goes on in a session of its own
     if behaviour == "forks":
         os.setsid()
-    connection = pymysql.connect(unix_socket=socket, user=user, database=database, autocommit=True)
+    password = os.environ.get("MYSQL_PWD", "")
+    connection = pymysql.connect(unix_socket=socket, user=user, password=password, database=database, autocommit=True)
     last, count, spent = time.monotonic(), 0, 0.0
     with connection.cursor() as cursor:
         while True:

@@ -153,12 +153,14 @@ def option_file(server, path, **more):
     return path
 
 
-def attached_sweep(server, directory):
+LOAD = ("--tables", "2", "--table-size", "5000", "--threads", "4", *EASY)
+
+
+def attached_sweep(server, directory, load=LOAD):
     """The words of a study of a minute on a playground, which asks before it begins."""
-    load = ["--tables", "2", "--table-size", "5000", "--threads", "4", "--measure", "2", "--warmup", "1", *EASY]
     account = ["--attach", "--defaults-file", option_file(server, directory / "account.cnf")]
     sweep = ["sweep", "innodb_io_capacity=300,3000", "--baseline", "300", "--minutes", "1", "--worthwhile", "100%"]
-    return [*sweep, *account, *load]
+    return [*sweep, *account, *load, "--measure", "2", "--warmup", "1"]
 
 
 def attach(attachment):

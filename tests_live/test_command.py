@@ -1,5 +1,6 @@
 """Any program that applies load: it keeps what every load promises, and each way in which it fails has its sentence."""
 
+import json
 import os
 import shutil
 import signal
@@ -22,6 +23,7 @@ from dialin.workloads.base import Target
 from dialin.workloads.command.command import Command
 from driving import serving
 from live import FAST, MYSQL, find
+from playground import PASSWORD, SCHEMA, attached_sweep, playground
 
 PROGRAM = Path(__file__).with_name("fixture_program.py")
 FILE = """
@@ -138,6 +140,39 @@ class TestCommand(LoadSourceConformance):
         source = command(self.directory, "works", "check = ['sh', '-c', 'echo two rows are lost; exit 1']\n")
         with pytest.raises(WorkloadError, match="consistency check failed after the trial: two rows are lost"):
             source.check_data(self.target)
+
+
+def test_a_study_of_a_server_that_dialin_did_not_start_is_measured_by_a_program(dialin, tmp_path):
+    with playground(find(FAST)) as server:
+        before, out = server.variables(), dialin.directory / "study"
+        command(tmp_path, "works")
+        words = attached_sweep(server, tmp_path, ["--workload", f"command:{tmp_path / 'works.toml'}", "--threads", "1"])
+        text, _ = dialin(*words, "--yes", "--json", "--out", out, code=dialin.any_code)
+        verdict = json.loads(text)
+        assert all(candidate["trials"] >= 3 for candidate in verdict["candidates"])
+        assert all(candidate["tps"]["mean"] > 0 for candidate in verdict["candidates"])
+        shown, _ = dialin("explain", out)
+        assert "LOOK" in shown
+        assert server.variables() == before
+        assert SCHEMA not in server.schemas()
+        assert PASSWORD.encode() not in b"".join(path.read_bytes() for path in out.rglob("*") if path.is_file())
+
+
+def test_workloads_check_shows_what_it_reads_of_a_program(dialin, tmp_path):
+    command(tmp_path, "works", "check = ['sh', '-c', 'true']\n")
+    shown, _ = dialin("workloads", "check", tmp_path / "works.toml", "--server", find(FAST).id, "--threads", "1")
+    lines = shown.splitlines()
+    assert [line.partition(":")[0] for line in lines[:5]] == [f"sample {place}" for place in range(1, 6)]
+    assert lines[5].startswith("2 kinds: LOOK ")
+    assert lines[6].startswith("The consistency check took ")
+
+
+@pytest.mark.parametrize(("behaviour", "says"), [("dies", "ended by itself: out of luck"), ("other", "last line: speed SEE")])
+def test_workloads_check_says_why_it_reads_nothing(dialin, tmp_path, behaviour, says):
+    command(tmp_path, behaviour)
+    _, err = dialin("workloads", "check", tmp_path / f"{behaviour}.toml", "--server", find(FAST).id, code=3)
+    assert says in err
+    assert left(tmp_path) == []
 
 
 KILLED = """

@@ -51,7 +51,8 @@ def find_kind(workload: str) -> tuple[WorkloadKind, str]:
         return _first(workload) or _FALLBACK, workload
     name = workload.partition(":")[2]
     other = _first(name)
-    if other is not None and not prefixed.applies(name):
+    may_apply = prefixed.applies(name) or (prefixed.takes_path and is_path(name))
+    if other is not None and not may_apply:
         applying = other.name if other.is_prefix else "dialin"
         remedy = f"Give --workload {name}; {applying} applies it"
         raise UserError(f"{prefixed.name} does not apply the workload {name!r}", remedy)

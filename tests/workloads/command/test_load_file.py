@@ -95,6 +95,13 @@ def test_files_that_come_with_dialin_are_right_and_say_what_was_tested(name):
     assert kind.spec(LoadRequest(asked=name, name=name)).kind == "command"
 
 
+@pytest.mark.parametrize("path", ["mine.toml", "./mine.toml", "/srv/loads/mine.toml"])
+def test_a_file_of_ones_own_is_asked_for_by_prefix_though_files_of_transactions_end_alike(path):
+    assert kinds.find_kind(f"command:{path}") == (kinds.kind_named("command"), path)
+    assert kinds.with_absolute_path(f"command:{path}", Path("/srv")).startswith("command:/srv/")
+    assert kinds.find_kind(path)[0].name == "dialin-load"
+
+
 def test_an_option_that_the_file_does_not_have_is_refused():
     kind, name = kinds.find_kind("go-tpc:tpcc")
     with pytest.raises(UserError, match=r"has no option 'warehoses'. It has warehouses"):
