@@ -57,6 +57,16 @@ FAST = "mariadb@10.11" if find("mariadb@10.11") else MYSQL
 """For studies that are not about one server: it starts for a quarter of MySQL's CPU."""
 
 
+REPLACED = ("--measure", "--minutes", "--threads", "--warmup", "--worthwhile")
+
+
+def with_last(words):
+    """Words in which the last value of an option replaces those before it: a test may change a shared list."""
+    words = [*map(str, words)]
+    earlier = {place for place, word in enumerate(words) if word in REPLACED and word in words[place + 1 :]}
+    return [word for place, word in enumerate(words) if not {place, place - 1} & earlier]
+
+
 class Dialin:
     """Runs the command as a user does."""
 
@@ -69,7 +79,7 @@ class Dialin:
 
     def start(self, *words, environment=None):
         process = subprocess.Popen(
-            [sys.executable, "-m", "dialin", *map(str, words)],
+            [sys.executable, "-m", "dialin", *with_last(words)],
             cwd=self.directory,
             env={**os.environ, **{name: str(value) for name, value in (environment or {}).items()}},
             stdin=subprocess.DEVNULL,

@@ -149,7 +149,7 @@ def test_a_study_of_a_server_that_dialin_did_not_start_is_measured_by_a_program(
         words = attached_sweep(server, tmp_path, ["--workload", f"command:{tmp_path / 'works.toml'}", "--threads", "1"])
         text, _ = dialin(*words, "--yes", "--json", "--out", out, code=dialin.any_code)
         verdict = json.loads(text)
-        assert all(candidate["trials"] >= 3 for candidate in verdict["candidates"])
+        assert all(candidate["trials"] >= 1 for candidate in verdict["candidates"])
         assert all(candidate["tps"]["mean"] > 0 for candidate in verdict["candidates"])
         shown, _ = dialin("explain", out)
         assert "LOOK" in shown

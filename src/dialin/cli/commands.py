@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -10,6 +11,8 @@ from typing import Any
 
 import typer
 from typer.core import TyperGroup
+
+from dialin.errors import UserError
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,12 +84,15 @@ def _command(name: str) -> Any:
     function_or_group = getattr(import_module(f"dialin.cli.{entry.module}"), name)
     if isinstance(function_or_group, typer.Typer):
         group = typer.main.get_command(function_or_group)
-        for subcommand in TIDYING_SERVERS & set(group.commands):  # type: ignore[attr-defined]  # a group has commands
-            _tidy_before(group.commands[subcommand])  # type: ignore[attr-defined]
+        for name_there, subcommand in group.commands.items():  # type: ignore[attr-defined]  # a group has commands
+            _refuse_repeated(subcommand)
+            if name_there in TIDYING_SERVERS:
+                _tidy_before(subcommand)
         return group
     application = typer.Typer(add_completion=False)
     application.command(name)(function_or_group)
     command = typer.main.get_command(application)
+    _refuse_repeated(command)
     if entry.tidies:
         _tidy_before(command, servers=name != "restore")
     return command
@@ -103,3 +109,35 @@ def _tidy_before(command: Any, *, servers: bool = True) -> None:
         return invoke(context)
 
     command.invoke = tidied
+
+
+def _refuse_repeated(command: Any) -> None:
+    """Make a command refuse an option with a single value that is given twice: the parser would take the last one silently.
+
+    A flag may be repeated, but not beside its opposite.
+    """
+    make_parser = command.make_parser
+
+    def strict(context: Any) -> Any:
+        parser = make_parser(context)
+        parse = parser.parse_args
+
+        def parsed(args: list[str]) -> Any:
+            options, rest, order = parse(args=args)
+            times = Counter(param for param in order if _takes_one_value(param))
+            repeated = next((param for param, count in times.items() if count > 1), None)
+            if repeated is not None and not context.resilient_parsing:  # completion takes what there is
+                names = " or ".join([*repeated.opts, *repeated.secondary_opts])
+                raise UserError(f"{names} is given {times[repeated]} times", "Give it once")
+            return options, rest, order
+
+        parser.parse_args = parsed
+        return parser
+
+    command.make_parser = strict
+
+
+def _takes_one_value(param: Any) -> bool:
+    """Return whether a parameter is an option that a second value would replace."""
+    is_option = param.param_type_name == "option" and not param.multiple and not param.count
+    return bool(is_option and (not param.is_flag or param.secondary_opts))

@@ -48,18 +48,20 @@ def restore(
     if forget is not None:
         _forget(log, forget)
         return
-    orphans, faults = log.orphans(of_other_machines=True), list(log.unreadable().values())
-    if not orphans and not faults:
+    orphans, unreadable = log.orphans(of_other_machines=True), log.unreadable()
+    if not orphans and not unreadable:
         say("There is nothing to restore")
         return
-    results = [_restore(log, entry, os.environ, say, restart_command) for entry in orphans]
-    faults += [fault for fault in results if fault is not None]
-    if len(faults) == 1:
-        raise faults[0]
-    for fault in faults:
-        say(f"Not restored: {fault}")
-    if faults:
-        raise ServerError(f"{len(faults)} servers could not be restored", "See above, then run `dialin restore` again")
+    results = [(entry, _restore(log, entry, os.environ, say, restart_command)) for entry in orphans]
+    left = [(f"{entry.where}: ", fault) for entry, fault in results if fault is not None]
+    left += [("", fault) for fault in unreadable.values()]
+    count = len(orphans) + len(unreadable)
+    if len(left) == count == 1:
+        raise left[0][1]
+    for where, fault in left:
+        say(f"Not restored: {where}{fault}")
+    if left:
+        raise ServerError(f"{len(left)} of {count} servers could not be restored", "See above, then run `dialin restore` again")
 
 
 def tidy_up(*, attached: bool = True) -> None:

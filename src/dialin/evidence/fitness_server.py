@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from statistics import median
 
-from dialin.model.fitness import Finding, ServerFacts, Severity, by_severity
+from dialin.model.fitness import FAR_MS, Finding, ServerFacts, Severity, by_severity
 from dialin.text import listed
 
 HIDDEN = "CPU, memory and disk of the server's machine"
 """What is not seen of a server on another machine, or whose process is not visible."""
-
-_FAR = 0.0005
-"""Seconds of a round trip from which the network takes a notable part of short statements: a read from memory takes less."""
 
 
 def server_findings(facts: ServerFacts) -> list[Finding]:
@@ -67,9 +64,9 @@ def _setting(facts: ServerFacts) -> Finding | None:
 
 
 def _round_trip(facts: ServerFacts) -> Finding:
-    typical = median(facts.round_trips)
-    observed = f"{1000 * typical:.2f} ms for the shortest statement (median of {len(facts.round_trips)})"
-    if typical < _FAR:
+    typical = 1000 * median(facts.round_trips)
+    observed = f"{typical:.2f} ms for the shortest statement (median of {len(facts.round_trips)})"
+    if typical < FAR_MS:
         return Finding.good("round trip", observed)
     return Finding(
         "round trip",

@@ -9,6 +9,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+FAR_MS = 0.5
+"""Milliseconds of a round trip from which on the network takes a notable part of short statements, so that a load from near the
+server is proposed: a read from memory takes less."""
+
 
 @dataclass(frozen=True, slots=True)
 class CpuFacts:

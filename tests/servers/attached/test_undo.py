@@ -382,8 +382,8 @@ def test_what_is_given_up_is_forgotten_and_said(log, home, begin, attached, serv
     assert "nothing to restore" in capsys.readouterr().err
 
 
-def test_a_server_that_cannot_be_restored_is_an_error_and_no_obstacle_for_others(
-    log, home, begin, server, reached, monkeypatch, clock, orphaned
+def test_a_server_that_cannot_be_restored_is_named_and_no_obstacle_for_others(
+    log, home, begin, server, reached, monkeypatch, clock, orphaned, capsys
 ):
     monkeypatch.setenv("DIALIN_HOME", str(home.root))
     orphaned(begin("max_connections"))
@@ -394,9 +394,10 @@ def test_a_server_that_cannot_be_restored_is_an_error_and_no_obstacle_for_others
     log.begin(server.attached(clock), Attachment(), ["max_connections"])
     for entry in log.entries():
         orphaned(entry)
-    with pytest.raises(UserError, match="Another server"):
+    with pytest.raises(ServerError, match="1 of 2 servers could not be restored"):
         restore()
-    assert len(log.entries()) == 1
+    (left,) = log.entries()
+    assert f"Not restored: {left.where}: Another server" in capsys.readouterr().err
 
 
 def test_files_that_the_server_wrote_for_dialin_are_removed_and_one_that_is_the_users_now_stays(log, begin, attached, tmp_path):

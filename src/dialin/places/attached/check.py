@@ -11,6 +11,7 @@ from typing import Any
 
 from dialin.errors import UserError
 from dialin.model.cause import CauseCode
+from dialin.model.fitness import FAR_MS
 from dialin.model.study import Attachment, Candidate, StudySpec
 from dialin.places.attached.initial_setting import with_initial
 from dialin.places.attached.rehearsal import rehearse
@@ -188,17 +189,13 @@ def check_on_server(
     )
 
 
-_FAR = 1.0
-"""Milliseconds of a round trip from which on a load is applied from a host near the server: a read by key takes less."""
-
-
 def _far_away(spec: StudySpec, attached: Attached, tools: Tools) -> list[str]:
     """Return a note on a server whose network takes longer than many of its statements; a load from near it is proposed."""
     if attached.pid is not None or spec.workload.load_hosts:
         return []
     with attached.connect() as query:
         milliseconds = round_trip_ms(query, tools.clock)
-    if milliseconds < _FAR:
+    if milliseconds < FAR_MS:
         return []
     return [
         f"The round trip to the server takes {milliseconds:.1f} ms, for which each statement of the load waits. A load from a "
