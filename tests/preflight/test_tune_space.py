@@ -143,8 +143,11 @@ def test_what_a_service_forbids_is_refused_by_name():
 def test_what_a_service_forbids_or_computes_leaves_the_space():
     known = real_catalogue("mysql@9.7.4")
     situation = Situation(memory=2**34, disk=2**36, cpus=8, connections=16, tables=4, data=2**30, in_force=known.defaults())
-    every = [one.name for one in propose_variables(known, situation, weaker=False)]
+    every = [one.name for one in propose_variables(known, situation, weaker=False)[0]]
     form = SettingForm(kind=FormKind.PARAMETER_GROUP, forbidden=(every[0],), computed={every[1]: "{X}"})
-    left = [one.name for one in propose_variables(known, situation, weaker=False, form=form)]
+    variables, left_out = propose_variables(known, situation, weaker=False, form=form)
+    left = [one.name for one in variables]
+    assert {one.name for one in left_out if one.reason == "service"} == {*every[:2]}
     assert not {*every[:2]} & {*left}
-    assert {*every[2:]} <= {*left}
+    limited = {one.name for one in left_out if one.reason == "limited"}  # by the pool, which stays as it is
+    assert {*every[2:]} - limited <= {*left}

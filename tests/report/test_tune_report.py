@@ -10,18 +10,21 @@ from rich.console import Console
 
 from dialin.model.measure import measure
 from dialin.model.study import Goal
+from dialin.model.tune import LeftOut, LeftOutReason
 from dialin.model.verdict import Estimate, FigureSource, TunedPair, TuneFailure
 from dialin.question.options import StudyOptions
+from dialin.question.plan import Plan
 from dialin.report import json_documents
 from dialin.report.charts.search_course import course_points, search_course, waterfall
 from dialin.report.charts.tune_responses import responses
-from dialin.report.document.parts import SectionKey, Table, find
+from dialin.report.document.parts import Pairs, SectionKey, Table, find
 from dialin.report.document.study_document import study_document
+from dialin.report.document.tune_space import choice_text, left_out_pairs, smallest_gain, space_table
 from dialin.report.files import recommendation
 from dialin.report.render import html, markdown
 from dialin.report.render.terminal import print_verdict
 from dialin.report.studyfile import study_file
-from dialin.report.tune_words import setting_text, space_text
+from dialin.report.tune_words import setting_text
 from fixtures.simulated_servers import CAPACITY, POOL
 from fixtures.tuned import tuned
 
@@ -182,5 +185,32 @@ def test_a_tune_without_a_gain_says_so():
 
 def test_sizes_have_letters_and_a_space_is_listed_with_its_default(record):
     assert setting_text({POOL: 2**30, CAPACITY: 2000}) == f"{POOL} = 1G, {CAPACITY} = 2000"
-    line = space_text(record.spec)[0]
-    assert line.startswith(f"{POOL}: 16M..4G, log scale, at start; baseline 64M")
+    cells = [cell.text for cell in space_table(record.spec).rows[0].cells]
+    assert cells == [POOL, "16M..4G, log scale", "64M", "1G", "restart"]
+
+
+def test_what_is_left_out_is_listed_with_its_reason_and_with_the_budget_that_would_take_it(record):
+    out = (
+        LeftOut(name="innodb_doublewrite", reason=LeftOutReason.DURABILITY),
+        LeftOut(name="sort_buffer_size", reason=LeftOutReason.LOAD),
+        LeftOut(name="innodb_page_cleaners", reason=LeftOutReason.LIMITED, by="innodb_buffer_pool_instances", value="1"),
+        *(LeftOut(name=f"other_{place}", reason=LeftOutReason.BUDGET) for place in range(8)),
+    )
+    spec = record.spec.model_copy(update={"tune": record.spec.tune.model_copy(update={"left_out": out})})
+    pairs = dict(left_out_pairs(spec))
+    assert pairs["no effect under this load"] == "sort_buffer_size"
+    assert "innodb_page_cleaners (innodb_buffer_pool_instances = 1)" in pairs.values()
+    assert "--accept-weaker-durability" in next(why for why, names in pairs.items() if names == "innodb_doublewrite")
+    assert pairs["too few trials"].startswith("other_0, other_1")
+    text = choice_text(spec, Plan(10, 2, 18, 20.0))
+    assert "About 18 trials can tell 6 variables apart, of 14 that may matter here" in text
+    assert "--minutes 15 would tune 14" in text, "14 variables x 3 trials x 20 s, in steps of 5 minutes"
+    shown = find(search(replace(record, spec=spec)).parts, "tune-space")
+    assert any(isinstance(part, Pairs) for part in shown.parts)
+    assert choice_text(record.spec, Plan(10, 2, 18, 20.0)) == "", "the user named the variables"
+
+
+def test_a_larger_budget_shows_a_smaller_gain(record):
+    gains = [smallest_gain(record.spec.model_copy(update={"minutes": minutes})) for minutes in (12, 60, 240)]
+    assert sorted(gains, key=lambda text: -float(text.removesuffix(" %"))) == gains
+    assert len({*gains}) == 3

@@ -5,11 +5,13 @@ from dataclasses import replace
 import pytest
 
 from dialin.model.setting import as_number
+from dialin.model.tune import LeftOut, LeftOutReason
 from dialin.search.performance_variables import TABLE
 from dialin.search.ranges import RequestedVariable, make_dimension
 from dialin.search.space import Space
 from dialin.search.variable_choice import ChosenVariable, Situation, choose_variables, make_constraints, variable_facts
 from dialin.variables import memory
+from dialin.variables.behaviour import limit_of
 from dialin.variables.durability import DURABILITY_RULES
 from fixtures.real_catalogues import BUILDS, real_catalogue
 
@@ -37,7 +39,7 @@ MACHINE = Situation(
 
 
 def choose(build: str = "mysql@9.7.4", situation: Situation = MACHINE, **options) -> list[ChosenVariable]:
-    return choose_variables(CATALOGUES[build].variables, situation, **options)
+    return choose_variables(CATALOGUES[build].variables, replace(situation, build=build), **options).chosen
 
 
 def names(chosen: list[ChosenVariable]) -> set[str]:
@@ -140,6 +142,91 @@ def test_on_an_attached_server_only_dynamic_variables_are_searched() -> None:
 def test_a_pool_that_holds_all_data_is_left_out() -> None:
     fits = replace(MACHINE, data=5 * GIB, in_force={"innodb_buffer_pool_size": str(8 * GIB)})
     assert "innodb_buffer_pool_size" not in names(choose(situation=fits, most=100))
+
+
+def left_out(build: str = "mysql@9.7.4", situation: Situation = MACHINE, **options) -> dict[str, LeftOut]:
+    choice = choose_variables(CATALOGUES[build].variables, replace(situation, build=build), **options)
+    return {one.name: one for one in choice.left_out}
+
+
+@pytest.mark.parametrize("build", BUILDS)
+def test_every_known_variable_of_a_build_is_chosen_or_left_out_for_a_reason(build: str) -> None:
+    known = {name for name in TABLE if name in CATALOGUES[build].variables and CATALOGUES[build].variables[name].at_start}
+    for most in (5, 100):
+        assert names(choose(build, most=most)) | left_out(build, most=most).keys() == known
+        assert not names(choose(build, most=most)) & left_out(build, most=most).keys()
+
+
+def test_the_reason_says_why_a_variable_is_left_out() -> None:
+    reasons = {name: one.reason for name, one in left_out(most=5, situation=replace(MACHINE, counters=READ_ONLY)).items()}
+    assert reasons["innodb_doublewrite"] is LeftOutReason.DURABILITY
+    assert reasons["innodb_io_capacity"] is LeftOutReason.LOAD
+    assert LeftOutReason.BUDGET in reasons.values()
+    in_force = {"innodb_thread_concurrency": "0", "innodb_buffer_pool_size": str(20 * GIB)}
+    others = left_out(most=100, situation=replace(MACHINE, in_force=in_force))
+    assert others["innodb_buffer_pool_size"].reason is LeftOutReason.ROOM
+    assert (others["innodb_concurrency_tickets"].reason, others["innodb_concurrency_tickets"].by) == (
+        LeftOutReason.NEEDS,
+        "innodb_thread_concurrency",
+    )
+    attached = left_out(most=100, situation=replace(MACHINE, restarts=False))
+    assert attached["innodb_flush_method"].reason is LeftOutReason.RESTART
+
+
+@pytest.mark.parametrize("build", BUILDS)
+@pytest.mark.parametrize("most", [6, 12, 100])
+@pytest.mark.parametrize("data", [GIB / 4, 10 * GIB])
+def test_no_axis_is_without_effect_because_another_variable_limits_it(build: str, most: int, data: float) -> None:
+    situation = replace(MACHINE, data=data, in_force=CATALOGUES[build].defaults())
+    chosen = choose(build, situation, most=most)
+    axes = {one.name: one.dimension for one in chosen}
+    constraints = make_constraints(space_of(chosen), replace(situation, build=build), CATALOGUES[build].variables)
+    moved = {(rule.lower, rule.upper) for rule in constraints.order} | {(r.name, r.other) for r in constraints.acts_from}
+    for name, axis in axes.items():
+        limit = limit_of(name, build)
+        if limit is None or limit.by not in CATALOGUES[build].variables:
+            continue
+        if limit.by in axes:
+            assert (name, limit.by) in moved, "it is moved with its partner"
+        reached = axes[limit.by].high if limit.by in axes else float(as_number(situation.in_force[limit.by]))
+        assert reached >= (axis.high if limit.least is None else limit.least)
+        assert axis.low < axis.high
+
+
+def test_page_cleaners_are_no_axis_where_the_pool_has_one_instance() -> None:
+    small = replace(MACHINE, data=GIB / 4, in_force={"innodb_buffer_pool_instances": "1"})
+    assert "innodb_page_cleaners" not in names(choose(situation=small, most=100))
+    why = left_out(situation=small, most=100)["innodb_page_cleaners"]
+    assert (why.reason, why.by, why.value) == (LeftOutReason.LIMITED, "innodb_buffer_pool_instances", "1")
+
+
+def test_the_range_of_a_variable_ends_where_another_one_that_stays_limits_it() -> None:
+    situation = replace(MACHINE, in_force=CATALOGUES["mysql@5.6.24"].defaults() | {"innodb_io_capacity_max": "3000"})
+    alone = {one.name: one.dimension for one in choose("mysql@5.6.24", situation, most=4)}
+    assert "innodb_io_capacity_max" not in alone
+    assert alone["innodb_io_capacity"].high == 3000
+    assert alone["innodb_io_capacity"].reason == "up to innodb_io_capacity_max"
+
+
+@pytest.mark.parametrize(
+    ("build", "in_force", "inert"),
+    [
+        ("mysql@9.7.4", {"innodb_change_buffering": "none"}, "innodb_change_buffer_max_size"),
+        ("mysql@9.7.4", {"internal_tmp_mem_storage_engine": "TempTable"}, "max_heap_table_size"),
+        ("mysql@9.7.4", {"innodb_adaptive_flushing": "OFF"}, "innodb_adaptive_flushing_lwm"),
+        ("mysql@9.7.4", {"innodb_sync_spin_loops": "0"}, "innodb_spin_wait_delay"),
+        ("mysql@9.7.4", {"innodb_doublewrite": "OFF"}, "innodb_doublewrite_pages"),
+        ("mariadb@10.11.19", {"binlog_commit_wait_usec": "0"}, "binlog_commit_wait_count"),
+    ],
+)
+def test_what_another_variable_switches_off_is_no_axis(build: str, in_force: dict[str, str], inert: str) -> None:
+    switched = replace(MACHINE, in_force=CATALOGUES[build].defaults() | {"log_bin": "ON"} | in_force)
+    assert inert not in names(choose(build, switched, most=100))
+    assert left_out(build, switched, most=100)[inert].by == next(iter(in_force))
+
+
+def test_tables_of_the_memory_engine_count_where_the_build_has_no_other_engine_for_them() -> None:
+    assert "max_heap_table_size" in names(choose("mysql@5.6.24", most=100))
 
 
 def test_instances_of_the_pool_need_a_pool_of_a_gibibyte() -> None:

@@ -113,6 +113,7 @@ def read_attached(
         spinning=disk.is_rotational(directory) if directory is not None else None,
         tables=tables,
         in_force=in_force,
+        build=build.id,
     )
     reading = make_reading(
         in_force, variables, situation, watched, defaults=defaults, at_start=at_start, now=clock.now(), own_statements=True

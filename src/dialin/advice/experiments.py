@@ -14,6 +14,7 @@ from dialin.model.setting import Value, as_number, parse_value, same_value
 from dialin.search import variable_choice
 from dialin.search.performance_variables import TABLE, Fact
 from dialin.search.ranges import VariableFacts
+from dialin.variables.behaviour import limit_of
 from dialin.variables.size_units import BYTES, unit_of
 
 _MOST_VALUES = 4
@@ -79,11 +80,10 @@ def _by_thumb(reading: ServerReading) -> Iterator[_Proposal]:
     """Yield what the rules of thumb that a tune starts from recommend, where a fact about this server decides the value."""
     if reading.situation.memory == float("inf"):
         return  # most of them depend on the memory of the server's machine
-    pool = reading.number("innodb_buffer_pool_size") or 0.0
     for name, facts in _touched(reading).items():
-        room = TABLE[name].room
-        if room is not None and room[0] is Fact.POOL and pool < room[1]:
-            continue  # the variable has an effect only with a larger pool
+        limit = limit_of(name, reading.situation.build)
+        if limit is not None and limit.least is not None and (reading.number(limit.by) or 0.0) < limit.least:
+            continue  # it has an effect only with more of the other variable
         behind = variable_choice.facts_behind(name, reading.variables, reading.situation)
         # The size of the disk limits a recommendation, but is no reason for one.
         if not behind.keys() - {Fact.DISK} or not (values := recommended(facts)):
@@ -111,8 +111,8 @@ def _by_changed_defaults(reading: ServerReading) -> Iterator[_Proposal]:
 
 def _touched(reading: ServerReading) -> dict[str, VariableFacts]:
     """Return the facts about the variables that matter to this load and that give up no durability."""
-    chosen = variable_choice.choose_variables(reading.variables, reading.situation, most=len(TABLE))
-    return {variable.name: _facts(variable.name, reading) for variable in chosen}
+    choice = variable_choice.choose_variables(reading.variables, reading.situation, most=len(TABLE))
+    return {variable.name: _facts(variable.name, reading) for variable in choice.chosen}
 
 
 def _values(values: Values, name: str, reading: ServerReading) -> list[Value]:

@@ -33,12 +33,15 @@ from dialin.preflight.checked import CheckedStudy
 from dialin.question.options import StudyOptions
 from dialin.race.lifecycle import begin, resume
 from dialin.report import files, json_documents
+from dialin.report.document.tune_space import choice_text, left_out_pairs, smallest_gain, space_table
 from dialin.report.names import naming
 from dialin.report.plain_lines import PlainLines
+from dialin.report.render.terminal_page import Page
 from dialin.report.render.terminal_summary import print_summary
+from dialin.report.render.terminal_table import columns_of
 from dialin.report.screen import LiveScreen
 from dialin.report.setting_sentences import difference_lines
-from dialin.report.tune_words import best_so_far, setting_text, space_text
+from dialin.report.tune_words import best_so_far, setting_text
 from dialin.report.verdict_texts import add_sentences
 from dialin.store import UNFINISHED_STUDY_FILE, is_suite, read_only
 from dialin.store.lock import LOCK_FILE
@@ -209,16 +212,19 @@ def differences(ready: CheckedStudy) -> list[str]:
 
 def _announce_tune(ready: CheckedStudy, where: Path) -> None:
     spec, plan = ready.spec, ready.plan
-    names = space_text(spec)
-    say(f"Tuning {counted(len(names), 'variable')} on {', '.join(ready.servers)}:")
-    for line in names:
-        say(f"  {line}")
-    base = spec.candidate(spec.baseline).setting
+    page = Page(errors())
+    say(f"Tuning {counted(len(spec.space), 'variable')} on {', '.join(ready.servers)}:")
+    page.table(columns_of(space_table(spec)))
+    if chosen := choice_text(spec, plan):
+        say(chosen)
+    for reason, names in left_out_pairs(spec):
+        page.labelled(f"Left out, {reason}:", names)
+    base, least = spec.candidate(spec.baseline).setting, smallest_gain(spec)
     say(f"Baseline: {setting_text({**spec.fixed, **base}) if base or spec.fixed else 'the server as it is by default'}")
     say(f"Load: {spec.workload.describe()}")
     say(
-        f"Up to about {spec.minutes:g} minutes: about {plan.blocks} trials, each measuring {plan.measure:.0f} s; the last "
-        f"quarter proves the best setting in fresh trials; written to {where}"
+        f"Up to about {spec.minutes:g} minutes: about {plan.blocks} trials, each measuring {plan.measure:.0f} s; the last of "
+        f"them prove the best setting{f', and show a gain from {least} on' if least else ''}; written to {where}"
     )
     _say_all(ready)
 

@@ -47,6 +47,48 @@ class AtMost:
     share: float = 1.0
 
 
+class LeftOutReason(StrEnum):
+    """Why a variable that can change throughput is not tuned.
+
+    `durability`: its values weaken durability. `load`: this load does not use it. `needs`: another variable switches it off.
+    `limited`: the value of another variable leaves no other value that has an effect. `room`: the baseline's value is enough,
+    or this machine and build have no other one worth a try. `restart`: only a start sets it, and there is none. `service`: the
+    service of the server sets it. `budget`: there are too few trials.
+    """
+
+    DURABILITY = "durability"
+    LOAD = "load"
+    NEEDS = "needs"
+    LIMITED = "limited"
+    ROOM = "room"
+    RESTART = "restart"
+    SERVICE = "service"
+    BUDGET = "budget"
+
+
+class LeftOut(FrozenModel):
+    """A variable that is not tuned although it can change throughput.
+
+    Attributes:
+        by: the other variable that is the reason; empty where there is none.
+        value: the value of that one.
+    """
+
+    name: str
+    reason: LeftOutReason
+    by: str = ""
+    value: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ActsFrom:
+    """A variable has no effect while another one is below a number: instances of a pool below 1 GiB."""
+
+    name: str
+    other: str
+    least: float
+
+
 class TunePlan(FrozenModel):
     """What a tune searches, and what its trials cost.
 
@@ -56,6 +98,9 @@ class TunePlan(FrozenModel):
         start_seconds: about how many seconds pass from a start of the server until it can be measured.
         set_seconds: about how many seconds pass from a change by SET GLOBAL until it can be measured.
         memory: the estimate of the memory of a setting; None where memory is not limited.
+        order: variables that may not exceed others.
+        acts_from: variables that act only from some value of another one on.
+        left_out: what else dialin knows and did not take; empty where the user named the variables.
         searched: trials up to this number count as trials of the search, whatever they were for: a tune that is resumed with
             a larger budget continues its search, and repeats the proof.
     """
@@ -67,6 +112,8 @@ class TunePlan(FrozenModel):
     set_seconds: float = Field(ge=0)
     memory: MemoryFormula | None = None
     order: tuple[AtMost, ...] = ()
+    acts_from: tuple[ActsFrom, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
     searched: int = Field(default=0, ge=0)
 
     @property

@@ -15,10 +15,13 @@ from dialin.model.dimension import Dimension
 from dialin.model.durability import DurabilityLoss
 from dialin.model.setting import Setting, Value, as_number, same_value
 from dialin.model.study import SettingForm
-from dialin.model.tune import AtMost, MemoryFormula
+from dialin.model.tune import LeftOut, LeftOutReason, MemoryFormula
 from dialin.search import variable_choice
+from dialin.search.constraints import Constraints
+from dialin.search.performance_variables import TABLE
 from dialin.search.ranges import RequestedVariable, VariableFacts, make_dimension, parse_requested
 from dialin.search.space import Space
+from dialin.search.tune_budget import MOST_VARIABLES
 from dialin.search.variable_choice import Situation
 from dialin.servers.capabilities import Capability, has
 from dialin.variables import check, reserved_variables, rules, set_global
@@ -115,38 +118,42 @@ def refuse_forbidden(named: Sequence[RequestedVariable], form: SettingForm | Non
 
 
 def propose_variables(
-    catalogue: Catalogue, situation: Situation, *, weaker: bool, form: SettingForm | None = None
-) -> list[Dimension]:
-    """Return the variables that dialin proposes for a build, a machine and a load, the most important first.
+    catalogue: Catalogue,
+    situation: Situation,
+    *,
+    weaker: bool,
+    form: SettingForm | None = None,
+    most: int = MOST_VARIABLES,
+) -> tuple[list[Dimension], tuple[LeftOut, ...]]:
+    """Return the variables that dialin proposes for a build, a machine and a load, the most important first, and the others.
 
-    What the service of a parameter group forbids or computes itself (`form`) is not among them.
+    What the service of a parameter group forbids or computes itself (`form`) is not proposed. At most `most` are.
 
     Raises:
         UserError: it has none to propose.
     """
-    chosen = variable_choice.choose_variables(catalogue.variables, situation, weaker=weaker)
     of_service = {*form.forbidden, *form.computed} if form else set()
-    variables = [
-        _variable(one.dimension, catalogue.variables[one.name], one.reason)
-        for one in chosen
-        if one.name not in of_service
-        and (one.name not in rules.SHAPES_DATA or (one.name in _LOGS_OF_DATA and _resizes_logs(catalogue.build_id)))
-    ]
-    if not variables:
+    of_data = {name for name in rules.SHAPES_DATA if name not in _LOGS_OF_DATA or not _resizes_logs(catalogue.build_id)}
+    choice = variable_choice.choose_variables(
+        catalogue.variables, situation, weaker=weaker, most=most, excluded=of_service | of_data
+    )
+    if not choice.chosen:
         raise UserError("dialin knows no variable that this load touches", "Name variables to tune")
-    return variables
+    variables = [_variable(one.dimension, catalogue.variables[one.name], one.reason) for one in choice.chosen]
+    return variables, (
+        *choice.left_out,
+        *(LeftOut(name=name, reason=LeftOutReason.SERVICE) for name in TABLE if name in of_service),
+    )
 
 
-def memory_and_order(
-    variables: Sequence[Dimension], catalogue: Catalogue, situation: Situation
-) -> tuple[MemoryFormula | None, tuple[AtMost, ...]]:
+def constraints_of(variables: Sequence[Dimension], catalogue: Catalogue, situation: Situation) -> Constraints:
     space = Space(tuple(variables))
     constraints = variable_choice.make_constraints(space, situation, catalogue.variables)
-    memory = constraints.memory
-    if memory is None or not memory.factors:
-        return None, constraints.order
-    # The baseline must be allowed even if its estimate exceeds the limit.
-    return replace(memory, limit=max(memory.limit, memory.needed(space.defaults))), constraints.order
+    memory: MemoryFormula | None = constraints.memory
+    if memory is not None and memory.factors:
+        # The baseline must be allowed even if its estimate exceeds the limit.
+        memory = replace(memory, limit=max(memory.limit, memory.needed(space.defaults)))
+    return replace(constraints, memory=memory if memory is not None and memory.factors else None)
 
 
 def ends_of(variables: Sequence[Dimension]) -> list[dict[str, Value]]:

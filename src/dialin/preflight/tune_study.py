@@ -7,14 +7,15 @@ from collections.abc import Mapping
 from dialin.errors import UserError
 from dialin.model.dimension import Dimension
 from dialin.model.setting import Value
-from dialin.model.study import WORTHWHILE, Candidate, Goal, StudySpec, Switch, Until
-from dialin.model.tune import TunePlan
+from dialin.model.study import WORTHWHILE, Candidate, Goal, SettingForm, StudySpec, Switch, Until
+from dialin.model.tune import LeftOut, TunePlan
 from dialin.preflight import tune_space
 from dialin.preflight.admission import Admit
 from dialin.preflight.checked import StudyRequest, check_cpus
 from dialin.question.options import StudyOptions
-from dialin.question.plan import longest_warmup
+from dialin.question.plan import longest_warmup, plan
 from dialin.search.proof import CONFIDENCE
+from dialin.search.tune_budget import MOST_VARIABLES, separable_variables
 from dialin.search.variable_choice import Situation
 from dialin.variables import check
 from dialin.variables.catalogue import Catalogue
@@ -69,6 +70,7 @@ def specify(
     variables: list[Dimension],
     catalogue: Catalogue,
     situation: Situation,
+    left_out: tuple[LeftOut, ...] = (),
 ) -> StudySpec:
     """Return the tune that a question asks for, once its variables are known; `setting` is that of the baseline."""
     question = request.question
@@ -83,15 +85,17 @@ def specify(
     warmup = longest_warmup(Switch.RESTART, measure) if question.warmup is None else question.warmup
     start_seconds = (situation.data or 0.0) / _RESTORED_PER_SECOND + _BOOT + levels * warmup
     is_set = switch is Switch.SET and not request.workload.traits.grows
-    memory, order = tune_space.memory_and_order(variables, catalogue, situation)
+    constraints = tune_space.constraints_of(variables, catalogue, situation)
     tune = TunePlan(
         variables=tuple(variables),
         search_seconds=measure,
         proof_seconds=max(measure, min(2 * measure, _LONGEST_PROOF)),
         start_seconds=start_seconds,
         set_seconds=1 + levels * warmup / 2 if is_set else start_seconds,
-        memory=memory,
-        order=order,
+        memory=constraints.memory,
+        order=constraints.order,
+        acts_from=constraints.acts_from,
+        left_out=left_out,
     )
     candidate = Candidate(name=BASELINE, setting=base, server=build)
     worthwhile = question.worthwhile or WORTHWHILE_OF_TUNE[question.goal]
@@ -100,6 +104,28 @@ def specify(
     check_cpus(spec)
     names = tuple(one.name for one in variables)
     return spec.model_copy(update={"switch": switch, "space": names})
+
+
+def propose(
+    request: StudyRequest,
+    build: str,
+    setting: Mapping[str, Value],
+    catalogue: Catalogue,
+    situation: Situation,
+    form: SettingForm | None,
+) -> StudySpec:
+    """Return the tune of as many variables as the trials of its minutes can tell apart.
+
+    Raises:
+        UserError: dialin has none to propose, or the minutes are too short for any.
+    """
+    weaker = request.question.accept_weaker_durability
+
+    def of(most: int) -> StudySpec:
+        variables, left_out = tune_space.propose_variables(catalogue, situation, weaker=weaker, form=form, most=most)
+        return specify(request, build, setting, variables, catalogue, situation, left_out)
+
+    return of(separable_variables(plan(of(MOST_VARIABLES)).blocks))
 
 
 def tune_admission(catalogue: Catalogue) -> Admit:

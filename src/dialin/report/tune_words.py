@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dialin.model.dimension import Dimension
 from dialin.model.record import StudyRecord
 from dialin.model.setting import Setting, Value, as_number
-from dialin.model.study import StudySpec
 from dialin.model.tune import TuneStage
 from dialin.model.verdict import TunedPair, TunedVariable, TuneFindings, TuneOutcome, Verdict
 from dialin.report.too_noisy import is_too_noisy, too_noisy
@@ -107,21 +106,6 @@ def range_text(one: Dimension) -> str:
         return ", ".join(values)
     ends = f"{value_text(one.name, _whole(one.low))}..{value_text(one.name, _whole(one.high))}"
     return " or ".join([ends, *values]) + (", log scale" if one.log else "")
-
-
-def space_text(spec: StudySpec) -> list[str]:
-    """Return what a tune may change, a line for each variable."""
-    if spec.tune is None:
-        return []
-    lines = []
-    for one in spec.tune.variables:
-        rule = f"; rule of thumb {value_text(one.name, one.rule)} ({one.source})" if one.rule is not None else ""
-        start = "at start" if one.static else "by SET"
-        lines.append(
-            f"{one.name}: {range_text(one)}, {start}; baseline {value_text(one.name, one.default)}{rule}"
-            f"{f'; {one.reason}' if one.reason else ''}"
-        )
-    return lines
 
 
 def _whole(end: float) -> Value:

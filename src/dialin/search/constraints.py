@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from dialin.model.dimension import CATEGORY
 from dialin.model.setting import Setting, Value, as_number
-from dialin.model.tune import AtMost, MemoryFormula, as_size
+from dialin.model.tune import ActsFrom, AtMost, MemoryFormula, as_size
 from dialin.search.space import Space
 
 SERVER_BYTES = 2.0**29
@@ -36,11 +36,13 @@ class Constraints:
     Attributes:
         memory: None where memory is not limited.
         order: pairs of variables of which one must not exceed the other, or a share of it.
+        acts_from: variables that keep their default while another one is below what gives them an effect.
         fence: the bytes that settings may take after crashes; None while memory explains no crash.
     """
 
     memory: MemoryFormula | None = None
     order: tuple[AtMost, ...] = ()
+    acts_from: tuple[ActsFrom, ...] = ()
     fence: float | None = None
 
     @property
@@ -54,7 +56,8 @@ class Constraints:
         """Return the setting, with variables that need too much memory half-way back to their default until it fits.
 
         Half-way is on the axis of the search, so on a log scale where the range has one. A variable that exceeds the limit that
-        another one sets gets the highest value within it; where that fails, both return to their defaults.
+        another one sets gets the highest value within it; where that fails, both return to their defaults. A variable without
+        effect beside the others returns to its default.
         """
         point = space.point(setting)
         default = space.default_point
@@ -73,6 +76,9 @@ class Constraints:
                     elif above:
                         point[index] = (point[index] + default[index]) / 2
         fitting = space.setting(point)
+        for acts in self.acts_from:
+            if acts.name in fitting and as_size({**space.defaults, **fitting}[acts.other]) < acts.least:
+                fitting.pop(acts.name)
         for rule in self.order:
             values = {**space.defaults, **fitting}
             if rule.lower in space.defaults and _exceeds(rule, values):

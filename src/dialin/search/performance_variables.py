@@ -83,10 +83,10 @@ class PerformanceVariable:
         step: what a number is rounded to a multiple of; None for the server's block, else 1.
         touch: status counters, in lower case; a load touches the variable if together they grow at least once per 500
             statements. Every load does where there are none.
-        needs: variables that must each have one of some values for this one to act; no values stand for all but 0 and OFF.
+        needs: variables that must each have one of some values for this one to act; no values stand for all but 0 and OFF. One
+            that the build lacks counts as OFF.
         waits: whether it acts only where connections compete.
         more_only: whether less than the default is pointless; then a range that does not exceed the default leaves it out.
-        room: a fact, and how much of it there must be for the variable to act.
         memory: how its memory counts.
         durability: whether it is searched only where weaker durability is accepted.
     """
@@ -102,7 +102,6 @@ class PerformanceVariable:
     needs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     waits: bool = False
     more_only: bool = False
-    room: tuple[Fact, float] | None = None
     rule: Rule | None = None
     memory: Memory | None = None
     durability: bool = False
@@ -250,7 +249,6 @@ TABLE: Mapping[str, PerformanceVariable] = {
         lowest=(1.0,),
         highest=(Amount(Fact.CPUS, 2, at_least=2), Amount(Fact.MEMORY, 0.75 / GIB), 64.0),
         waits=True,
-        room=(Fact.POOL, GIB),
         rule=Rule(
             "MySQL manual, Configuring Multiple Buffer Pool Instances",
             (Amount(Fact.POOL, 1 / GIB, at_least=1), Amount(Fact.CPUS), 8.0),
@@ -286,7 +284,8 @@ TABLE: Mapping[str, PerformanceVariable] = {
         "with it flushing follows the rate of the redo log", words=_SWITCH, touch=_WRITES
     ),
     "innodb_adaptive_flushing_lwm": PerformanceVariable(
-        "from this share of the redo log on flushing adapts", lowest=(0.0,), highest=(70.0,), step=1, touch=_WRITES
+        "from this share of the redo log on flushing adapts", lowest=(0.0,), highest=(70.0,), step=1, touch=_WRITES,
+        needs={"innodb_adaptive_flushing": ()},
     ),
     "innodb_flush_sync": PerformanceVariable(
         "with it flushing at a checkpoint ignores innodb_io_capacity", words=_SWITCH, touch=_WRITES
@@ -330,6 +329,7 @@ TABLE: Mapping[str, PerformanceVariable] = {
     "max_heap_table_size": PerformanceVariable(
         "temporary tables of the MEMORY engine that exceed it go to disk",
         lowest=(MIB,), highest=(Amount(Fact.MEMORY, 0.05), GIB), step=MIB, touch=_TMP_TABLES,
+        needs={"internal_tmp_mem_storage_engine": ("MEMORY", "OFF")},
     ),
     "internal_tmp_mem_storage_engine": PerformanceVariable(
         "it is the engine of temporary tables in memory", words=("TempTable", "MEMORY"), touch=_TMP_TABLES
@@ -337,6 +337,7 @@ TABLE: Mapping[str, PerformanceVariable] = {
     "temptable_max_ram": PerformanceVariable(
         "temporary tables beyond it, all together, go to disk",
         lowest=(16 * MIB,), highest=(Amount(Fact.MEMORY, 0.25),), step=MIB, touch=_DISK_TMP_TABLES, memory=Memory.ONCE,
+        needs={"internal_tmp_mem_storage_engine": ("TempTable",)},
     ),
     "sort_buffer_size": PerformanceVariable(
         "sorts that exceed it are merged from disk; a large one costs time to allocate",
@@ -363,7 +364,8 @@ TABLE: Mapping[str, PerformanceVariable] = {
     ),
     "binlog_commit_wait_count": PerformanceVariable(
         "commits wait for this many others, to share a flush of the binary log; 0 is no wait",
-        lowest=(1.0,), highest=(Amount(Fact.CONNECTIONS, 1, at_least=4), 256.0), special=(0,), touch=_BINLOG, needs=_HAS_BINLOG,
+        lowest=(1.0,), highest=(Amount(Fact.CONNECTIONS, 1, at_least=4), 256.0), special=(0,), touch=_BINLOG,
+        needs={**_HAS_BINLOG, "binlog_commit_wait_usec": ()},
         waits=True,
     ),
     "binlog_order_commits": PerformanceVariable(
@@ -378,7 +380,8 @@ TABLE: Mapping[str, PerformanceVariable] = {
         "it is how often a thread tries to get a latch before it sleeps", lowest=(0.0,), highest=(1000.0,), waits=True
     ),
     "innodb_spin_wait_delay": PerformanceVariable(
-        "it is the pause between two tries for a latch", lowest=(0.0,), highest=(100.0,), waits=True
+        "it is the pause between two tries for a latch", lowest=(0.0,), highest=(100.0,), waits=True,
+        needs={"innodb_sync_spin_loops": ()},
     ),
     "innodb_sync_array_size": PerformanceVariable(
         "it is the number of lists over which threads that wait for latches are spread",
@@ -414,7 +417,8 @@ TABLE: Mapping[str, PerformanceVariable] = {
         lowest=(10.0,), highest=(10_000.0,), special=(0,), touch=_DISK_READS,
     ),
     "innodb_change_buffer_max_size": PerformanceVariable(
-        "it is the share of the pool for changes of secondary indexes", lowest=(0.0,), highest=(50.0,), touch=_DISK_READS
+        "it is the share of the pool for changes of secondary indexes", lowest=(0.0,), highest=(50.0,), touch=_DISK_READS,
+        needs={"innodb_change_buffering": ("inserts", "deletes", "changes", "purges", "all")},
     ),
     "innodb_flushing_avg_loops": PerformanceVariable(
         "flushing follows a change of load after this many rounds", lowest=(1.0,), highest=(1000.0,), touch=_WRITES
@@ -426,7 +430,8 @@ TABLE: Mapping[str, PerformanceVariable] = {
         "shrinking undo tablespaces costs writes", words=_SWITCH, touch=_WRITES
     ),
     "innodb_doublewrite_pages": PerformanceVariable(
-        "it is how many pages of a batch are written twice together", lowest=(8.0,), highest=(512.0,), touch=_WRITES
+        "it is how many pages of a batch are written twice together", lowest=(8.0,), highest=(512.0,), touch=_WRITES,
+        needs={"innodb_doublewrite": ()},
     ),
     "innodb_lru_flush_size": PerformanceVariable(
         "this many pages are freed at a time for reads from disk; 0 is innodb_lru_scan_depth",
@@ -463,7 +468,8 @@ TABLE: Mapping[str, PerformanceVariable] = {
         needs={"innodb_adaptive_hash_index": ()}, waits=True,
     ),
     "innodb_spin_wait_pause_multiplier": PerformanceVariable(
-        "it is the unit of the pause between two tries for a latch", lowest=(1.0,), highest=(100.0,), waits=True
+        "it is the unit of the pause between two tries for a latch", lowest=(1.0,), highest=(100.0,), waits=True,
+        needs={"innodb_sync_spin_loops": ()},
     ),
     "net_buffer_length": PerformanceVariable(
         "results that exceed it are sent in parts", lowest=(KIB,), highest=(MIB,), step=1024, memory=Memory.EACH_CONNECTION

@@ -151,7 +151,7 @@ def make_space(plan: TunePlan) -> Space:
 
 
 def make_constraints(plan: TunePlan) -> Constraints:
-    return Constraints(plan.memory, plan.order)
+    return Constraints(plan.memory, plan.order, plan.acts_from)
 
 
 def make_options(spec: StudySpec, plan: TunePlan) -> Options:
@@ -164,4 +164,5 @@ def make_options(spec: StudySpec, plan: TunePlan) -> Options:
         set_seconds=plan.set_seconds,
         noise=NOISE[spec.goal],
         worthwhile=spec.worthwhile,
+        resumed=plan.searched,
     )

@@ -22,6 +22,7 @@ class Options:
         noise: standard deviation of a trial of any length, and the part that falls with its length, as sd * sqrt(seconds).
         worthwhile: a gain below this counts as nothing; the smallest set that is probably within this of the best one is
             recommended.
+        resumed: trials before the budget was extended: what they promised does not end the search again.
     """
 
     minutes: float
@@ -32,6 +33,7 @@ class Options:
     set_seconds: float = 8.0
     noise: tuple[float, float] = (0.02, 0.12)
     worthwhile: float = 0.02
+    resumed: int = 0
 
     def variance(self, seconds: float) -> float:
         """Return the variance of a trial's noise on the log scale, as assumed for its length."""

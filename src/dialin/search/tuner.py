@@ -30,6 +30,7 @@ from dialin.search.start_design import FEWEST, design_size, start_design
 from dialin.search.surrogate import Observations, Surrogate, Weights, correlations, learn_weights, soften
 from dialin.search.trial_costs import overheads
 from dialin.search.trial_records import Ask, Options, Result, TrialOutcome
+from dialin.search.tune_budget import FEWEST_BLOCKS, proof_share
 from dialin.stats.trial_fit import TimedTrial, fit_trials
 
 _Array = NDArray[np.float64]
@@ -49,10 +50,6 @@ _LITTLE = 0.25
 """The share of a trial's noise below which an expected improvement is little."""
 _BLOCKS = 4.5
 """The proof compares more than one set with the baseline only if there is time for at least this many blocks."""
-_FEWEST_BLOCKS = 2.5
-"""The same, where the sets are two changes and each of them by itself."""
-_MOST_PROOF = 0.5
-"""The largest share of a short budget that the proof takes to have four blocks of one set and the baseline."""
 _OF_NOISE = 0.75
 """The share of a trial's noise, as the search estimated it, that the proof expects of a trial whose own seconds are not known.
 
@@ -89,7 +86,7 @@ class Tuner:
         self._ends: list[float] = []
         self._spent = 0.0
         self._most_memory = constraints.memory.needed(space.defaults) if constraints.memory else 0.0
-        self._proof_share = self._needed_share()
+        self._proof_share = proof_share(options, restarts=bool(space.static.any()))
         self._start = start_design(space, constraints, np.random.default_rng([seed, 1]), self._design_size())
         self._weights: tuple[int, Weights] | None = None
         self._model: tuple[int, Surrogate] | None = None
@@ -146,14 +143,6 @@ class Tuner:
         """The share of the search that is over."""
         return self._spent / ((1 - self._proof_share) * 60 * self.options.minutes)
 
-    def _needed_share(self) -> float:
-        """Return the proof's share of the budget: a quarter of a short budget is too little to prove anything."""
-        options = self.options
-        restart = options.start_seconds - options.set_seconds if self.space.static.any() else 0.0
-        trial = options.proof_seconds + options.set_seconds
-        least = max(4 * (2 * trial + restart), _FEWEST_BLOCKS * (4 * trial + 3 * restart))
-        return max(options.proof_share, min(_MOST_PROOF, least / (60 * options.minutes)))
-
     def _design_size(self) -> int | None:
         """Return how many settings the design has: fewer where the search has no time for all of them."""
         average = self.options.search_seconds + self.options.set_seconds + self.options.start_seconds / 4
@@ -176,7 +165,8 @@ class Tuner:
 
     def _nothing_to_expect(self) -> bool:
         """Return whether the last five proposals promised little, so that more trials are not worth their time."""
-        expected = [outcome.ask.improvement for outcome in self.history if outcome.ask.purpose is TuneStage.SEARCH]
+        fresh = self.history[self.options.resumed :]
+        expected = [outcome.ask.improvement for outcome in fresh if outcome.ask.purpose is TuneStage.SEARCH]
         recent = [one for one in expected[-_NOTHING:] if one is not None]
         little = _LITTLE * math.sqrt(self.options.variance(self.options.search_seconds))
         if len(recent) < _NOTHING or max(recent) >= little:
@@ -364,7 +354,7 @@ class Tuner:
         apart = separating_sets(model, self.space.point(settings[0]), self.space.default_point)
         for count in range(len(apart), 1, -1):
             sets = [self.space.setting(point) for point in apart[:count]]
-            if self._can_prove(sets, _FEWEST_BLOCKS):
+            if self._can_prove(sets, FEWEST_BLOCKS):
                 return sets
         return settings
 

@@ -6,22 +6,20 @@ Knowledge is in the table of `performance_variables`; a variable that is not the
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from dialin.errors import UserError
 from dialin.model.dimension import Dimension
 from dialin.model.setting import Value, as_number, parse_value, same_value
-from dialin.model.tune import AtMost, MemoryFormula
+from dialin.model.tune import ActsFrom, AtMost, LeftOut, LeftOutReason, MemoryFormula
 from dialin.search.constraints import MEMORY_SHARE, SERVER_BYTES, Constraints
 from dialin.search.performance_variables import TABLE, Amount, Fact, Limit, Memory, PerformanceVariable, Rule
 from dialin.search.ranges import VariableFacts, make_dimension
-from dialin.search.space import Space
+from dialin.search.space import Space, is_log_range
+from dialin.search.tune_budget import MOST_VARIABLES
+from dialin.variables.behaviour import limit_of
 from dialin.variables.catalogue import NUMBERS, Kind, Variable
-
-MOST = 30
-"""The most variables that are chosen: more than the trials of an hour can separate."""
 
 _TOUCHED = 1 / 500
 """A load touches a variable if its counters grow this often for each statement."""
@@ -29,11 +27,6 @@ _PROBED = 2.0
 """The counters must also grow by this much per second: the probes of a trial make temporary tables, too."""
 _SLOW = 20.0
 """A load of fewer statements per second cannot be judged by these limits: it touches a variable whose counters grow at all."""
-_ORDER = (
-    AtMost("innodb_io_capacity", "innodb_io_capacity_max"),
-    AtMost("innodb_max_dirty_pages_pct_lwm", "innodb_max_dirty_pages_pct"),
-    AtMost("innodb_page_cleaners", "innodb_buffer_pool_instances"),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +46,7 @@ class Situation:
         counters: by how much each status counter grew in a trial of the baseline; empty where there was none.
         seconds: for how many seconds the counters grew.
         restarts: whether variables that are read at start only can be changed: not on an attached server.
+        build: the server's build, such as `mysql@9.7.4`; empty where it is not known.
     """
 
     memory: float
@@ -67,6 +61,7 @@ class Situation:
     counters: Mapping[str, float] = field(default_factory=dict)
     seconds: float = 0.0
     restarts: bool = True
+    build: str = ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "counters", {name.lower(): value for name, value in self.counters.items()})
@@ -90,28 +85,92 @@ class ChosenVariable:
         return self.dimension.name
 
 
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The variables of a build that are searched, the most important first, and what else is known and is not searched."""
+
+    chosen: list[ChosenVariable]
+    left_out: list[LeftOut]
+
+
 def choose_variables(
-    variables: Mapping[str, Variable], situation: Situation, *, weaker: bool = False, most: int = MOST
-) -> list[ChosenVariable]:
-    """Return the variables of a build that are searched, the most important first.
+    variables: Mapping[str, Variable],
+    situation: Situation,
+    *,
+    weaker: bool = False,
+    most: int = MOST_VARIABLES,
+    excluded: Collection[str] = (),
+) -> Choice:
+    """Choose the variables of a build that are searched.
 
     `weaker` is whether weaker durability is accepted. At most `most` are chosen: first the variables that a rule of thumb would
-    change, then the others, both in the order of the table.
+    change, then the others, both in the order of the table. None of them is without effect beside the others.
     """
-    chosen = []
+    candidates: dict[str, Dimension] = {}
+    left_out: list[LeftOut] = []
     facts_known = _facts(variables, situation)
     for name, row in TABLE.items():
-        if name not in variables or not _may_matter(variables[name], row, variables, situation, facts_known, weaker=weaker):
+        if name not in variables or name in excluded or not variables[name].at_start:
             continue
-        with suppress(UserError):  # the build takes nothing of the range
-            dimension = make_dimension(variable_facts(variables[name], situation, variables, weaker=weaker))
-            chosen.append(ChosenVariable(dimension, _reason(row, situation)))
-    return sorted(chosen, key=lambda one: not _moves(one.dimension))[:most]
+        if (why := _why_not(variables[name], row, variables, situation, facts_known, weaker=weaker)) is not None:
+            left_out.append(why)
+            continue
+        try:
+            candidates[name] = make_dimension(variable_facts(variables[name], situation, variables, weaker=weaker))
+        except UserError:  # the build takes nothing of the range
+            left_out.append(LeftOut(name=name, reason=LeftOutReason.ROOM))
+    ordered = sorted(candidates.values(), key=lambda one: not _moves(one))
+    while True:
+        taken = {one.name: one for one in ordered[:most]}
+        fitted = [fitted_to_others(one, taken, variables, situation) for one in taken.values()]
+        inert = [one for one in fitted if isinstance(one, LeftOut)]
+        if not inert:
+            break
+        left_out += inert
+        ordered = [one for one in ordered if one.name not in {limited.name for limited in inert}]
+    chosen = [ChosenVariable(one, _reason(TABLE[one.name], situation)) for one in fitted if isinstance(one, Dimension)]
+    left_out += [LeftOut(name=one.name, reason=LeftOutReason.BUDGET) for one in ordered[most:]]
+    return Choice(chosen, left_out)
 
 
 def _moves(dimension: Dimension) -> bool:
     """Return whether a rule of thumb would change the variable."""
     return dimension.rule is not None and not same_value(dimension.rule, dimension.default)
+
+
+def fitted_to_others(
+    dimension: Dimension, taken: Mapping[str, Dimension], variables: Mapping[str, Variable], situation: Situation
+) -> Dimension | LeftOut:
+    """Return the axis of a variable without the values that others, which are not searched with it, leave no effect.
+
+    `taken` are the variables that are searched. Where fewer than two values are left, the variable has no effect.
+    """
+    limit = limit_of(dimension.name, situation.build)
+    if limit is None or limit.by not in variables or dimension.values:
+        return dimension
+    reached = _highest(taken[limit.by]) if limit.by in taken else _number(_in_force(variables[limit.by], situation))
+    if reached is None or reached >= (dimension.high if limit.least is None else limit.least):
+        return dimension
+    if limit.least is not None or reached <= dimension.low:
+        value = str(_in_force(variables[limit.by], situation))
+        return LeftOut(name=dimension.name, reason=LeftOutReason.LIMITED, by=limit.by, value=value)
+    kept = dimension.rule if dimension.rule is None or (_number(dimension.rule) or 0.0) <= reached else None
+    return replace(
+        dimension,
+        high=reached,
+        log=is_log_range(dimension.low, reached),
+        rule=kept,
+        source=dimension.source if kept is not None else "",
+        reason=f"up to {limit.by}",
+    )
+
+
+def _highest(dimension: Dimension) -> float | None:
+    """Return the highest number on an axis; None where it has none."""
+    numbers = [_number(value) for value in (*dimension.categories, dimension.default)]
+    return max(
+        [number for number in numbers if number is not None] + ([] if dimension.values else [dimension.high]), default=None
+    )
 
 
 def variable_facts(
@@ -170,8 +229,13 @@ def make_constraints(space: Space, situation: Situation, variables: Mapping[str,
     )
     inside = {name: factor for name, factor in factors.items() if name in space.defaults}
     memory = MemoryFormula(SERVER_BYTES + elsewhere, inside, MEMORY_SHARE * situation.memory)
-    order = tuple(rule for rule in _ORDER if rule.lower in space.defaults and rule.upper in space.defaults)
-    return Constraints(memory=memory, order=order)
+    limits = {name: limit_of(name, situation.build) for name in space.defaults}
+    pairs = [(name, limit) for name, limit in limits.items() if limit is not None and limit.by in space.defaults]
+    return Constraints(
+        memory=memory,
+        order=tuple(AtMost(name, limit.by) for name, limit in pairs if limit.least is None),
+        acts_from=tuple(ActsFrom(name, limit.by, limit.least) for name, limit in pairs if limit.least is not None),
+    )
 
 
 def _times(row: PerformanceVariable, situation: Situation) -> float:
@@ -307,7 +371,7 @@ def limit_text(limit: Limit, facts: Mapping[Fact, float | None]) -> str:
     return "the most that is worth trying"
 
 
-def _may_matter(
+def _why_not(
     variable: Variable,
     row: PerformanceVariable,
     variables: Mapping[str, Variable],
@@ -315,27 +379,31 @@ def _may_matter(
     facts: Mapping[Fact, float | None],
     *,
     weaker: bool,
-) -> bool:
-    """Return whether another value of a variable can be tried and may matter to this load on this machine."""
-    if (row.durability and not weaker) or not variable.at_start:
-        return False
+) -> LeftOut | None:
+    """Return why no other value of a variable can be tried, or none matters to this load on this machine; None for neither."""
+
+    def left_out(reason: LeftOutReason, by: str = "", value: str = "") -> LeftOut:
+        return LeftOut(name=variable.name, reason=reason, by=by, value=value)
+
+    if row.durability and not weaker:
+        return left_out(LeftOutReason.DURABILITY)
     if variable.dynamic is not True and not situation.restarts:
-        return False
+        return left_out(LeftOutReason.RESTART)
     for other, accepted in row.needs.items():
         value = str(_in_force(variables[other], situation)) if other in variables else "OFF"
         if not _is_accepted(value, accepted):
-            return False
+            return left_out(LeftOutReason.NEEDS, other, value)
     if (row.waits and situation.connections < 2) or _is_touched(row.touch, situation) is False:
-        return False
-    if row.room is not None and (facts.get(row.room[0]) or 0.0) < row.room[1]:
-        return False
+        return left_out(LeftOutReason.LOAD)
     default = _in_force(variable, situation)
     if row.words:
-        return any(not same_value(word, default) for word in _words(variable, row, default, weaker=weaker))
+        words = _words(variable, row, default, weaker=weaker)
+        return left_out(LeftOutReason.ROOM) if all(same_value(word, default) for word in words) else None
     number = _number(default)
     highest = amount(row.highest, {**facts, Fact.DEFAULT: number})
     # A default that holds the data already, or takes all that the machine has, needs no more.
-    return not (row.more_only and highest is not None and number is not None and highest <= 1.05 * number)
+    is_enough = row.more_only and highest is not None and number is not None and highest <= 1.05 * number
+    return left_out(LeftOutReason.ROOM) if is_enough else None
 
 
 def _is_accepted(value: str, accepted: Sequence[str]) -> bool:

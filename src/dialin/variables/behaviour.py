@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from dialin.model.build import BuildReference, Family, Version
-from dialin.model.setting import Value, same_value
+from dialin.model.setting import Value, as_number, parse_value, same_value
 
 
 @dataclass(frozen=True, slots=True)
@@ -344,7 +344,81 @@ def derived_value(variable: str, known: Mapping[str, float], build_id: str) -> f
     return None
 
 
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """What another variable allows a variable to do.
+
+    Attributes:
+        by: the other variable.
+        least: the other's value from which on this one has any effect; None where the other's value is the most of this one
+            that has an effect.
+        on: the builds with this limit; all builds where it is empty.
+    """
+
+    by: str
+    least: float | None = None
+    on: tuple[Span, ...] = ()
+
+
+LIMITS: Mapping[str, Limit] = {
+    "innodb_page_cleaners": Limit("innodb_buffer_pool_instances"),
+    "innodb_buffer_pool_instances": Limit("innodb_buffer_pool_size", least=2.0**30),
+    "innodb_io_capacity": Limit("innodb_io_capacity_max"),
+    "innodb_max_dirty_pages_pct_lwm": Limit("innodb_max_dirty_pages_pct"),
+    "tmp_table_size": Limit("max_heap_table_size", on=(Span(_MYSQL, (), (5, 7)), Span(_MARIADB))),
+}
+"""The variables that others limit. `DERIVED` and `CAUTIONS` have the sentences and their sources."""
+
+
+def limit_of(variable: str, build_id: str) -> Limit | None:
+    """Return what limits a variable on a build; None where nothing does."""
+    limit = LIMITS.get(variable)
+    return limit if limit is not None and Behaviour("", "", limit.on).is_of(build_id) else None
+
+
+@dataclass(frozen=True, slots=True)
+class SelfAdapting:
+    """A variable whose value the server changes by itself.
+
+    Attributes:
+        switch: the server does so while this variable is above 0.
+    """
+
+    switch: str
+    behaviour: Behaviour
+
+
+SELF_ADAPTING: Mapping[str, SelfAdapting] = {
+    "innodb_thread_sleep_delay": SelfAdapting(
+        "innodb_adaptive_max_sleep_delay",
+        Behaviour(
+            "the server itself adjusts it, up to innodb_adaptive_max_sleep_delay, unless that is 0; it has an effect only if "
+            "innodb_thread_concurrency is above 0",
+            "manual, innodb_adaptive_max_sleep_delay and innodb_thread_sleep_delay",
+            (*_SINCE_5_6, Span(_MARIADB, (10, 0), (10, 4))),
+        ),
+    ),
+}
+
+
+def adapts_itself(variable: str, in_force: Mapping[str, object], build_id: str) -> str | None:
+    """Return the variable that lets the server adjust another one by itself, where that is in force; None where it is not."""
+    rule = SELF_ADAPTING.get(variable)
+    if rule is None or not rule.behaviour.is_of(build_id):
+        return None
+    value = as_number(parse_value(str(in_force.get(rule.switch, 0))))
+    return rule.switch if value else None
+
+
 CAUTIONS: Mapping[str, tuple[Behaviour, ...]] = {
+    **{name: (rule.behaviour,) for name, rule in SELF_ADAPTING.items()},
+    "tmp_table_size": (
+        Behaviour(
+            "temporary tables in memory grow to the smaller of it and max_heap_table_size",
+            "manual 5.7, Internal Temporary Table Use in MySQL; kb, tmp_table_size",
+            LIMITS["tmp_table_size"].on,
+        ),
+    ),
     "innodb_buffer_pool_instances": (
         Behaviour(
             "below 1000 MiB of pool there is really one instance, although the server reports the requested number",

@@ -57,6 +57,7 @@ def check_tuned_attached(request: StudyRequest, tools: Tools, permission: Permis
         tables=request.load.tables,
         data=workload.expected_bytes(),
         in_force=attached.variables(),
+        build=known.build_id,
     )
     named = tune_space.name_variables(requested, known, situation, weaker=question.accept_weaker_durability)
     variables = [replace(one, static=one.name in at_start) for one in named]

@@ -21,7 +21,7 @@ from dialin.places.sandbox.site import Sandboxes
 from dialin.preflight import tune_space
 from dialin.preflight.checked import CheckedStudy, StudyRequest, with_plan
 from dialin.preflight.option_files import base_setting, said_if_refused
-from dialin.preflight.tune_study import BASELINE, refuse_options, specify, tune_admission
+from dialin.preflight.tune_study import BASELINE, propose, refuse_options, specify, tune_admission
 from dialin.question.options import StudyOptions
 from dialin.question.plan import Plan, plan
 from dialin.search.variable_choice import Situation
@@ -69,15 +69,14 @@ def check_tuned(request: StudyRequest, tools: Tools) -> CheckedStudy:
         raise ServerError("The baseline's server does not start", "Correct --set")
 
     situation = situation_of(request, tools, baseline, build)
-    weaker = question.accept_weaker_durability
     if requested:
-        variables = tune_space.name_variables(requested, catalogue, situation, weaker=weaker)
+        variables = tune_space.name_variables(requested, catalogue, situation, weaker=question.accept_weaker_durability)
+        spec = specify(request, build.id, setting, variables, catalogue, situation)
     else:
         situation = _with_counters(request, tools, build, setting, catalogue, situation)
-        variables = tune_space.propose_variables(catalogue, situation, weaker=weaker, form=of_file.form)
-    for ends in tune_space.ends_of(variables):
+        spec = propose(request, build.id, setting, catalogue, situation, of_file.form)
+    for ends in tune_space.ends_of(spec.tune.variables if spec.tune else ()):
         _check_ends(build, setting, ends)
-    spec = specify(request, build.id, setting, variables, catalogue, situation)
     spec, allowed = with_plan(spec.model_copy(update={"form": of_file.form}))
     ready = _checked(spec, allowed, build, workload, tools, catalogue, {BASELINE: baseline})
     return replace(ready, notes=(*of_file.notes, *sizes))
@@ -157,6 +156,7 @@ def situation_of(request: StudyRequest, tools: Tools, baseline: EffectiveSetting
         tables=request.load.tables,
         data=request.workload.expected_bytes(),
         in_force=baseline.in_force,
+        build=build.id,
     )
 
 
@@ -192,7 +192,7 @@ def measure_baseline(
     Raises:
         ServerError: the trial fails.
     """
-    variables = tune_space.propose_variables(catalogue, situation, weaker=False)
+    variables, _ = tune_space.propose_variables(catalogue, situation, weaker=False)
     spec = specify(request, build.id, setting, variables, catalogue, situation)
     allowed, clock = plan(spec), tools.clock
     tools.say(f"Measuring the baseline once for {allowed.measure:.0f} s, {purpose}")

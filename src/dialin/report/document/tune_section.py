@@ -16,8 +16,10 @@ from dialin.report.document.parts import (
     Column,
     Fold,
     Group,
+    Pairs,
     Paragraph,
     Part,
+    PlainPart,
     Role,
     Row,
     RowRole,
@@ -26,8 +28,9 @@ from dialin.report.document.parts import (
     Table,
     text_table,
 )
+from dialin.report.document.tune_space import left_out_pairs, space_table
 from dialin.report.load_units import units
-from dialin.report.tune_words import STAGES, interaction_text, not_separated, setting_text, space_text, value_text
+from dialin.report.tune_words import STAGES, interaction_text, not_separated, setting_text, value_text
 from dialin.report.verdict_sentences import interval
 from dialin.text import NOTHING, change, counted, number, percent, size, visible
 
@@ -59,7 +62,10 @@ def tune_section(record: StudyRecord) -> Section:
         parts.append(Group("tune-variables", "Variables", [_variables(findings, aim.noun)]))
         parts.append(Group("tune-failures", "Settings that failed", _failures(findings)))
     parts.append(Group("tune-trade-off", "Throughput, latency and memory", _trades(course, record)))
-    parts.append(Fold("tune-space", "What was searched", [Paragraph(visible(line)) for line in space_text(spec)]))
+    space: list[PlainPart] = [space_table(spec)]
+    if left_out := left_out_pairs(spec):
+        space += [Paragraph("Left out:"), Pairs(left_out)]
+    parts.append(Fold("tune-space", "What was searched", space))
     parts.append(Fold("tune-trials", "Every trial of the tune", [_trials(course, spec)]))
     return Section(SectionKey.SEARCH, "Search", parts)
 
