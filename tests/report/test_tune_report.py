@@ -12,6 +12,7 @@ from dialin.model.measure import measure
 from dialin.model.study import Goal
 from dialin.model.tune import LeftOut, LeftOutReason
 from dialin.model.verdict import Estimate, FigureSource, TunedPair, TuneFailure
+from dialin.preflight.tune_forecast import choice_text, smallest_gain
 from dialin.question.options import StudyOptions
 from dialin.question.plan import Plan
 from dialin.report import json_documents
@@ -19,7 +20,7 @@ from dialin.report.charts.search_course import course_points, search_course, wat
 from dialin.report.charts.tune_responses import responses
 from dialin.report.document.parts import Pairs, SectionKey, Table, find
 from dialin.report.document.study_document import study_document
-from dialin.report.document.tune_space import choice_text, left_out_pairs, smallest_gain, space_table
+from dialin.report.document.tune_space import left_out_pairs, space_table
 from dialin.report.files import recommendation
 from dialin.report.render import html, markdown
 from dialin.report.render.terminal import print_verdict

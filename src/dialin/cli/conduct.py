@@ -30,10 +30,11 @@ from dialin.model.why import Why
 from dialin.places.attached.check import Permission
 from dialin.places.check_study import check_question, check_resume, rehearse
 from dialin.preflight.checked import CheckedStudy
+from dialin.preflight.tune_forecast import choice_text, smallest_gain
 from dialin.question.options import StudyOptions
 from dialin.race.lifecycle import begin, resume
 from dialin.report import files, json_documents
-from dialin.report.document.tune_space import choice_text, left_out_pairs, smallest_gain, space_table
+from dialin.report.document.tune_space import left_out_pairs, space_table
 from dialin.report.names import naming
 from dialin.report.plain_lines import PlainLines
 from dialin.report.render.terminal_page import Page

@@ -1,0 +1,36 @@
+"""What the minutes of a tune can show, in sentences that are said before it begins."""
+
+from __future__ import annotations
+
+from dialin.model.study import StudySpec
+from dialin.model.tune import LeftOutReason
+from dialin.question.plan import Plan
+from dialin.search.study_tuner import make_options
+from dialin.search.tune_budget import MOST_VARIABLES, minutes_to_separate, provable_gain, separable_variables
+from dialin.text import counted, percent
+
+
+def choice_text(spec: StudySpec, plan: Plan) -> str:
+    """Return how many variables a tune takes that names none, why no more, and which budget would take all and pay."""
+    if spec.tune is None or not spec.tune.left_out:
+        return ""
+    taken, cut = len(spec.tune.variables), [one for one in spec.tune.left_out if one.reason is LeftOutReason.BUDGET]
+    text = f"About {counted(plan.blocks, 'trial')} can tell {counted(separable_variables(plan.blocks), 'variable')} apart"
+    if not cut:
+        return f"{text}; {taken} may matter here, and all are tuned."
+    every = min(taken + len(cut), MOST_VARIABLES)
+    minutes = minutes_to_separate(every, plan.trial_seconds)
+    now, then = (smallest_gain(spec.model_copy(update={"minutes": one})) for one in (spec.minutes, minutes))
+    finds = f", and would show a gain from {then} on{f' instead of {now}' if now and now != then else ''}" if then else ""
+    return f"{text}, of {taken + len(cut)} that may matter here. --minutes {minutes} would tune {every}{finds}."
+
+
+def smallest_gain(spec: StudySpec, noise: float | None = None, spent: float = 0.0) -> str:
+    """Return the smallest gain that the proof of a tune can show, in percent; empty where it has too few trials for any.
+
+    `noise` is the standard deviation of a trial of the proof, the expected one where it is None; `spent` are minutes.
+    """
+    if spec.tune is None:
+        return ""
+    gain = provable_gain(make_options(spec, spec.tune), restarts=bool(spec.tune.at_start), noise=noise, spent=spent)
+    return percent(gain) if gain is not None and gain < 1 else ""
