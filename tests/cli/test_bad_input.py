@@ -41,6 +41,8 @@ from fixtures import example_studies, stored_study
         (["tune", "a_b=1..9", "--rate", "100"], "every setting that keeps up has that throughput"),
         (["tune", "a_b=1..9", "--threads", "1,4", "--worst", "30%"], "--worst is for one number of threads"),
         (["tune", "a_b=1..9", "--confirm"], "does not take --confirm"),
+        (["sweep", "a_b=1..9"], "a_b=1..9 is a range, and a sweep compares single values"),
+        (["sweep", "a_b=64M..8G"], "Search the range: dialin tune a_b=64M..8G"),
         (["sweep", "a_b=1,9", "--worst", "30%"], "--worst is for a tune"),
         (["compare", "none.cnf", "other.cnf"], "none.cnf"),
         (["compare"], "nothing to compare"),

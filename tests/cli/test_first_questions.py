@@ -4,8 +4,10 @@ import pytest
 
 from dialin.cli import first_questions
 from dialin.cli.first_questions import FIND_OUT, Choices, ask_for_commands
+from dialin.errors import ServerError
+from fixtures.real_catalogues import real_catalogue
 
-KNOWN = frozenset({"innodb_io_capacity", "innodb_flush_method"})
+KNOWN = real_catalogue("mysql@9.7.4")
 
 
 def answering(*answers: str) -> tuple[Callable[[str, str], str], list[str]]:
@@ -31,7 +33,8 @@ def command(*answers: str, builds: tuple[str, ...] = ("mysql@9.7.4", "mariadb@10
     [
         (("", "", ""), "dialin advise --server mysql@9.7.4 --workload oltp_read_write"),
         (("2", "3", FIND_OUT), "dialin advise --server mariadb@10.11.19 --workload oltp_write_only"),
-        (("3", "", "innodb_io_capacity"), "dialin tune innodb_io_capacity --attach --workload oltp_read_write"),
+        (("1", "", "innodb_adaptive_hash_index"),
+         "dialin tune innodb_adaptive_hash_index --server mysql@9.7.4 --workload oltp_read_write"),
         (("mysql@9.7", "2", "innodb_io_capacity=200..2000"),
          "dialin tune innodb_io_capacity=200..2000 --server mysql@9.7 --workload oltp_read_only"),
         (("mysql", "", ""), "dialin advise --server mysql --workload oltp_read_write"),
@@ -49,7 +52,51 @@ def test_what_is_no_answer_is_asked_again(capsys):
     said = capsys.readouterr().err
     assert "numbers 1 to 3" in said
     assert "did you mean oltp_read_write?" in said
-    assert "did you mean innodb_io_capacity?" in said
+    assert "has no variable innodb_io_capacty" in said
+    assert "Did you mean" in said
+
+
+@pytest.mark.parametrize(
+    ("answer", "refused"),
+    [
+        ("innodb_io_capacity=5", "has only one value"),
+        ("innodb_io_capacity=200,200", "the same value twice"),
+        ("innodb_io_capacity=1,200", "must be 100 to"),
+        ("innodb_flush_method=fsync,never", "must be one of"),
+        ("innodb_io_capacity=9..1", "is not a range"),
+        ("innodb_flush_method=1..3", "takes words, not a range"),
+        ("innodb_flush_log_at_trx_commit=0..2", "weakens durability"),
+        ("port", "cannot be tuned"),
+        ("query_cache_type", "has no variable query_cache_type"),
+    ],
+)
+def test_what_the_printed_command_would_refuse_is_refused_at_once(answer, refused, capsys):
+    shown = command("", "", answer, "innodb_io_capacity")
+    assert shown == "dialin tune innodb_io_capacity --server mysql@9.7.4 --workload oltp_read_write"
+    assert refused in capsys.readouterr().err
+
+
+def test_a_running_server_needs_its_option_file(tmp_path, capsys):
+    account = tmp_path / "account.cnf"
+    account.write_text("[client]\n")
+    shown = command("3", str(tmp_path / "no.cnf"), "3", str(account), "", "innodb_io_capacity")
+    assert shown == f"dialin tune innodb_io_capacity --attach --defaults-file {account} --workload oltp_read_write"
+    assert "There is no file" in capsys.readouterr().err
+
+
+def test_a_server_that_does_not_answer_is_asked_for_again(tmp_path, capsys):
+    account = tmp_path / "account.cnf"
+    account.write_text("[client]\n")
+
+    def catalogue(server):
+        if server[0] == "--attach":
+            raise ServerError("The server does not answer", "Start it")
+        return KNOWN
+
+    ask, _ = answering(str(account), "1", "", "")
+    commands = ask_for_commands(Choices(("mysql@9.7.4",), catalogue), ask)
+    assert commands == [["dialin", "advise", "--server", "mysql@9.7.4", "--workload", "oltp_read_write"]]
+    assert "does not answer" in capsys.readouterr().err
 
 
 def test_files_must_be_there(tmp_path, capsys):

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import difflib
+import math
 import os
 import shlex
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import typer
 from rich.markup import escape
 
-from dialin.cli.console import errors
-from dialin.errors import UserError
+from dialin.cli.console import errors, say
+from dialin.errors import DialinError, UserError
 from dialin.model.setting import canonical_name
+
+if TYPE_CHECKING:
+    from dialin.model.build import Build
+    from dialin.variables.catalogue import Catalogue
 
 Answer = TypeVar("Answer")
 
@@ -38,11 +43,12 @@ class Choices:
 
     Attributes:
         builds: the builds on this machine, such as `mysql@9.7.4`, the first one the default.
-        variables: returns the names of the variables of a build or a series; empty where dialin does not know them.
+        catalogue: returns the variables of a server, named by the words that a command names it with; None where dialin does
+            not know them. It raises DialinError where the server cannot be read.
     """
 
     builds: Sequence[str]
-    variables: Callable[[str], frozenset[str]]
+    catalogue: Callable[[Sequence[str]], Catalogue | None]
 
 
 def is_terminal() -> bool:
@@ -68,24 +74,35 @@ def ask_for_commands(choices: Choices, ask: Ask) -> list[list[str]]:
     """
     builds = list(choices.builds) or ["mysql@9.7"]
     listed = "\n".join(f"  {number}  {name}" for number, name in enumerate([*builds, _RUNNING], 1))
-    server = _ask(
+    server, catalogue = _ask(
         ask,
         f"Which server? A number, a build such as mysql@9.7, or the option file (~/.my.cnf) of a running server:\n{listed}\n",
         "1",
-        lambda answer: _server(answer, builds),
+        lambda answer: _read_server(_server(answer, builds, ask), choices),
     )
     loads = "\n".join(f"  {number}  {name}" for number, name in enumerate(_COMMON_LOADS, 1))
     load = _ask(ask, f"Which load? A number, the name of a load, or a file of your own transactions:\n{loads}\n", "1", _load)
-    known = choices.variables(server[1]) if server[0] == "--server" else frozenset()
     variable = _ask(
         ask,
         "Which variable? NAME, NAME=VALUE,VALUE to compare values, NAME=LOW..HIGH to search a range, "
         f"or {FIND_OUT!r} to see which ones are worth it\n",
         FIND_OUT,
-        lambda answer: _variable(answer, known),
+        lambda answer: _variable(answer, catalogue),
     )
     install = [["dialin", "servers", "install", server[1]]] if _is_missing(server, choices.builds) else []
     return [*install, ["dialin", *variable, *server, "--workload", load]]
+
+
+def _read_server(server: list[str], choices: Choices) -> tuple[list[str], Catalogue | None]:
+    """Return a server and its variables.
+
+    Raises:
+        BadAnswerError: it cannot be read.
+    """
+    try:
+        return server, choices.catalogue(server)
+    except DialinError as error:
+        raise BadAnswerError(str(error)) from None
 
 
 def _is_missing(server: Sequence[str], builds: Sequence[str]) -> bool:
@@ -104,18 +121,19 @@ def _ask(ask: Ask, question: str, default: str, read: Callable[[str], Answer]) -
             errors().print(escape(str(error)))
 
 
-def _server(answer: str, builds: Sequence[str]) -> list[str]:
+def _server(answer: str, builds: Sequence[str], ask: Ask) -> list[str]:
     names = [*builds, _RUNNING]
     if answer.isdecimal():
         if not 1 <= int(answer) <= len(names):
             raise BadAnswerError(f"There are the numbers 1 to {len(names)}")
         answer = names[int(answer) - 1]
     if answer == _RUNNING:
-        return ["--attach"]
+        answer = ask("Which option file has the account of that server?\n", "~/.my.cnf").strip()
+        answer = answer if "/" in answer else f"./{answer}"
     if "/" in answer or answer.endswith(".cnf"):
         if not Path(answer).expanduser().is_file():
             raise BadAnswerError(f"There is no file {answer}")
-        return ["--attach", "--defaults-file", answer]
+        return ["--attach", "--defaults-file", str(Path(answer).expanduser())]
     from dialin.model.build import BuildReference
 
     try:
@@ -146,40 +164,65 @@ def _load(answer: str) -> str:
     return answer
 
 
-def _variable(answer: str, known: frozenset[str]) -> list[str]:
+def _variable(answer: str, catalogue: Catalogue | None) -> list[str]:
+    """Return a command and its variable; all that the command itself would refuse of them is refused."""
+    from dialin.model.setting import parse_value
+    from dialin.preflight import tune_space
+    from dialin.question.candidates import sweep_settings
+    from dialin.search.variable_choice import Situation
+    from dialin.variables import check
+
     if answer.lower() == FIND_OUT:
         return ["advise"]
     name, equals, values = answer.partition("=")
     try:
         canonical = canonical_name(name)
-    except ValueError as error:
+        if equals and not values.strip():
+            raise BadAnswerError(f"{answer}: there are no values")
+        text = f"{canonical}={''.join(values.split())}" if equals else canonical
+        if equals and ".." not in values:
+            compared = [parse_value(value) for value in text.partition("=")[2].split(",") if value]
+            settings = sweep_settings({canonical: compared})
+            if catalogue is not None:
+                check.check_settings(settings, catalogue)
+            return ["sweep", text]
+        requested = tune_space.parse_named([text])
+        if catalogue is not None:
+            known = catalogue.defaults()
+            somewhere = Situation(math.inf, 1, 16, data=math.inf, disk=math.inf, in_force=known, build=catalogue.build_id)
+            requested = tune_space.resolve(requested, catalogue, {})
+            tune_space.name_variables(requested, catalogue, somewhere, weaker=False)
+    except (ValueError, UserError) as error:
         raise BadAnswerError(str(error)) from None
-    if known and canonical not in known:
-        near = difflib.get_close_matches(canonical, known, n=1, cutoff=0.6)
-        raise BadAnswerError(f"This server has no variable {canonical}{f'; did you mean {near[0]}?' if near else ''}")
-    if equals and not values.strip():
-        raise BadAnswerError(f"{answer}: there are no values")
-    if not equals or ".." in values:
-        return ["tune", f"{canonical}={values.strip()}" if equals else canonical]
-    return ["sweep", f"{canonical}={''.join(values.split())}"]
+    return ["tune", text]
 
 
 def choices_here() -> Choices:
-    """Return what there is to choose from on this machine; no server is started."""
+    """Return what there is to choose from on this machine."""
     from dialin.paths import Home
     from dialin.servers import builds
 
     home = Home.of()
     installed = sorted(builds.discover(home, os.environ), key=lambda build: (build.vendor, build.version), reverse=True)
-    return Choices(list(dict.fromkeys(build.id for build in installed)), _known_variables)
+    return Choices(list(dict.fromkeys(build.id for build in installed)), lambda server: _catalogue(server, installed))
 
 
-def _known_variables(build: str) -> frozenset[str]:
-    from dialin.paths import Home
-    from dialin.trials.build_catalogue import stored_catalogues
+def _catalogue(server: Sequence[str], installed: Sequence[Build]) -> Catalogue | None:
+    """Return the variables of a running server, or of a build that is installed; None for any other build.
 
-    known = stored_catalogues(Home.of(), build)
-    return frozenset(known[0].variables) if known else frozenset()
+    Raises:
+        DialinError: the server does not answer, or the build does not start.
+    """
+    from dialin.model.build import BuildReference
+    from dialin.model.study import Attachment
+    from dialin.places.attached.check import reach_server, read_catalogue
+    from dialin.trials.tools import Tools
+
+    tools = Tools.open(say)
+    if server[0] == "--attach":
+        return read_catalogue(reach_server(Attachment(defaults_file=server[2]), tools, is_written=False))
+    build = next((build for build in installed if BuildReference.parse(server[1]).matches(build)), None)
+    return tools.catalogue(build) if build is not None else None
 
 
 def _prompt(question: str, default: str) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from dialin.errors import UserError
-from dialin.model.setting import Value, canonical_name, combination_name, parse_value, same_value
+from dialin.model.setting import Value, as_number, canonical_name, combination_name, parse_value, same_value
 from dialin.model.study import MAX_CANDIDATES, Candidate
 
 Variables = dict[str, Value]
@@ -68,6 +68,11 @@ def sweep_settings(sweep: Mapping[str, Sequence[Value]], *, least: int = 2) -> l
     variables = {_name(name): list(values) for name, values in sweep.items()}
     _check_count(math.prod(map(len, variables.values())))  # before any is made: there may be more than memory holds
     for name, values in variables.items():
+        if is_range(values[-1]):
+            raise UserError(
+                f"{name}={values[-1]} is a range, and a sweep compares single values",
+                f"Search the range: dialin tune {name}={values[-1]}; or list values, such as {name}=1,4",
+            )
         if len(values) < least:
             raise UserError(f"{name} has only one value", f"Give at least two, such as {name}=1,4")
         for a, b in itertools.combinations(values, 2):
@@ -78,6 +83,12 @@ def sweep_settings(sweep: Mapping[str, Sequence[Value]], *, least: int = 2) -> l
         setting = dict(zip(variables, combination, strict=True))
         settings.append((combination_name(setting), setting))
     return settings
+
+
+def is_range(value: Value) -> bool:
+    """Return whether a value is a range, such as `1..9` or `64M..8G`, which only a tune takes."""
+    low, dots, high = str(value).partition("..")
+    return bool(dots) and as_number(parse_value(low)) is not None and as_number(parse_value(high)) is not None
 
 
 def option_file_names(written: Sequence[str]) -> list[str]:

@@ -206,6 +206,16 @@ def check_setting(setting: Setting, catalogue: Catalogue, elsewhere: Elsewhere) 
             raise SettingError(error.what, error.remedy, name) from error
 
 
+def check_settings(settings: Sequence[tuple[str, Setting]], catalogue: Catalogue) -> None:
+    """Check every name and value of the settings of a server that is there, each with its candidate's name.
+
+    Raises:
+        SettingError: see `check_setting`.
+    """
+    for _, setting in settings:
+        check_setting(setting, catalogue, {})
+
+
 def _check_number(variable: Variable, value: Value, build_id: str) -> None:
     number = as_number(value)
     lettered = isinstance(value, str) and number is not None and value.strip()[-1:].isalpha()

@@ -25,7 +25,7 @@ def with_initial(
 
     Returns:
         The settings, the name of the one in force (None where it is not among them), and the exact values in force of the
-        variables that they set. Variables that the server lacks are left to the checks of the candidates, which suggest others.
+        variables that they set.
     """
     variables = list(dict.fromkeys(name for _, setting in settings for name in setting))
     known = {name: spelled for name in variables if (spelled := reported_name(name, reported)) in reported}

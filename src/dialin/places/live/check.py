@@ -56,6 +56,7 @@ def check_live(request: StudyRequest, tools: Tools) -> CheckedStudy:
     attached = reach_server(attachment, tools, is_written=False)
     known = read_catalogue(attached)
     requested = requested_settings(question, request.directory, known, {})
+    check.check_settings(requested.settings, known)
     values = known.defaults()
     settings, initial, exact = with_initial(requested.settings, attached, values, is_added=not question.aa)
     candidates = candidates_of(settings, [known.build_id])
