@@ -8,9 +8,9 @@ from dialin.errors import UserError
 from dialin.logs.analyze_runs import analyze
 from dialin.logs.assignment import AssignmentRule
 from dialin.logs.beside_logs import read_beside
+from dialin.logs.csv_tables import NO_COLUMNS, CsvColumns
 from dialin.logs.judgement import Request
 from dialin.logs.log_folder import load
-from dialin.logs.other_programs import NO_COLUMNS, CsvColumns
 from dialin.model.analysis import FileStatus, FolderKind
 from dialin.model.verdict import Outcome
 from fixtures.analyses import text

@@ -21,7 +21,7 @@ def analyze(
     paths: Annotated[
         list[Path],
         typer.Argument(
-            metavar="PATH...", help="Logs of sysbench, plain, gz, bz2, xz, zst or zip, or directories that hold them."
+            metavar="PATH...", help="Logs of load programs, plain, gz, bz2, xz, zst, zip or tar, or directories that hold them."
         ),
     ],
     by: Annotated[
@@ -77,7 +77,7 @@ def analyze(
     markdown: Annotated[bool, typer.Option("--markdown", help="Print the analysis as Markdown, for a ticket.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print the analysis as JSON.")] = False,
 ) -> None:
-    r"""Compare sysbench runs made elsewhere by their logs: interval reports, as text or as CSV.
+    r"""Compare runs made elsewhere by their logs: of sysbench, HammerDB, go-tpc, BenchBase and others, or any CSV.
 
     First it says what kind of folder it is: alternatives and suites are compared, a scaling over threads and a ramp of
     requested rates are not. What tells candidates apart is found where only one thing does. Without a second run in a cell
@@ -88,9 +88,9 @@ def analyze(
     from dialin.logs.analyze_runs import analyze as analyze_logs
     from dialin.logs.assignment import AssignmentRule
     from dialin.logs.beside_logs import read_beside
+    from dialin.logs.csv_tables import CsvColumns
     from dialin.logs.judgement import Request
     from dialin.logs.log_folder import load
-    from dialin.logs.other_programs import CsvColumns
     from dialin.report import json_documents
     from dialin.report.charts.analysis_charts import RunSeries, looks
     from dialin.report.document.analysis_document import analysis_document

@@ -12,7 +12,8 @@ from pathlib import Path
 import numpy as np
 
 from dialin.errors import UserError
-from dialin.logs.other_programs import NO_COLUMNS, CsvColumns, columns_of, read_other
+from dialin.logs.csv_tables import NO_COLUMNS, CsvColumns, columns_of
+from dialin.logs.other_programs import first_lines, read_other
 from dialin.model.analysis import FileEntry, FileStatus
 from dialin.readers.sysbench_log import LogFile, RunLog, TooLargeError, UnreadableLog, read
 from dialin.text import counted, listed, number
@@ -123,11 +124,11 @@ def _read(path: Path, name: str, entries: list[FileEntry], columns: CsvColumns) 
             entries.append(_unreadable(label, file.error, path))
         elif file.logs:
             yield label, file
-        elif file.name is None and (others := list(read_other(path, columns))):
-            yield label, others[0]
+        elif logs := read_other(file.opened, str(path) if file.name is None else f"{path}: {file.name}", columns):
+            yield label, replace(file, logs=logs)
         else:
             detail = "no report of a load program in it"
-            if file.name is None and (names := columns_of(path)):
+            if names := columns_of(first_lines(file.opened)):
                 detail = f"a CSV with {', '.join(names)}: name its columns of time and throughput"
             entries.append(FileEntry(file=label, status=FileStatus.NO_LOG, detail=detail))
 
@@ -199,7 +200,8 @@ def _trimmed(run: Run, planned: float | None) -> tuple[Run, float | None]:
     if keep >= log.times.size or keep < FEWEST:
         return run, planned
     cut = {name: getattr(log, name)[:keep] for name in ("times", "tps", "latency_ms", "errors")}
-    return replace(run, log=replace(log, **cut)), planned
+    others = {percentile: latencies[:keep] for percentile, latencies in log.other_latencies.items()}
+    return replace(run, log=replace(log, **cut, other_latencies=others)), planned
 
 
 def _is_short(log: RunLog, planned: float | None) -> bool:

@@ -21,6 +21,8 @@ from dialin.stats.warm_up_cut import Start, find_start
 from dialin.stats.window import window
 from dialin.text import counted
 
+_PERCENTILES = (50, 95, 99)
+"""Percentiles that are read from a histogram of latency."""
 _DAY = 86_400
 """Lines of a log above which its warm-up and its course are determined by means of successive lines, to limit memory."""
 
@@ -102,11 +104,25 @@ def sum_up_run(run: Run, label: str, candidate: str | None, conditions: Mapping[
             longest_stall=max(lengths, default=0) * log.interval,
             latency_ms=weighted_mean(log.latency_ms[begin:], measured) if logged else None,
             percentile=log.percentile if logged else None,
+            latencies_ms=_latencies(log, begin, measured),
             errors_per_s=float(log.errors[begin:].mean()),
             effective_seconds=_effective_lines(measured) * log.interval,
         ),
         tuple(length * log.interval for length in lengths),
     )
+
+
+def _latencies(log: RunLog, begin: int, measured: NDArray[np.float64]) -> dict[str, float]:
+    """Return the percentiles of latency in a log: means over its lines, else those of its whole run, by its summary."""
+    found: dict[int | None, float | None] = {}
+    if (summary := log.summary) is not None:
+        found |= {one: summary.percentile_of(one) for one in _PERCENTILES}
+        found[summary.percentile] = summary.latency_ms
+    if log.latency_ms.any():
+        for percentile, latencies in ((log.percentile, log.latency_ms), *log.other_latencies.items()):
+            found[percentile] = weighted_mean(latencies[begin:], measured)
+    known = {percentile: value for percentile, value in found.items() if percentile and value is not None}
+    return {f"p{percentile}": known[percentile] for percentile in sorted(known)}
 
 
 def _means(tps: NDArray[np.float64], step: int) -> NDArray[np.float64]:
@@ -163,6 +179,7 @@ def _of_summary(run: Run, label: str, candidate: str | None, conditions: Mapping
             longest_stall=0.0,
             latency_ms=summary.latency_ms,
             percentile=summary.percentile,
+            latencies_ms=_latencies(run.log, 0, run.log.tps),
             errors_per_s=(summary.errors or 0) / seconds if seconds else 0.0,
             effective_seconds=0.0,
         ),

@@ -112,6 +112,9 @@ class RunAnalysis(FrozenModel):
     longest_stall: float
     latency_ms: float | None = Field(description="mean of the lines' percentiles, by transactions; null where none was logged")
     percentile: int | None = Field(description="which percentile that is; null if the log does not say")
+    latencies_ms: dict[str, float] = Field(
+        description="all percentiles of latency in the log, by name such as p99: means of lines, else of the whole run"
+    )
     errors_per_s: float
     effective_seconds: float = Field(description="how many independent seconds the measured ones are worth")
 

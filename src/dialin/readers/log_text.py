@@ -1,22 +1,33 @@
-"""Opens a log, plain or compressed, as a stream of bytes; its first bytes show which compression it has."""
+"""Opens a log, plain, compressed or in an archive, as a stream of bytes; its first bytes show what it is."""
 
 from __future__ import annotations
 
 import bz2
+import codecs
+import errno
 import functools
 import gzip
+import io
 import lzma
+import shutil
+import tarfile
+import tempfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import IO, cast
 
 import zstandard
 
 _GZIP, _BZIP2, _XZ, _ZSTANDARD, _ZIP = b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd", b"PK\x03\x04"
+_UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+"""The beginning of a text that a shell of Windows wrote."""
 _LONGEST_MAGIC = 6
+_TAR, _TAR_AT = b"ustar", 257
+_IN_MEMORY, _LARGEST_MEMBER = 16 * 1024**2, 1024**3
+"""Bytes of a file in a tar archive up to which it is kept in memory, and read at all."""
 
 DAMAGED = (
     EOFError,
@@ -24,6 +35,7 @@ DAMAGED = (
     gzip.BadGzipFile,
     lzma.LZMAError,
     zipfile.BadZipFile,
+    tarfile.TarError,
     zstandard.ZstdError,
     NotImplementedError,  # a compression of zip that Python lacks
     RuntimeError,  # an encrypted member of a zip archive
@@ -36,21 +48,64 @@ Opened = Callable[[], AbstractContextManager[IO[bytes]]]
 
 
 def files(path: Path) -> Iterator[tuple[str | None, Opened]]:
-    """Yield the name of each file in a zip archive, with what opens it; for any other file, None and what opens that.
+    """Yield the name of each file in a zip or tar archive, with what opens it; for any other file, None and what opens that.
 
-    The archive is opened once, because its list of files is read each time that it is opened.
+    A file of an archive can be opened until the next one is asked for: an archive is read once, from its beginning to its end.
 
     Raises:
         OSError: the file cannot be read.
         zipfile.BadZipFile: the archive is damaged.
     """
-    if _magic(path) != _ZIP:
-        yield None, lambda: _unpacked(path)
-        return
-    with zipfile.ZipFile(path) as archive:
-        for member in archive.infolist():
-            if not member.is_dir():
-                yield member.filename, functools.partial(archive.open, member)
+    if _magic(path) == _ZIP:
+        with zipfile.ZipFile(path) as archive:
+            for member in archive.infolist():
+                if not member.is_dir() and not _is_hidden(member.filename):
+                    yield member.filename, functools.partial(_as_utf8, functools.partial(archive.open, member))
+    elif _is_tar(path):
+        yield from _of_tar(path)
+    else:
+        yield None, functools.partial(_as_utf8, functools.partial(_unpacked, path))
+
+
+def _is_hidden(name: str) -> bool:
+    return any(part.startswith((".", "__MACOSX")) for part in PurePosixPath(name).parts if part != ".")
+
+
+def _is_tar(path: Path) -> bool:
+    try:
+        with _unpacked(path) as stream:
+            return stream.read(_TAR_AT + len(_TAR))[_TAR_AT:] == _TAR
+    except DAMAGED:
+        return False
+
+
+def _of_tar(path: Path) -> Iterator[tuple[str, Opened]]:
+    with _unpacked(path) as stream, tarfile.open(fileobj=stream, mode="r|") as archive:
+        for member in archive:
+            content = archive.extractfile(member) if member.isfile() else None
+            if content is None or _is_hidden(member.name):
+                continue
+            with tempfile.SpooledTemporaryFile(_IN_MEMORY) as copy:
+                if member.size <= _LARGEST_MEMBER:
+                    shutil.copyfileobj(content, copy)
+                yield member.name.removeprefix("./"), functools.partial(_copied, copy, member.size)
+
+
+@contextmanager
+def _copied(copy: IO[bytes], size: int) -> Iterator[IO[bytes]]:
+    if size > _LARGEST_MEMBER:
+        raise OSError(errno.EFBIG, "larger than 1 GiB in an archive")
+    copy.seek(0)
+    yield copy
+
+
+@contextmanager
+def _as_utf8(opened: Opened) -> Iterator[IO[bytes]]:
+    """Open a file; one in UTF-16 as UTF-8."""
+    with opened() as stream:
+        is_utf16 = stream.read(2) in _UTF16
+    with opened() as stream:
+        yield io.BytesIO(stream.read().decode("utf-16", "replace").encode()) if is_utf16 else stream
 
 
 @contextmanager

@@ -85,6 +85,7 @@ _EVENT = re.compile(
     rb"|^(?P<option>[A-Z][A-Za-z ]{2,60}: +[^\r\n]{1,200}|Report intermediate results every [^\r\n]{1,80})"
     rb"|^(?P<summary>[ \t]+(?:transactions|ignored errors|total time|time elapsed|approx\. +\d+ +percentile"
     rb"|\d{1,3}(?:st|nd|rd|th) percentile): +[^\r\n]{1,100})"
+    rb"|^ +(?P<bucket>\d{1,12}\.\d{3} \|[* ]{1,60} \d{1,12})\r?$"
     rb"|--(?:max-)?time[= ](?P<time>\d{1,9})\b|(?P<script>[\w-]{1,100})\.lua\b",
     re.MULTILINE,
 )
@@ -105,6 +106,7 @@ class Summary:
         latency_ms: the percentile of transaction latency; None where it is not printed.
         percentile: which one `latency_ms` is.
         errors: total number of ignored errors; None where it is not printed.
+        histogram: latencies in milliseconds, each with how many transactions had it; empty without `--histogram`.
     """
 
     transactions: int
@@ -113,6 +115,17 @@ class Summary:
     latency_ms: float | None = None
     percentile: int | None = None
     errors: int | None = None
+    histogram: tuple[tuple[float, int], ...] = ()
+
+    def percentile_of(self, percentile: int) -> float | None:
+        """Return a percentile of latency by the histogram, in milliseconds; None without one."""
+        total = sum(count for _, count in self.histogram)
+        rank = 0
+        for latency, count in self.histogram:
+            rank += count
+            if rank >= percentile / 100 * total:
+                return latency
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +163,7 @@ class RunLog:
         unfinished: transactions that did not finish when sysbench forced its end.
         silence: the zeros at its end that were left out; None where it has none.
         statements: what its lines count: reads, writes, or both; empty where they do not say.
+        other_latencies: further percentiles of latency of each line, in milliseconds.
     """
 
     times: _Array
@@ -168,6 +182,7 @@ class RunLog:
     unfinished: int = 0
     silence: Silence | None = None
     statements: str = ""
+    other_latencies: Mapping[int, _Array] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -175,19 +190,21 @@ class LogFile:
     """The runs in a file, in order, and a digest of its unpacked text.
 
     Attributes:
-        name: its name in a zip archive; None where it is a file of its own.
+        name: its name in an archive; None where it is a file of its own.
         zeros: NUL bytes in its text, which a power loss leaves; the lines with them were skipped.
+        opened: opens it again, until the next file is read.
     """
 
     digest: str
     logs: tuple[RunLog, ...]
+    opened: Opened
     name: str | None = None
     zeros: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class UnreadableLog:
-    """A file, or a file in a zip archive by its name, that could not be read."""
+    """A file, or a file in an archive by its name, that could not be read."""
 
     name: str | None
     error: Exception
@@ -246,7 +263,7 @@ def _between_records(chunks: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def read(path: Path) -> Iterator[LogFile | UnreadableLog]:
-    """Read a log, or each log in a zip archive, as a stream: only its figures take memory.
+    """Read a log, or each log in an archive, as a stream: only its figures take memory.
 
     Yields:
         Each file that was read, or the reason why one could not be.
@@ -266,7 +283,7 @@ def _read(name: str | None, opened: Opened, where: str) -> LogFile:
     text = _Text(where)
     with opened() as stream:
         logs = parse(text.lines(iter(lambda: stream.read(_CHUNK), b"")))
-    return LogFile(text.digest.hexdigest(), logs, name, text.zeros)
+    return LogFile(text.digest.hexdigest(), logs, opened, name, text.zeros)
 
 
 class _Text:
@@ -463,6 +480,11 @@ def _header(events: list[_Event], begin: int) -> dict[str, str]:
     return header
 
 
+def _bucket(text: str) -> tuple[float, int]:
+    latency, _, count = text.partition("|")
+    return float(latency), int(count.split()[-1])
+
+
 def _summary(events: list[_Event]) -> Summary | None:
     """Return the totals at the end of a run; those of `--report-checkpoints`, which cover a part of it, are passed over."""
     figures: dict[str, list[float]] = {}
@@ -495,4 +517,5 @@ def _summary(events: list[_Event]) -> Summary | None:
         latency_ms=percentile[1] if len(percentile) > 1 else None,
         percentile=int(percentile[0]) if percentile else None,
         errors=None if errors is None else int(errors),
+        histogram=tuple(_bucket(text) for _, kind, text in events if kind == "bucket"),
     )

@@ -218,7 +218,7 @@ def runs_table(analysis: Analysis) -> list[Part]:
         _texts("CV", [NOTHING if run.cv is None else percent(run.cv) for run in runs], 1),
         _texts("stalls", [f"{round(run.stall_seconds, 1):,g} s" if run.stall_seconds else "none" for run in runs], 2),
         _texts("worst", [number(run.worst_tps) for run in runs], 7),
-        _texts(_latency_title(runs), [number(run.latency_ms) for run in runs], 6),
+        *_latencies(runs),
         _texts("left out", [start_cell(run) for run in runs], 4),
         _texts("measured", [duration(run.measured_seconds) for run in runs], 9),
         (_column("then", 5), [Cell(course_cell(run)) for run in runs]),
@@ -227,6 +227,17 @@ def runs_table(analysis: Analysis) -> list[Part]:
     if len(every) > _RUNS:
         parts.append(Paragraph(f"{len(every) - _RUNS} more runs are not shown; --json has all.", Role.SMALL))
     return parts
+
+
+def _latencies(runs: Sequence[RunAnalysis]) -> list[tuple[Column, Values]]:
+    """Return a column for each percentile that a run has, the compared one before the others where space is short."""
+    decisive = {f"p{run.percentile}" for run in runs}
+    names = sorted({name for run in runs for name in run.latencies_ms}, key=lambda name: int(name[1:]))
+    columns = [
+        _texts(f"{name} ms", [number(run.latencies_ms.get(name)) for run in runs], 6 if name in decisive else 8)
+        for name in names
+    ]
+    return columns or [_texts(_latency_title(runs), [number(run.latency_ms) for run in runs], 6)]
 
 
 def _baseline_column(rows: Sequence[CandidateAnalysis]) -> list[tuple[Column, Values]]:

@@ -1,0 +1,226 @@
+"""Reads runs from a CSV: one with a time and a throughput, or one with a line for each transaction."""
+
+from __future__ import annotations
+
+import csv
+import re
+from array import array
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import chain
+
+import numpy as np
+
+from dialin.errors import UserError
+from dialin.logs.run_points import Point, runs_of_points
+from dialin.readers.sysbench_log import TPS, RunLog
+
+_LONGEST, _COLUMNS, _LINES = 10_000, 12, 3
+"""Characters of a line, columns, and lines at the start of a CSV whose columns are proposed."""
+_TIME = re.compile(r"time|seconds?|secs?|elapsed(?:_?(?:time|seconds|s))?|t|timestamp|ts|time \(seconds\)", re.IGNORECASE)
+_THROUGHPUT = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        r"tps|throughput|transactions?(?:/s|_per_second| per second)|txn/?s|trx/?s|ops(?:/s|_per_sec(?:ond)?)?|qps"
+        r"|throughput \(requests/second\)",
+        "nopm",
+        "tpm",
+    )
+)
+"""Names of a throughput; a column of the first expression that fits exactly one counts."""
+_OF_UNIT = ("qps", "ops", "nopm", "tpm")
+_THREADS = re.compile(r"threads?|thds|connections|clients|users|concurrency", re.IGNORECASE)
+_LABEL = re.compile(r"label|name|run|candidate|variant|config", re.IGNORECASE)
+_LATENCY = re.compile(
+    r"(?:lat(?:ency)?_?)?p(?P<percentile>\d{2})(?:_ms| ms|_lat(?:ency)?(?:_ms)?)?"
+    r"|(?P<ordinal>\d{2})(?:st|nd|rd|th) percentile latency \((?P<unit>micro|milli)seconds?\)",
+    re.IGNORECASE,
+)
+_MEDIAN = re.compile(r"median latency \((micro|milli)seconds?\)", re.IGNORECASE)
+_PERCENTILES = (50, 95, 99)
+"""Percentiles that are computed from single transactions."""
+
+
+@dataclass(frozen=True, slots=True)
+class CsvColumns:
+    """The columns of a user's CSV: names in its first line, or numbers from 1. Empty ones are found by usual names."""
+
+    time: str = ""
+    throughput: str = ""
+    threads: str = ""
+    label: str = ""
+
+    @property
+    def are_given(self) -> bool:
+        return bool(self.time and self.throughput)
+
+
+NO_COLUMNS = CsvColumns()
+
+
+@dataclass(frozen=True, slots=True)
+class _TransactionLog:
+    """A CSV with a line for each transaction: its columns, and how many of their units a second has.
+
+    `failed` is the column that says `false` of a failed transaction.
+    """
+
+    program: str
+    unit: str
+    begin: str
+    begin_per_second: float
+    latency: str
+    latency_per_second: float
+    worker: str
+    failed: str = ""
+
+
+_TRANSACTION_LOGS = (
+    _TransactionLog(
+        "BenchBase", TPS, "Start Time (microseconds)", 1.0, "Latency (microseconds)", 1e6, "Worker Id (start number)"
+    ),  # the start is in seconds with a fraction, whatever its name says
+    _TransactionLog("JMeter", "requests/s", "timeStamp", 1e3, "elapsed", 1e3, "threadName", "success"),
+)
+
+
+def read_known(start: Sequence[str], rest: Iterator[str], where: str) -> list[RunLog]:
+    """Return the runs of a CSV whose first line has known names; `start` is the beginning of its lines."""
+    header = _header(start)
+    for kind in _TRANSACTION_LOGS:
+        if {kind.begin, kind.latency, kind.worker} <= set(header):
+            return _of_transactions(chain(start, rest), kind)
+    columns = _usual_columns(header)
+    return read(chain(start, rest), columns, where) if columns else []
+
+
+def columns_of(start: Sequence[str]) -> list[str]:
+    """Return the names of the columns of a CSV by its first lines; none for any other file."""
+    if len(start) < _LINES or max(map(len, start)) > _LONGEST:
+        return []
+    header, *rows = csv.reader(start[:_LINES])
+    is_table = len(header) > 1 and all(len(row) == len(header) and _digits(row) > 1 for row in rows)
+    return [cell.strip() for cell in header[:_COLUMNS]] if is_table else []
+
+
+def _digits(cells: Sequence[str]) -> int:
+    return sum(cell.strip()[:1].isdigit() for cell in cells)
+
+
+def _header(start: Sequence[str]) -> list[str]:
+    return [cell.strip() for cell in next(csv.reader(start[:1]), [])]
+
+
+def _usual_columns(header: Sequence[str]) -> CsvColumns | None:
+    """Return the columns of a CSV by usual names; None where it has not one time and one throughput."""
+
+    def only(pattern: re.Pattern[str]) -> str:
+        fitting = [cell for cell in header if pattern.fullmatch(cell)]
+        return fitting[0] if len(fitting) == 1 else ""
+
+    throughput = next(filter(None, map(only, _THROUGHPUT)), "")
+    found = CsvColumns(only(_TIME), throughput, only(_THREADS), only(_LABEL))
+    return found if found.are_given else None
+
+
+def read(lines: Iterable[str], columns: CsvColumns, where: str) -> list[RunLog]:
+    """Return the runs of a CSV by its columns.
+
+    Raises:
+        UserError: it lacks one of them.
+    """
+    rows = csv.reader(lines)
+    first = [cell.strip() for cell in next(rows, [])]
+    wanted = {name: getattr(columns, name) for name in ("time", "throughput", "threads", "label") if getattr(columns, name)}
+    has_header = not all(text.isdigit() for text in wanted.values()) or not _is_number(first, wanted["throughput"])
+    places = {name: _place(text, first if has_header else [], where) for name, text in wanted.items()}
+    latencies = dict(filter(None, map(_latency, enumerate(first)))) if has_header else {}
+    points: list[Point] = []
+    for row in rows if has_header else chain([first], rows):
+        with suppress(ValueError, IndexError):
+            cells = {name: row[place].strip() for name, place in places.items()}
+            points.append(
+                Point(
+                    _seconds(cells["time"]),
+                    float(cells["throughput"]),
+                    latencies={percentile: float(row[place]) * unit for place, (percentile, unit) in latencies.items()},
+                    threads=int(float(cells.get("threads") or 0)),
+                    label=cells.get("label", ""),
+                )
+            )
+    name = wanted["throughput"].lower()
+    unit = {"nopm": "NOPM", "tpm": "TPM"}.get(name, wanted["throughput"]) if has_header and name in _OF_UNIT else TPS
+    return runs_of_points(points, {"program": "CSV"}, unit) if len(points) > 1 else []
+
+
+def _latency(column: tuple[int, str]) -> tuple[int, tuple[int, float]] | None:
+    """Return the place of a column with its percentile of latency, and how many milliseconds its unit has."""
+    place, name = column
+    if match := _MEDIAN.fullmatch(name):
+        return place, (50, 1e-3 if match[1].lower() == "micro" else 1.0)
+    if match := _LATENCY.fullmatch(name):
+        return place, (int(match["percentile"] or match["ordinal"]), 1e-3 if (match["unit"] or "").lower() == "micro" else 1.0)
+    return None
+
+
+def _is_number(cells: Sequence[str], column: str) -> bool:
+    with suppress(ValueError, IndexError):
+        float(cells[int(column) - 1])
+        return True
+    return False
+
+
+def _place(column: str, header: Sequence[str], where: str) -> int:
+    if column in header:
+        return header.index(column)
+    if column.isdigit() and int(column) > 0:
+        return int(column) - 1
+    shown = f"It has {', '.join(header)}" if header else "It has no first line with names: give the column's number, from 1"
+    raise UserError(f"{where} has no column {column!r}", shown)
+
+
+def _seconds(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return datetime.fromisoformat(text).timestamp()
+
+
+def _of_transactions(lines: Iterable[str], kind: _TransactionLog) -> list[RunLog]:
+    rows = csv.reader(lines)
+    header = [cell.strip() for cell in next(rows)]
+    begin, latency, worker = (header.index(name) for name in (kind.begin, kind.latency, kind.worker))
+    failed = header.index(kind.failed) if kind.failed in header else -1
+    begins, latencies, failures = array("d"), array("d"), array("d")
+    workers: set[str] = set()
+    for row in rows:
+        with suppress(ValueError, IndexError):
+            began, took = float(row[begin]) / kind.begin_per_second, float(row[latency]) / kind.latency_per_second
+            is_failed = failed >= 0 and row[failed].lower() == "false"
+            workers.add(row[worker])
+            begins.append(began)
+            latencies.append(took)
+            failures.append(is_failed)
+    points = _by_second(np.array(begins), np.array(latencies), np.array(failures, dtype=bool), len(workers))
+    return runs_of_points(points, {"program": kind.program}, kind.unit)
+
+
+def _by_second(begins: np.ndarray, latencies: np.ndarray, failed: np.ndarray, threads: int) -> list[Point]:
+    """Return what ended in each second since the first transaction began; the last second, which is not whole, is left out."""
+    if not begins.size:
+        return []
+    seconds = (begins + latencies - begins.min()).astype(int)
+    order = np.lexsort((latencies, seconds))
+    latencies, failed, seconds = latencies[order], failed[order], seconds[order]
+    edges = np.searchsorted(seconds, np.arange(seconds[-1] + 1))
+    points = []
+    for second, (first, last) in enumerate(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True)):
+        good = latencies[first:last][~failed[first:last]]
+        ranks = {one: good[min(good.size - 1, one * good.size // 100)] * 1e3 if good.size else 0.0 for one in _PERCENTILES}
+        points.append(Point(second + 1.0, float(good.size), float(last - first - good.size), _floats(ranks), threads))
+    return points
+
+
+def _floats(values: Mapping[int, float]) -> dict[int, float]:
+    return {key: float(value) for key, value in values.items()}
