@@ -49,7 +49,7 @@ def test_a_choice_is_confirmed_in_fresh_trials_that_did_not_choose_it_also_after
     assert again["confirmed"]["candidate"] == "1"
     assert again["confirmed"]["blocks"] == 6
     assert again["confirmed"]["ratio"]["low"] > 1
-    assert again["candidates"] == verdict["candidates"], "fresh trials decide nothing"
+    assert again["candidates"] == verdict["candidates"], "confirmation trials decide nothing"
     assert len(looks) == len([look for look in looks if look.decided is not None])
 
 

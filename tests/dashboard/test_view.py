@@ -33,7 +33,7 @@ def test_a_running_study_reports_where_it_is_and_may_be_stopped(spec):
     assert found["what"] == "innodb_buffer_pool_instances on mysql@9.7.4"
     chart = found["chart"]
     assert (chart["x"], chart["rate"], chart["warm"], chart["lost"]) == ([1, 2, 3], [50.0, 100.0, 100.0], 1, [2])
-    assert chart["words"] == "100 transactions/s, p95 20.0 ms, 1 s lost to the host"
+    assert chart["words"] == "100 transactions/s, p95 20.0 ms, 1 s of host stalls"
     assert chart["about"] == "The last 3 seconds: 50.0 to 100 transactions/s. Grey: the warm-up, which is not measured."
 
 

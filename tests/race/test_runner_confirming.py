@@ -1,4 +1,4 @@
-"""Confirming a choice in fresh trials, and studies of one setting under several names."""
+"""Confirming a choice in confirmation trials, and studies of one setting under several names."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from dialin.race.runner import CONFIRMING_BLOCKS
 from dialin.report.log_sentences import log_text
 from fixtures.simulated_runs import FORCED, Killed, kill_at, raced, shorter, simulated
 
-# Confirming a choice in fresh trials.
+# Confirming a choice in confirmation trials.
 
 
 def fresh(record):
@@ -41,7 +41,7 @@ def test_a_baseline_that_is_kept_needs_no_confirming(study, spec):
 def test_what_the_budget_does_not_hold_is_not_confirmed_and_that_is_said(study, spec):
     verdict, record = study(simulated(four=1300), shorter(spec, confirm=True))
     assert verdict.confirmed.blocks == 3
-    assert "The budget ended before the fresh trials were complete" in [log_text(line) for line in record.log]
+    assert "The budget ended before the confirmation trials were complete" in [log_text(line) for line in record.log]
     assert sum(sum(trial.steps.values()) for trial in record.trials) <= MAY_OVERRUN * 240
 
 

@@ -16,7 +16,7 @@ LINK = "http://127.0.0.1:40123/?t=0123456789abcdef0123456789abcdef"
         (None, "between trials", ""),
         (TRIAL, "block 2 of about 6", "Trial 1 of the block"),
         (replace(TRIAL, block=9), "block 9 of about 9", "Trial 1 of the block"),
-        (replace(TRIAL, purpose=Purpose.CONFIRM), "block 2 of about 6", "Fresh trial 1 of the block"),
+        (replace(TRIAL, purpose=Purpose.CONFIRM), "block 2 of about 6", "Confirmation trial 1 of the block"),
         (replace(TRIAL, purpose=Purpose.WAITS), "collecting raw waits", "Trial 1 for waits"),
     ],
 )

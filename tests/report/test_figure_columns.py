@@ -53,13 +53,13 @@ def test_an_interval_that_is_missing_is_said_so_beside_the_figure():
 
 @pytest.mark.parametrize(("chance", "shown"), [(0.0, "<1 %"), (0.97, "97 %"), (0.9999, ">99 %"), (1.0, ">99 %"), (None, "–")])
 def test_a_chance_is_never_said_to_be_none_or_certain(chance, shown):
-    assert figure(changed(probability=chance), "chance", "16").text == shown
+    assert figure(changed(probability=chance), "P(within 1 %)", "16").text == shown
 
 
 def test_trials_report_what_became_of_some_the_gravest_first():
     verdict = changed(failed=1, unsteady=2, lost_seconds=1203, effective_seconds=88.2)
-    assert figure(verdict, "trials", "16").full == "5 (1 failed, 2 unsteady, 1,203 s lost, 88.2 effective s)"
-    assert figure(verdict, "trials", "16").compact == "5 (1 failed, 2 unsteady, 1,203 s lost)"
+    assert figure(verdict, "trials", "16").full == "5 (1 failed, 2 unsteady, 1,203 s of host stalls, 88.2 independent s)"
+    assert figure(verdict, "trials", "16").compact == "5 (1 failed, 2 unsteady, 1,203 s of host stalls)"
 
 
 def test_what_is_missing_sorts_as_missing():
@@ -77,4 +77,4 @@ def test_a_scan_is_worth_runs_and_not_seconds():
             }
         }
     )
-    assert figure(scanned, "trials", "16").full.endswith("9.00 effective runs)")
+    assert figure(scanned, "trials", "16").full.endswith("9.00 independent runs)")

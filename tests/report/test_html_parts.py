@@ -11,7 +11,7 @@ from dialin.evidence.why_verdict import explain
 from dialin.model.trial import Step, TrialState
 from dialin.model.verdict import Note
 from dialin.report.charts.windows import MOST_BOXES
-from dialin.report.document.verdict_section import not_found
+from dialin.report.document.verdict_section import ruled_out
 from dialin.report.render import html
 from dialin.store.store import Store
 from fixtures import example_studies
@@ -181,19 +181,19 @@ def test_every_part_that_can_be_folded_keeps_its_name_when_the_page_is_made_anew
 
 
 @pytest.mark.parametrize("code", ["client_limit", "client_shares_machine", "busy_load_thread"])
-def test_a_load_driver_that_was_the_limit_is_not_among_what_was_not_found(code):
+def test_a_load_driver_that_was_the_limit_is_not_ruled_out(code):
     verdict = example_studies.tie().verdict
-    assert "a load driver at its limit" in not_found(verdict, saw_machine=True)
+    assert "a load driver at its limit" in ruled_out(verdict, saw_machine=True)
     limited = [*verdict.warnings, Note(code=code, text="It was the limit", data={})]
-    assert "a load driver at its limit" not in not_found(verdict.model_copy(update={"warnings": limited}), saw_machine=True)
+    assert "a load driver at its limit" not in ruled_out(verdict.model_copy(update={"warnings": limited}), saw_machine=True)
 
 
-def test_what_was_looked_for_and_not_found_is_said_and_what_was_found_is_not_among_it():
+def test_what_was_looked_for_and_ruled_out_is_said_and_what_was_found_is_not_among_it():
     clean = page_of("tie").words
-    assert "Not found: other variables that differ, a load driver at its limit" in clean
-    assert "seconds lost to the host." in clean
-    reported = page_of("safe_choice").words.partition("Not found: ")[2].partition(".")[0]
-    assert "lost to the host" not in reported
-    reported = page_of("failed_candidate").words.partition("Not found: ")[2].partition(".")[0]
+    assert "Ruled out: other variables that differ, a load driver at its limit" in clean
+    assert "host stalls." in clean
+    reported = page_of("safe_choice").words.partition("Ruled out: ")[2].partition(".")[0]
+    assert "host stalls" not in reported
+    reported = page_of("failed_candidate").words.partition("Ruled out: ")[2].partition(".")[0]
     assert "failed trials" not in reported
     assert "other variables" not in reported

@@ -16,8 +16,10 @@ def as_html(text):
 
 def test_the_verdict_what_to_set_and_the_table_come_in_that_order():
     text = markdown.render(example_studies.winner())
-    assert text.startswith("# innodb_buffer_pool_instances = 16: 1,120 → 1,403 tps")
-    assert text.index("# innodb") < text.index("```ini") < text.index("| value | tps")
+    assert text.startswith("**innodb_buffer_pool_instances = 16: 1,120 → 1,403 tps")
+    assert (
+        text.index("= 16: 1,120") < text.index("- **Set:** `innodb_buffer_pool_instances = 16`") < text.index("| value | tps")
+    )
     assert "| **16** | 1,403 (1,377 to 1,429) | +25.2 % (+21.9 % to +28.7 %) |" in text
 
 
@@ -37,9 +39,8 @@ def test_every_row_of_the_table_has_as_many_cells_as_its_head(judged):
 def test_the_top_is_short_and_all_else_is_folded_away():
     text = markdown.render(example_studies.winner())
     top, _, rest = text.partition("<details><summary>The whole report</summary>")
-    assert len(top.splitlines()) <= 40
     assert "| Throughput tps | 1,120 | 1,403 | +25.2 % (+21.9 to +28.7) |" in top
-    assert "- Why: " in top
+    assert "- **Why:** " in top
     first, _, all_figures = rest.partition("<details><summary>All figures</summary>")
     heading = next(line for line in first.splitlines() if line.startswith("| value |"))
     assert all(title in heading for title in ("tps", "CV", "p95"))
@@ -48,12 +49,22 @@ def test_the_top_is_short_and_all_else_is_folded_away():
     assert "**Caveats**" in first
 
 
-def test_the_summary_for_a_ticket_has_the_verdict_the_line_to_set_the_figures_and_the_command():
+def test_the_summary_for_a_ticket_has_the_verdict_the_figures_the_line_to_set_and_the_command():
     text = markdown.summary(example_studies.winner())
-    assert text.startswith("# innodb_buffer_pool_instances = 16: 1,120 → 1,403 tps")
+    assert text.startswith("**innodb_buffer_pool_instances = 16: 1,120 → 1,403 tps")
     assert "<details>" not in text
-    order = ["mysql@", "```ini", "| Throughput tps |", "- Why: ", "```console"]
+    order = [
+        "| Throughput tps |",
+        "- **Set:** `innodb_",
+        "- **Why:** ",
+        "- **Environment:** mysql@",
+        "- **Command:** `dialin sweep ",
+    ]
     assert [text.index(part) for part in order] == sorted(text.index(part) for part in order)
+
+
+def test_the_summary_for_a_ticket_has_fifteen_lines_at_most(judged):
+    assert len(markdown.summary(judged).splitlines()) <= 15
 
 
 def test_the_statements_for_a_running_server_are_folded_below_the_lines():
@@ -112,12 +123,12 @@ def test_warnings_confounds_and_failures_are_in_it():
 
 
 def test_a_study_without_a_verdict_has_a_report_too():
-    assert markdown.render(example_studies.unfinished()).startswith("# No verdict yet: 6 trials")
+    assert markdown.render(example_studies.unfinished()).startswith("**No verdict yet: 6 trials")
 
 
 def test_what_is_to_be_chosen_between_and_what_fresh_trials_say_are_in_it():
     text = markdown.render(example_studies.safe_choice())
-    assert "Fresh trials (6 blocks) confirm +19.2 % (+16.0 % to +22.5 %) throughput against the baseline." in text
+    assert "Confirmation trials (6 blocks) confirm +19.2 % (+16.0 % to +22.5 %) throughput against the baseline." in text
     assert "Trade-off: Fastest: 16; steadiest: 8; between: 32." in text
     assert "Goal: throughput; higher is better." in text
 

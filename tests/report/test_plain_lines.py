@@ -64,8 +64,8 @@ def test_a_reader_that_went_away_does_not_end_the_study(error):
 def test_a_trial_reports_what_the_host_lost_of_it_and_its_figure_leaves_that_out():
     record = example_studies.safe_choice()
     trial = next(one for one in trial_series.all_series(record) if one.lost_seconds == 3)
-    line = next(line for line in reported(record) if "3 s lost to the host" in line)
-    assert f"ended with {number(trial.mean)} transactions/s, 3 s lost to the host" in line
+    line = next(line for line in reported(record) if "3 s of host stalls" in line)
+    assert f"ended with {number(trial.mean)} transactions/s, 3 s of host stalls" in line
 
 
 def test_trials_are_numbered_in_their_block_and_fresh_ones_are_called_so():
@@ -73,7 +73,7 @@ def test_trials_are_numbered_in_their_block_and_fresh_ones_are_called_so():
     assert [line.partition(":")[0] for line in lines if line.startswith("Block 7, trial") and "begins" in line] == [
         f"Block 7, trial {number}" for number in (1, 2, 3)
     ]
-    assert "Block 8, fresh trial 1: innodb_buffer_pool_instances = 16 begins" in "\n".join(lines)
+    assert "Block 8, confirmation trial 1: innodb_buffer_pool_instances = 16 begins" in "\n".join(lines)
 
 
 def test_a_candidate_that_is_out_with_its_trial_is_said_to_get_no_further_ones():

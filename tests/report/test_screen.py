@@ -181,8 +181,8 @@ def test_a_fresh_trial_is_called_so_and_the_last_minute_reports_what_the_host_lo
     board.begin_trial(fresh, 60, now=0)
     board.seconds.extend(next(samples for samples in record.samples.values() if sum(s.lost for s in samples) == 3)[-60:])
     text = "\n".join(line.plain for line in screen.draw(board, 10.0, 100, 30))
-    assert "Fresh trial 1 of the block: innodb_buffer_pool_instances = 16" in text
-    assert "3 s lost to the host" in text
+    assert "Confirmation trial 1 of the block: innodb_buffer_pool_instances = 16" in text
+    assert "3 s of host stalls" in text
 
 
 def test_a_trial_that_collects_waits_is_called_so():

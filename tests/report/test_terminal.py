@@ -40,10 +40,10 @@ def test_no_line_of_the_plot_or_the_table_is_wider_than_the_terminal(record, wid
 
 
 def test_a_wide_terminal_shows_every_figure_with_its_interval():
-    text = printed(example_studies.winner(), 220)
+    text = printed(example_studies.winner(), 240)
     assert "1,403 (1,377 to 1,429)" in text
     assert "3.8 % (3.2 % to 4.5 %)" in text
-    assert "5 (121 effective s)" in text
+    assert "5 (121 independent s)" in text
     assert "+25.2 % (+21.9 % to +28.7 %)" in text
     assert "Left out" not in text
 
@@ -129,7 +129,7 @@ def test_eighty_columns_hold_the_intervals_of_what_varies_and_the_chance_of_each
     text = printed(example_studies.safe_choice(), 80)
     head = next(line for line in text.splitlines() if line.startswith("value"))
     row = next(line for line in text.splitlines() if line.startswith("16 ") and "97 %" in line)
-    assert head.split() == ["value", "tps", "CV", "p95", "ms", "chance", "state"]
+    assert head.split() == ["value", "tps", "CV", "p95", "ms", "P(within", "1", "%)", "state"]
     assert row.endswith("97 %  safe choice")
     assert "3.4 % (3.0–3.9)" in row
     assert "19.5 (19.2–19.7)" in row
@@ -143,8 +143,8 @@ def test_the_ratio_that_a_narrow_table_has_no_room_for_is_in_the_plot_with_its_i
 
 def test_who_is_behind_what_fresh_trials_say_and_what_the_host_took_are_reported():
     text = " ".join(printed(example_studies.safe_choice(), 80).split())
-    assert "Fresh trials (6 blocks) confirm +19.2 % (+16.0 % to +22.5 %) throughput against the baseline." in text
-    assert "5 s lost to the host and excluded." in text
+    assert "Confirmation trials (6 blocks) confirm +19.2 % (+16.0 % to +22.5 %) throughput against the baseline." in text
+    assert "5 s of host stalls and excluded." in text
     assert "How sure: 97 %. Probability that innodb_buffer_pool_instances = 16 is within 1 % of the best" in text
     assert "(1.5 % was expected before the study)" in text
 

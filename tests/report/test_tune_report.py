@@ -97,7 +97,7 @@ def test_the_waterfall_of_a_single_change_has_nothing_that_changes_carry_togethe
     findings = record.course.findings
     first = next(one for one in findings.variables if one.carries and one.recommended is not None)
     chart = waterfall(findings.model_copy(update={"variables": [first]}), measure(Goal.THROUGHPUT, 95))
-    assert len(chart.figure["data"][1]["x"]) == 3, "the baseline, the change, and all in fresh trials"
+    assert len(chart.figure["data"][1]["x"]) == 3, "the baseline, the change, and all in confirmation trials"
     assert "together" not in chart.text
 
 

@@ -98,17 +98,20 @@ def confirmed(low, high, record=None, blocks=6):
 
 def test_fresh_trials_confirm_only_a_whole_interval_on_the_better_side():
     assert (
-        confirmed(1.081, 1.115) == "Fresh trials (6 blocks) confirm +9.8 % (+8.1 % to +11.5 %) throughput against the baseline."
+        confirmed(1.081, 1.115)
+        == "Confirmation trials (6 blocks) confirm +9.8 % (+8.1 % to +11.5 %) throughput against the baseline."
     )
-    assert confirmed(0.98, 1.02).startswith("Fresh trials (6 blocks) do not confirm a gain: 0.0 % (−2.0 % to +2.0 %)")
-    assert confirmed(0.9, 0.94).startswith("Fresh trials (6 blocks) contradict it: −8.0 %")
-    assert confirmed(None, None, blocks=1).startswith("Fresh trials (1 block) show +9.8 % throughput")
+    assert confirmed(0.98, 1.02).startswith("Confirmation trials (6 blocks) do not confirm a gain: 0.0 % (−2.0 % to +2.0 %)")
+    assert confirmed(0.9, 0.94).startswith("Confirmation trials (6 blocks) contradict it: −8.0 %")
+    assert confirmed(None, None, blocks=1).startswith("Confirmation trials (1 block) show +9.8 % throughput")
     assert verdict_sentences.confirmation(example_studies.winner().verdict) == ""
 
 
 def test_where_lower_is_better_fresh_trials_confirm_what_is_lower():
     text = confirmed(0.6, 0.8, example_studies.by_stability())
-    assert text.startswith("Fresh trials (6 blocks) confirm −30.0 % (−40.0 % to −20.0 %) variation (CV), lower is better,")
+    assert text.startswith(
+        "Confirmation trials (6 blocks) confirm −30.0 % (−40.0 % to −20.0 %) variation (CV), lower is better,"
+    )
     assert "contradict" in confirmed(1.2, 1.4, example_studies.by_latency())
 
 

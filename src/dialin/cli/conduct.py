@@ -145,7 +145,7 @@ def go_on(
 ) -> ExitCode:
     """Check that a study can be resumed, ask first if it changes a server that dialin did not start, and run it to its verdict.
 
-    `minutes` is a new budget for the whole study; None keeps the old one. `confirm` adds fresh trials of the recommended
+    `minutes` is a new budget for the whole study; None keeps the old one. `confirm` adds confirmation trials of the recommended
     candidate, even if the study was started without them.
     """
     tools = Tools.open(say)

@@ -148,9 +148,9 @@ def tune(
     """Find the best setting of many variables, and prove what it gains.
 
     A search tries settings in short trials of --measure seconds (default 15): first a fixed design, then the settings for
-    which a model of all trials predicts the largest gain. The last quarter of --minutes proves the best one: fresh trials of
-    it, of subsets of its changes, and of the baseline. The recommendation is the smallest set of changes that carries the
-    gain, or no change if there is no gain.
+    which a model of all trials predicts the largest gain. The last quarter of --minutes proves the best one, in
+    confirmation trials of it, of subsets of its changes, and of the baseline. The recommendation is the smallest set of
+    changes that carries the gain, or no change if there is no gain.
 
     dialin tune innodb_io_capacity=200..20000 innodb_redo_log_capacity=64M..4G innodb_flush_method --minutes 60
 
@@ -288,7 +288,7 @@ def resume(
 def report(
     directory: Directory,
     accept_weaker_durability: AcceptWeaker = False,
-    full: Annotated[bool, typer.Option("--full", help="All figures, reasons and caveats, not one screen.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="All figures, reasons and caveats; also with --markdown.")] = False,
     markdown: Annotated[bool, typer.Option("--markdown", help="The summary as Markdown, for a ticket.")] = False,
     json: given.Json = False,
 ) -> None:
@@ -304,7 +304,7 @@ def report(
 
     if accept_weaker_durability:
         _accept_weaker_durability(directory)
-    printed = print_markdown if markdown else print_verdict if full else print_summary
+    printed = partial(print_markdown, full=full) if markdown else print_verdict if full else print_summary
     raise typer.Exit(show(directory, json=json, must_write=False, printed=printed))
 
 

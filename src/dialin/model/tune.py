@@ -126,7 +126,7 @@ class TuneStage(StrEnum):
     """What a trial of a tune is for.
 
     `start`: the first settings. `anchor`: the baseline again. `search`: an improvement is expected. `refine`: the setting that
-    would be proven next. `proof`: fresh trials of the best setting and subsets of it, and the baseline.
+    would be proven next. `proof`: confirmation trials of the best setting and subsets of it, and the baseline.
     """
 
     START = "start"

@@ -21,7 +21,7 @@ class Outcome(StrEnum):
 
     A `winner` was shown to be better than every other candidate; `safe_choice` is within what is worthwhile of the best, very
     probably, though not shown to beat each of the others. A `gain` ends a tune: the recommended setting was proven to be better
-    than the baseline in fresh trials.
+    than the baseline in confirmation trials.
     """
 
     WINNER = "winner"
@@ -220,7 +220,7 @@ class CandidateVerdict(FrozenModel):
 
 
 class Confirmation(FrozenModel):
-    """What fresh trials say of a choice that was made before them, so that choosing does not flatter it."""
+    """What confirmation trials say of a choice that was made before them, so that choosing does not flatter it."""
 
     candidate: str
     ratio: Estimate = Field(
@@ -247,7 +247,7 @@ class TuneOutcome(StrEnum):
 
 
 class FigureSource(StrEnum):
-    """What a figure of a tune rests on: fresh trials of its proof, or the model of all trials."""
+    """What a figure of a tune rests on: confirmation trials of its proof, or the model of all trials."""
 
     PROOF = "proof"
     MODEL = "model"
@@ -256,7 +256,7 @@ class FigureSource(StrEnum):
 class ResponsePoint(FrozenModel):
     """What one value of a variable is expected to do, by the model of all trials of a tune.
 
-    Where fresh trials measured what the variable carries, the response is stretched so that it leads through that.
+    Where confirmation trials measured what the variable carries, the response is stretched so that it leads through that.
     """
 
     value: Value
@@ -320,11 +320,12 @@ class TuneFindings(FrozenModel):
     )
     expected: float | None = Field(
         default=None,
-        description="its measure by the goal as a ratio to the baseline's, by the model; null once fresh trials measured it",
+        description="its measure by the goal as a ratio to the baseline's, by the model; null once it was proven",
     )
     recommended: dict[str, Value] = Field(default_factory=dict, description="what is recommended to change of the baseline")
     gain: Estimate | None = Field(
-        default=None, description="the goal's measure of what was proven as a ratio to the baseline's, from fresh trials only"
+        default=None,
+        description="its measure as a ratio to the baseline's, from confirmation trials only",
     )
     worthwhile: float = Field(description="a gain below this is nothing")
     variables: list[TunedVariable] = Field(description="recommended changes first, those that carry most, then by effect")
@@ -454,7 +455,7 @@ class Verdict(FrozenModel):
         default=None, description="the same, as expected before the study started; null if the noise was unknown"
     )
     confirmed: Confirmation | None = Field(
-        default=None, description="the recommended candidate against the baseline in fresh trials, with --confirm"
+        default=None, description="the recommended candidate against the baseline in confirmation trials, with --confirm"
     )
     lost_seconds: int = Field(default=0, description="measured seconds excluded because the host itself stalled")
     trial_noise: float | None = Field(description="trial-to-trial standard deviation about the machine's drift, relative")

@@ -144,7 +144,7 @@ class Board:
         )
         which = {
             Purpose.RACE: f"Trial {trial.position} of the block",
-            Purpose.CONFIRM: f"Fresh trial {trial.position} of the block",
+            Purpose.CONFIRM: f"Confirmation trial {trial.position} of the block",
             Purpose.WAITS: f"Trial {trial.position} for waits",
             Purpose.SEARCH: f"Trial {trial.block} of the search",
             Purpose.OBSERVE: "Observing the baseline",
@@ -178,7 +178,7 @@ def study_title(spec: StudySpec) -> str:
 
 
 def newest_figures(samples: Sequence[Sample], workload: WorkloadSpec) -> list[str]:
-    """Return the figures of the newest sample, and how many seconds of all samples were lost to the host."""
+    """Return the figures of the newest sample, and how many seconds of all samples were host stalls."""
     newest, unit = samples[-1], units(workload)
     name = latency_name(workload.percentile)
     latency = f"{number(newest.seconds)} s/{unit.one}" if unit.by_run else f"{name} {number(newest.latency_ms)} ms"

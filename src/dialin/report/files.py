@@ -51,7 +51,7 @@ def write_all(record: StudyRecord, directory: Path, why: Why | None = None) -> N
 
 
 def _texts(record: StudyRecord, why: Why | None) -> Mapping[str, str | None]:
-    texts: dict[str, str | None] = {"report.html": html.render(record, why), "report.md": markdown.render(record, why)}
+    texts: dict[str, str | None] = {"report.html": html.render(record, why), "report.md": markdown.summary(record, why)}
     if record.verdict is not None:
         texts["verdict.json"] = json_documents.render_verdict(add_sentences(record.spec, record.verdict))
         texts |= recommendation(record, record.verdict)

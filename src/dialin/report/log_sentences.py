@@ -110,11 +110,11 @@ _SENTENCES: Mapping[LogCode, Callable[[Figures], str]] = {
     ),
     LogCode.TRIAL_DISCARDED: _discarded,
     LogCode.OTHERS_CHANGED: _others_changed,
-    LogCode.CONFIRMING: lambda figures: f"Confirming {figures['candidate']} against the baseline in fresh trials",
-    LogCode.CONFIRMING_CUT: lambda _figures: "The budget ended before the fresh trials were complete",
+    LogCode.CONFIRMING: lambda figures: f"Confirming {figures['candidate']} against the baseline in confirmation trials",
+    LogCode.CONFIRMING_CUT: lambda _figures: "The budget ended before the confirmation trials were complete",
     LogCode.WAITS_COLLECTED: _waits,
     LogCode.SEARCH_ENDED: lambda figures: (
-        f"The search ends after {counted(figures['trials'], 'trial')}; now fresh trials prove what it found"
+        f"The search ends after {counted(figures['trials'], 'trial')}; now confirmation trials prove what it found"
     ),
     LogCode.SETTING_CHOSEN: lambda figures: f"{figures['candidate']}: {setting_text(figures['setting'])}",
     LogCode.TRIAL_CUT_SHORT: lambda figures: f"{_trial(figures)} ended early: below {figures['floor']:,.0f} {figures['unit']}",

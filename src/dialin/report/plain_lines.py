@@ -82,7 +82,7 @@ class PlainLines:
         self._samples[trial.id].append(sample)
 
     def trial_ended(self, trial: Trial, standings: Mapping[str, Standing]) -> None:
-        """Write how the trial ended, how many of its seconds were lost to the host, and how its candidate stands."""
+        """Write how the trial ended, how many of its seconds were host stalls, and how its candidate stands."""
         where = self._where(trial)
         figures = figures_of_trial(trial, self._samples, self._workload)
         lost_seconds = sum(sample.lost and sample.step is Step.MEASURE for sample in self._samples.pop(trial.id, ()))
@@ -112,7 +112,7 @@ class PlainLines:
     def _which(self, trial: Trial) -> str:
         name = self._names.get(trial.candidate, trial.candidate)
         if trial.purpose is Purpose.CONFIRM:
-            return f"Block {trial.block}, fresh trial {trial.position}: {name}"
+            return f"Block {trial.block}, confirmation trial {trial.position}: {name}"
         if trial.purpose is Purpose.OBSERVE:
             return f"Observing {name}"
         if trial.purpose is Purpose.SEARCH:

@@ -58,16 +58,16 @@ def _sentence(spec: StudySpec, verdict: Verdict, code: ReasonCode) -> str:
         case ReasonCode.FEWEST_CHANGES:
             near = exact_percent(data["worthwhile"])
             return (
-                f"Of the settings proven in fresh trials, it changes the fewest variables of those within {near} of the best."
+                f"Of the settings in confirmation trials, it changes the fewest variables of those within {near} of the best."
             )
         case ReasonCode.GAIN_EXCLUDED:
             least = exact_percent(data["worthwhile"])
             return (
-                f"Fresh trials exclude a gain of {least} for every setting that was proven: keep {baseline}. Other "
+                f"Confirmation trials exclude a gain of {least} for every setting that was proven: keep {baseline}. Other "
                 "variables, or another load, may have more to gain."
             )
         case ReasonCode.GAIN_NOT_SHOWN:
-            text = f"Fresh trials show neither a gain nor that there is none: keep {baseline}"
+            text = f"Confirmation trials show neither a gain nor that there is none: keep {baseline}"
             if "minutes" not in data:
                 return f"{text}, or give the tune more minutes."
             minutes = data["minutes"]

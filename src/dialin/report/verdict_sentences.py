@@ -87,12 +87,12 @@ def gain(record: StudyRecord, verdict: Verdict) -> str:
 
 
 def confirmation(verdict: Verdict) -> str:
-    """Return the sentence on the fresh trials of the recommendation; empty if there were none."""
+    """Return the sentence on the confirmation trials of the recommendation; empty if there were none."""
     fresh = verdict.confirmed
     if fresh is None:
         return ""
     figure = f"{change_with_interval(fresh.ratio)} {measure_of(verdict).phrase} against the baseline"
-    trials = f"Fresh trials ({counted(fresh.blocks, 'block')})"
+    trials = f"Confirmation trials ({counted(fresh.blocks, 'block')})"
     if fresh.ratio.low is None or fresh.ratio.high is None:
         return f"{trials} show {figure}; there is no interval yet."
     gain_in_goal = improvement(fresh.ratio, verdict)
@@ -175,15 +175,15 @@ def proof(verdict: Verdict) -> str:
 
 
 def length(verdict: Verdict) -> str:
-    """Return how long the study took, and how many seconds were lost to the host."""
+    """Return how long the study took, and how many seconds of host stalls."""
     load, wall = duration(60 * verdict.minutes_of_load), duration(60 * verdict.minutes_of_wall_clock)
     left_out = f" {lost_seconds_text(verdict.lost_seconds)} and excluded." if verdict.lost_seconds else ""
     return f"{load} of measured load in {wall} of trials.{left_out}"
 
 
 def lost_seconds_text(seconds: int) -> str:
-    """Return the text on seconds lost because the host stalled: `12 s lost to the host`."""
-    return f"{seconds:,} s lost to the host"
+    """Return the text on seconds lost because the host stalled: `12 s of host stalls`."""
+    return f"{seconds:,} s of host stalls"
 
 
 def certainty(record: StudyRecord, verdict: Verdict) -> tuple[str, str]:

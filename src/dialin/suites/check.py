@@ -76,7 +76,7 @@ def _refuse_unfit(question: StudyOptions) -> None:
         "tune": (question.tune is not None, "A tune searches under one workload"),
         "attach": (question.attach, "A suite runs on servers that dialin starts"),
         "waits": (question.waits, "Raw waits are collected in a study of one workload"),
-        "confirm": (question.confirm, "Fresh trials of a choice belong to a study of one workload"),
+        "confirm": (question.confirm, "Confirmation trials of a choice belong to a study of one workload"),
         "switch set": (question.switch == "set", "Each trial of a suite starts a server, because other workloads run between"),
     }
     for option, (is_given, why) in refused.items():

@@ -377,7 +377,7 @@ def _planned(spec: StudySpec) -> float | None:
 
 
 def confirmation(record: StudyRecord, chosen: str) -> Confirmation | None:
-    """Return what the fresh trials of a candidate say; None where there are too few."""
+    """Return what the confirmation trials of a candidate say; None where there are too few."""
     spec = record.spec
     fresh = [trial for trial in record.trials if trial.purpose is Purpose.CONFIRM]
     values = observations(fresh, figures_of(record, fresh), FIGURE_OF[spec.goal])

@@ -61,7 +61,7 @@ def key(series: Sequence[Series]) -> str:
         (f"A triangle marks a {_noun(series)} that the host lost, which is excluded.", any(one.lost for one in series)),
         ("A circle marks the end of a trial that did not become steady.", any(not one.steady for one in series)),
         ("A cross marks where a trial failed.", any(one.trial.state is TrialState.FAILED for one in series)),
-        ("Dotted lines are fresh trials that confirm the choice.", any(one.is_fresh for one in series)),
+        ("Dotted lines are confirmation trials that confirm the choice.", any(one.is_fresh for one in series)),
     ]
     window = next((one.window for one in series if one.window), None)
     mean = f"Thick: the rolling mean of {window} s. " if window else ""
@@ -128,9 +128,9 @@ def windows(
     noun = _noun(series)
     reading = f"A box holds the middle half of the {noun}s of a {of}, its whiskers 90 %; the tick is the lowest {noun}."
     if of == "trial" and any(one.is_fresh for one in series):
-        reading += " A shaded box is a fresh trial that confirms the choice."
+        reading += " A shaded box is a confirmation trial that confirms the choice."
     if any(one.lost_seconds for one in series):
-        reading += " Seconds lost to the host are left out."
+        reading += " Seconds of host stalls are left out."
     return f"{reading} Medians: {'; '.join(parts) or 'none yet'}."
 
 

@@ -88,7 +88,7 @@ def combined(record: StudyRecord, series: Sequence[Series], style: Mapping[str, 
             fillcolor="var(--band)",
             line={"width": 0},
             layer="below",
-            annotation={"text": "fresh trials", "font": {"size": 12, "color": "var(--ink-2)"}, "yanchor": "bottom"},
+            annotation={"text": "confirmation trials", "font": {"size": 12, "color": "var(--ink-2)"}, "yanchor": "bottom"},
         )
     _mark(figure, series, "study")
     text = captions.combined(series)
@@ -147,7 +147,7 @@ def _toggle(one: Series) -> ChartToggle:
 
 
 def _panel(series: Sequence[Series], unit: Units, colour: str) -> list[Any]:
-    """Return the traces of one candidate, of both measures: raw seconds thin, rolling means thick, fresh trials dotted."""
+    """Return the traces of one candidate, of both measures: seconds thin, rolling means thick, confirmation trials dotted."""
     race = [one.trial.id for one in series if not one.is_fresh]
     fresh = [one.trial.id for one in series if one.is_fresh]
     window = next((one.window for one in series if one.window), None)
@@ -199,7 +199,7 @@ def _mark(figure: Any, series: Sequence[Series], along: str) -> None:
     unsteady = {"symbol": "circle-open", "size": 9, "color": "var(--care)", "line": {"width": 2}}
     failed = {"symbol": "x", "size": 10, "color": "var(--bad)", "line": {"width": 1, "color": "var(--card)"}}
     for part, look, says, marked in (
-        ("lost", lost, "lost to the host", [one for one in series if one.lost]),
+        ("lost", lost, "host stalls", [one for one in series if one.lost]),
         ("end", unsteady, "did not become steady", [one for one in series if not one.steady and one.tps.points]),
         ("end", failed, "failed", [one for one in series if one.trial.state is TrialState.FAILED]),
     ):

@@ -138,7 +138,7 @@ def pauses(trials: Sequence[Trial]) -> Mapping[int, float]:
 
 
 def measured(samples: Sequence[Sample]) -> list[Sample]:
-    """Return the seconds that count: those measured and not lost to the host."""
+    """Return the seconds that count: those measured, host stalls left out."""
     return [sample for sample in samples if sample.step is Step.MEASURE and not sample.lost]
 
 

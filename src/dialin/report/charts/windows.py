@@ -41,7 +41,7 @@ _TICKS = {0.0: "0 %", 0.5: "50 %", 0.9: "90 %", 0.99: "99 %", 0.999: "99.9 %", 0
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """A box with its label; shaded for a fresh trial."""
+    """A box with its label; shaded for a confirmation trial."""
 
     box: BoxFigures
     label: str

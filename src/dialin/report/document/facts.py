@@ -148,7 +148,7 @@ def settings(record: StudyRecord) -> Pairs:
         ("confidence", exact_percent(spec.confidence)),
         ("smallest difference that matters", exact_percent(spec.worthwhile)),
         *([("between trials", _SWITCHES[spec.switch])] if spec.attachment is None else []),
-        ("choice confirmed in fresh trials", "yes" if spec.confirm else "no"),
+        ("choice confirmed in confirmation trials", "yes" if spec.confirm else "no"),
         *([("A/A study", "yes: identical candidates")] if spec.aa else []),
         ("seed", str(spec.seed)),
         ("CPUs of the servers", visible(spec.server_cpus or "all")),

@@ -14,7 +14,7 @@ from dialin.report.document.parts import NO_INTERVAL, Cell
 from dialin.report.load_units import Units, mib_a_second, seconds_a_run, units_of_verdict
 from dialin.report.too_noisy import is_too_noisy, is_too_noisy_level, too_noisy
 from dialin.report.verdict_sentences import chance, interval
-from dialin.text import NOTHING, change, number, percent
+from dialin.text import NOTHING, change, exact_percent, number, percent
 
 _NARROW = 0.1
 
@@ -52,8 +52,9 @@ def columns(verdict: Verdict) -> list[FigureColumn]:
     worst = FigureColumn("worst second", lambda c: Cell(number(c.worst_second_tps), order=c.worst_second_tps), 9)
     stalls = FigureColumn("stalls/1000 s", lambda c: _estimate(c.stall_seconds_per_1000, number), 6, term=Word.STALL)
     latency = FigureColumn(f"{latency_name(verdict.percentile)} ms", lambda c: _estimate(c.latency_ms, number), 2)
+    near_best = f"P(within {exact_percent(verdict.worthwhile)})"
     rest = [
-        FigureColumn("chance", lambda c: Cell(chance(c.probability), order=c.probability), 4, term=Word.CHANCE),
+        FigureColumn(near_best, lambda c: Cell(chance(c.probability), order=c.probability), 4, term=Word.NEAR_BEST),
         FigureColumn("errors/s", lambda c: Cell(number(c.errors_per_s), order=c.errors_per_s), 10),
         FigureColumn("trials", lambda c: _trials(c, unit), 8),
     ]
@@ -108,10 +109,11 @@ def _trials(candidate: CandidateVerdict, unit: Units) -> Cell:
     remarks = [
         *([f"{candidate.failed} failed"] if candidate.failed else []),
         *([f"{candidate.unsteady} unsteady"] if candidate.unsteady else []),
-        *([f"{candidate.lost_seconds:,} s lost"] if candidate.lost_seconds else []),
+        *([f"{candidate.lost_seconds:,} s of host stalls"] if candidate.lost_seconds else []),
     ]
-    effective = [] if candidate.effective_seconds is None else [f"{number(candidate.effective_seconds)} effective {unit.short}"]
-    return Cell(str(candidate.trials), [*remarks, *effective], ", ".join(remarks), candidate.trials)
+    seconds = candidate.effective_seconds
+    independent = [] if seconds is None else [f"{number(seconds)} independent {unit.short}"]
+    return Cell(str(candidate.trials), [*remarks, *independent], ", ".join(remarks), candidate.trials)
 
 
 def _rough(value: float) -> str:

@@ -13,8 +13,8 @@ class Word(StrEnum):
     BLOCK = "block"
     CV = "cv"
     STALL = "stall"
-    CHANCE = "chance"
-    LOST = "lost-second"
+    NEAR_BEST = "near-best"
+    HOST_STALL = "host-stall"
 
 
 TERMS = (
@@ -30,10 +30,10 @@ TERMS = (
         "stall",
         "a measured second below half of its trial's median, or below a tenth of the trial's 90th percentile",
     ),
-    Term(Word.CHANCE, "chance", "the probability that a candidate is within what is worthwhile of the best"),
+    Term(Word.NEAR_BEST, "P(within N %)", "the probability that a candidate is within `--worthwhile` of the best"),
     Term(
-        Word.LOST,
-        "lost second",
+        Word.HOST_STALL,
+        "host stall",
         "a second in which the host itself stalled or its hypervisor took the CPU; it does not count",
     ),
 )

@@ -100,14 +100,14 @@ def every_trial(record: StudyRecord, series: Sequence[Series], names: Naming, me
         Column("started", "began", 7),
         Column("warm_up", "warm-up", 6),
         Column("measured", "measured", 4),
-        Column("lost", "lost s", 5, is_figure=True, term=Word.LOST),
+        Column("lost", "host stalls, s", 5, is_figure=True, term=Word.HOST_STALL),
         Column("tps", units_of_record(record).title, is_figure=True),
         Column("server", "server CPUs", 2, is_figure=True),
         Column("driver", "driver", 3, is_figure=True),
     ]
     rows = [_row(one, names, metrics, has_hosts=len(record.hosts_with_trials) > 1) for one in series]
     caption = (
-        "Trials in the order in which they ran; those for `race` decide, those for `confirm` are fresh. Times of day are UTC; "
+        "Trials in the order in which they ran; those for `race` decide, those for `confirm` do not. Times of day are UTC; "
         "CPU of the server is in CPUs, CPU of the driver is a share of its CPUs."
     )
     table = Table("trials-table", caption, columns, rows, "No trial has started yet.")

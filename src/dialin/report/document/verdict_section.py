@@ -147,7 +147,7 @@ def _caveats(record: StudyRecord, verdict: Verdict) -> list[Caveat]:
         text = visible(note_text(record.spec, note)).rstrip(".")
         return Caveat(kind, visible(note.code), f"{text}.", facts.inventory(note.data))
 
-    checked = not_found(verdict, saw_machine=_saw_machine(record))
+    checked = ruled_out(verdict, saw_machine=_saw_machine(record))
     return [
         *(caveat("confound", note) for note in verdict.confounds),
         *(caveat("warning", note) for note in verdict.warnings),
@@ -167,7 +167,7 @@ def _saw_machine(record: StudyRecord) -> bool:
     return any(one.seconds > 0 and one.server_cpu is not None for one in costs)
 
 
-def not_found(verdict: Verdict, *, saw_machine: bool) -> str:
+def ruled_out(verdict: Verdict, *, saw_machine: bool) -> str:
     """Return the sentence that names the problems that were checked for and not found; empty if all were found.
 
     `saw_machine` is whether the CPU time of other programs was measured: on another machine it cannot be.
@@ -187,7 +187,7 @@ def not_found(verdict: Verdict, *, saw_machine: bool) -> str:
         "other variables that differ": bool(verdict.confounds),
         **(of_the_load if verdict.live is None else of_live_traffic),
         "failed trials": any(candidate.failed for candidate in verdict.candidates),
-        "seconds lost to the host": verdict.lost_seconds > 0,
+        "host stalls": verdict.lost_seconds > 0,
     }
     absent = [problem for problem, is_present in problems.items() if not is_present]
-    return f"Not found: {listed(absent)}." if absent else ""
+    return f"Ruled out: {listed(absent)}." if absent else ""

@@ -1,4 +1,4 @@
-"""`report.md`: a summary, with the whole report folded away.
+"""`report.md`, the summary of a study in some fifteen lines for a ticket, and its whole report as Markdown.
 
 Text from outside cannot act as markup, break a table or mention anybody.
 """
@@ -37,7 +37,7 @@ from dialin.report.document.parts import (
 )
 from dialin.report.document.study_document import study_document
 from dialin.report.document.summary_document import summary_document
-from dialin.report.render.markdown_text import fenced, folded, prose, table
+from dialin.report.render.markdown_text import code, fenced, folded, prose, table
 from dialin.text import visible, without_secrets
 
 _OPEN_RANKS = 4
@@ -54,24 +54,37 @@ def render(record: StudyRecord, why: Why | None = None) -> str:
 
 
 def summary(record: StudyRecord, why: Why | None = None, whole: Document | None = None) -> str:
-    """Return the summary of a study: the verdict, what to set, the main figures, why, caveats, and the command.
+    """Return the summary of a study: the verdict, the main figures, what to set, why, caveats, environment and command.
 
     `whole` is its report, where the caller has it.
     """
     document = summary_document(record, why or Why.empty(), whole)
-    parts = [part for part in document.section(SectionKey.VERDICT).parts if not isinstance(part, Chart)]
-    texts = [
-        f"# {prose(document.headline)}",
-        prose(document.circumstances or document.outcome),
-        _together(parts),
-        fenced(visible(without_secrets(record.command)), "console"),
+    parts = [part for part in flat(document.section(SectionKey.VERDICT).parts) if not isinstance(part, Chart)]
+    # What stands before the lines to set explains the verdict; what stands after them says what they take.
+    lines = next((place for place, part in enumerate(parts) if isinstance(part, Code)), len(parts))
+    explained = " ".join(part.text for part in parts[:lines] if isinstance(part, Paragraph))
+    to_set = [
+        line for part in parts if isinstance(part, Code) for line in part.text.splitlines() if not line.startswith(("[", "#"))
     ]
-    return "\n\n".join(filter(None, texts)) + "\n"
+    remarks = " ".join(part.text for part in parts[lines:] if isinstance(part, Paragraph))
+    items = [
+        ("Set" if to_set else "Note", " ".join([*([f"{', '.join(map(code, to_set))}."] if to_set else []), prose(remarks)])),
+        *((label, prose(text)) for part in parts if isinstance(part, Pairs) for label, text in part.pairs),
+        *((one.kind.capitalize(), prose(one.text)) for part in parts if isinstance(part, Caveats) for one in part.caveats),
+        ("Environment", prose(document.circumstances or document.outcome)),
+        ("Command", code(without_secrets(record.command))),
+    ]
+    texts = [
+        " ".join(filter(None, [f"**{prose(document.headline)}**", prose(explained)])),
+        *(_table(part) for part in parts if isinstance(part, Table)),
+        "\n".join(f"- **{prose(label)}:** {text}" for label, text in items if text),
+    ]
+    return "\n\n".join(texts) + "\n"
 
 
-def print_markdown(record: StudyRecord, console: Console, why: Why) -> None:
-    """Print the summary as Markdown; long lines are not wrapped."""
-    console.out(summary(record, why), end="", highlight=False)
+def print_markdown(record: StudyRecord, console: Console, why: Why, *, full: bool = False) -> None:
+    """Print the summary as Markdown, or the whole report; long lines are not wrapped."""
+    console.out(render(record, why) if full else summary(record, why), end="", highlight=False)
 
 
 def to_markdown(document: Document) -> str:

@@ -38,6 +38,13 @@ def fenced(text: str, language: str = "") -> str:
     return f"{fence}{language}\n{shown}\n{fence}"
 
 
+def code(text: str) -> str:
+    """Return a line as code in a sentence, which nothing in it can end."""
+    shown = " ".join(visible(text).split())
+    ticks = "`" * (1 + max((len(run) for run in re.findall("`+", shown)), default=0))
+    return f"{ticks} {shown} {ticks}" if "`" in shown else f"{ticks}{shown}{ticks}"
+
+
 def folded(summary: str, body: str) -> str:
     """Return Markdown that is folded away behind a summary; no character of the summary is markup."""
     joined = _MENTIONS.sub(rf"\g<0>{_UNSEEN_JOINER}", visible(summary))  # before escaping, because entities contain a # too
