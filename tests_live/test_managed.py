@@ -1,5 +1,7 @@
 """Studies whose settings a command applies: on servers that the account may not SET, restarted with their own option file."""
 
+import signal
+
 import pytest
 
 from dialin.paths import Home
@@ -132,34 +134,45 @@ def test_a_candidate_with_which_the_server_does_not_start_has_failed_and_the_ser
     assert fast.state() == before
 
 
-POINTS = {
-    "in the rehearsal": "R",
-    "before the file is written": "B",
-    "after the file is written": "F",
-    "while the server is down": "D",
-}
+POINTS = [
+    *("rehearsal-before", "rehearsal-down", "rehearsal-after"),
+    *("apply-before", "apply-file", "apply-down", "apply-after"),
+    *("load", "undo-before", "undo-down"),
+]
+"""What the command is called for, and where in it dialin is killed: before it writes the file, after that, with the server down,
+or before it ends; `load` is while the load runs."""
+BY_DEFAULT = ("apply-file", "apply-down", "undo-before")
 
 
-@pytest.mark.parametrize(
-    "point", [pytest.param(point, marks=() if mark in "FD" else only_with_all, id=point) for point, mark in POINTS.items()]
-)
+@pytest.mark.parametrize("point", [pytest.param(one, marks=() if one in BY_DEFAULT else only_with_all) for one in POINTS])
 def test_after_a_kill_at_any_point_all_is_put_back(dialin, fast, point):
-    before, out, mark = fast.state(), dialin.directory / "study", POINTS[point]
-    reached = fast.directory / f"reached-{mark}"
+    before, out = fast.state(), dialin.directory / "study"
+    reached = fast.directory / f"reached-{point}"
     reached.unlink(missing_ok=True)
-
-    def here(one):
-        return f"if [ {one} = {mark} ] && [ ! -e {reached} ]; then touch {reached}; sleep 1; fi\n"
-
-    down = f"kill $(cat {fast.server.directory}/server.pid); sleep 0.5\n{here('D')}" if mark == "D" else ":\n"
-    body = f"if {UNDO}; then\n{here('R')}else\n{here('B')}fi\n{OPTION_FILE}if ! {UNDO}; then\n{here('F')}{down}fi\nrestart"
-    command = fast.words(fast.script("slow", body))
-    process = dialin.start("sweep", "back_log=70", *STUDY, *command, "--out", out)
-    until(reached.exists)
+    down = f"kill $(cat {fast.server.directory}/server.pid); sleep 0.5" if point.endswith("down") else ":"
+    body = f"""
+here() {{ if [ $phase-$1 = {point} ] && [ ! -e {reached} ]; then touch {reached}; sleep 1; fi; }}
+if ! {UNDO}; then phase=apply; touch $directory/tried; elif [ -e $directory/tried ]; then phase=undo; else phase=rehearsal; fi
+here before
+{OPTION_FILE}
+here file
+{down}
+here down
+restart
+here after
+"""
+    process = dialin.start("sweep", "back_log=70", *STUDY, *fast.words(fast.script("slow", body)), "--out", out)
+    if point == "load" or point.startswith("undo"):
+        measuring(out, position=2)
+    if point.startswith("undo"):
+        process.send_signal(signal.SIGINT)
+    if point != "load":
+        until(reached.exists)
     kill(process.pid)
     process.communicate()
     dialin("restore")
     assert fast.state() == before
+    assert not list(Home.of().undo.glob("*.*json"))
 
 
 def test_a_tune_of_four_of_which_one_needs_a_start_leaves_the_server_as_it_was(dialin, fast):

@@ -8,7 +8,7 @@ from dialin.model.record import LogCode
 from dialin.model.trial import Step, TrialState
 from dialin.store.store import Store
 from live import EASY, FAST, LITTLE, SHORT, find, interrupt, kill, measuring, only_with_all, until
-from playground import SCHEMA, option_file, playground
+from playground import SCHEMA, command_that_restarts, option_file, playground
 
 CAPACITY, CONCURRENCY = "innodb_io_capacity", "innodb_thread_concurrency"
 
@@ -46,11 +46,26 @@ def test_a_tune_that_was_killed_is_undone_by_restore_and_resumes_to_a_verdict_on
     assert f"  set {CAPACITY} (now " in err
 
 
-def test_what_takes_a_start_is_refused_and_so_is_a_restart(dialin, server, words):
+def test_what_takes_a_start_is_refused_without_a_command_that_restarts(dialin, server, words):
     before = server.variables()
     _, err = dialin(*words, "table_open_cache_instances=1,2", "--minutes", "2", code=2)
-    assert "table_open_cache_instances can be set only when the server starts" in err
+    assert "table_open_cache_instances can be set only at startup" in err
+    assert "--apply-command" in err
     assert server.variables() == before
+
+
+def test_what_takes_a_start_is_tuned_by_a_command_that_restarts_and_put_back(dialin, modern, tmp_path):
+    before, out = modern.variables(), dialin.directory / "study"
+    account = ["--attach", "--defaults-file", option_file(modern, tmp_path / "account.cnf")]
+    words = ["tune", "back_log=60..90", f"{CAPACITY}=200..2000", *account, *SHORT, *EASY, "--goal", "latency"]
+    restart = ["--restart-command", command_that_restarts(modern, tmp_path)]
+    process = dialin.start(*words, *restart, "--minutes", "20", "--out", out)
+    measuring(out, block=3)
+    interrupt(process)
+    assert modern.variables() == before
+    with Store.open(out) as store:
+        tried = {trial.in_force["back_log"] for trial in store.trials() if trial.in_force}
+    assert len(tried) > 1
 
 
 @only_with_all  # tests/race/test_tune_runner.py shows it on simulated servers

@@ -37,7 +37,6 @@ from fixtures import example_studies, stored_study
         (["tune", "a_b=1"], "a list takes at least two values"),
         (["tune", "a;b"], "cannot be the name"),
         (["tune", "a_b=1..2", "a-b=3..4"], "a_b is named twice"),
-        (["tune", "--attach", "--restart-command", "x"], "Let a command apply the settings: --apply-command"),
         (["tune", "a_b=1..9", "--rate", "100"], "every setting that keeps up has that throughput"),
         (["tune", "a_b=1..9", "--threads", "1,4", "--worst", "30%"], "--worst is for one number of threads"),
         (["tune", "a_b=1..9", "--confirm"], "does not take --confirm"),

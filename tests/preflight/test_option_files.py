@@ -2,7 +2,7 @@ import pytest
 
 from dialin.errors import UserError
 from dialin.preflight.checked import StudyRequest
-from dialin.preflight.option_files import base_setting, requested_settings
+from dialin.preflight.option_files import base_setting, requested_on_builds, requested_settings
 from dialin.question.options import StudyOptions
 from dialin.variables.catalogue import Catalogue, Kind, Variable
 
@@ -57,6 +57,28 @@ def test_all_faults_of_all_files_are_said_in_one_go_each_once(write):
     assert len(lines) == 3
     assert lines[0] == f"query_cache_size: removed in MySQL 8.0 ({a}, line 2; {b}, line 2)"
     assert lines[2].startswith("back_log: back_log must be 1 to 65535; 0 was requested on mysql@9.7.4")
+
+
+def test_what_each_of_several_builds_does_not_take_is_said_in_one_go(write):
+    old = Catalogue("mysql@5.6.51", {"query_cache_size": Variable("query_cache_size", Kind.INTEGER, default="0")})
+    files = [write("a.cnf", "query_cache_size=1M", "sync_frm=1"), write("b.cnf", "back_log=70")]
+    question = StudyOptions(compare=[str(file) for file in files])
+    with pytest.raises(UserError, match=r"2 of 2 builds do not take the files' options, listed above") as caught:
+        requested_on_builds(question, files[0].parent, {"new": KNOWN, "old": old}, {})
+    lines = caught.value.log_tail.splitlines()
+    assert lines[0] == "mysql@9.7.4 does not take 2 options of the files, listed above:"
+    assert lines[1].startswith("query_cache_size: removed in MySQL 8.0")
+    assert lines[3] == "mysql@5.6.51 does not take 2 options of the files, listed above:"
+    assert lines[5].startswith("back_log: ")
+
+
+def test_what_only_one_of_several_builds_does_not_take_is_the_error_of_that_build(write):
+    old = Catalogue("mysql@5.6.51", KNOWN.variables)
+    files = [write(f"{name}.cnf", f"back_log=7{place}") for place, name in enumerate("ab")]
+    question = StudyOptions(compare=[str(file) for file in files])
+    assert list(requested_on_builds(question, files[0].parent, {"new": KNOWN, "old": old}, {})) == ["new", "old"]
+    with pytest.raises(UserError, match=r"mysql@5\.6\.51 has no variable back_log"):
+        requested_on_builds(question, files[0].parent, {"new": KNOWN, "old": Catalogue("mysql@5.6.51", {})}, {})
 
 
 def test_what_the_build_lacks_is_left_out_as_asked_with_one_note_for_both_files(write):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -60,6 +60,33 @@ def requested_settings(
     if not question.compare:
         return RequestedSettings(question.settings())
     return _of_files(question.option_files(directory), question, catalogue, elsewhere)
+
+
+def requested_on_builds(
+    question: StudyOptions, directory: Path, catalogues: Mapping[str, Catalogue], elsewhere: Elsewhere
+) -> dict[str, RequestedSettings]:
+    """Return the settings that a question names as each of several builds takes them.
+
+    Raises:
+        UserError: as `requested_settings`; the error names what every build does not take, and not only the first.
+    """
+    requested: dict[str, RequestedSettings] = {}
+    refused: dict[tuple[str, str], UserError] = {}
+    for server, catalogue in catalogues.items():
+        try:
+            requested[server] = requested_settings(question, directory, catalogue, elsewhere)
+        except UserError as error:
+            refused.setdefault((error.what, error.log_tail), error)
+    if len(refused) == 1:
+        raise next(iter(refused.values()))
+    if refused:
+        remedies = dict.fromkeys(error.remedy for error in refused.values())
+        raise UserError(
+            f"{len(refused)} of {counted(len(catalogues), 'build')} do not take the files' options, listed above",
+            ". ".join(remedies),
+            "\n".join(line for what, tail in refused for line in (f"{what}:" if tail else what, *tail.splitlines())),
+        )
+    return requested
 
 
 def base_setting(

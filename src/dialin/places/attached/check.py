@@ -352,7 +352,7 @@ def make_site(
             f"{attachment.database}: trials would not start from the same state",
             "Leave out --database, so that data is prepared before each trial, or use a workload such as oltp_read_write",
         )
-    at_start = _only_at_start(spec, attached, permission)
+    at_start = only_at_start(spec.set_variables, attached, permission)
     site = AttachedServer(
         spec, attachment, attached, workload, tools, at_start, permission.restart_command, permission.apply_command
     )
@@ -361,15 +361,15 @@ def make_site(
     return site
 
 
-def _only_at_start(spec: StudySpec, attached: Attached, permission: Permission) -> tuple[str, ...]:
-    """Return the variables of a study that only a start of the server can set.
+def only_at_start(variables: Sequence[str], attached: Attached, permission: Permission) -> tuple[str, ...]:
+    """Return those of a study's variables that only a start of the server can set.
 
     Raises:
         UserError: the account may not set a variable, or there is no command that sets those of the start.
     """
     is_applied = permission.apply_command is not None
     try:
-        at_start = tuple(attached.needs_restart(spec.set_variables, may_set=not is_applied))
+        at_start = tuple(attached.needs_restart(variables, may_set=not is_applied))
     except UserError as error:
         if error.cause.code is not CauseCode.NO_PRIVILEGE_TO_SET or not attached.build.service:
             raise

@@ -32,21 +32,13 @@ def check_tuned_attached(request: StudyRequest, tools: Tools, permission: Permis
     question, workload = request.question, request.workload
     refuse_options(question, request)
     attached_server.check_options(question)
-    if permission.restart_command is not None:
-        raise UserError("A tune does not take --restart-command", "Let a command apply the settings: --apply-command")
     if not question.tune:
         raise UserError("No variable to tune is named", "Name variables, e.g. innodb_io_capacity=200..20000")
     attachment, attached = attached_server.reach_asked(request, tools, permission)
     workload.check_account(attached.account)
     known = attached_server.read_catalogue(attached)
     requested = tune_space.resolve(tune_space.parse_named(question.tune), known, {})
-    names = [one.name for one in requested]
-    at_start = attached.needs_restart(names, may_set=not attachment.applied)
-    if at_start and not attachment.applied:
-        raise UserError(
-            f"{at_start[0]} can be set only when the server starts",
-            "Leave it out, let a command apply the settings (--apply-command), or tune a sandbox: --server",
-        )
+    at_start = attached_server.only_at_start([one.name for one in requested], attached, permission)
     setting, of_file = base_setting(request, known, {})
     tune_space.refuse_forbidden(requested, of_file.form)
     situation = Situation(

@@ -18,7 +18,7 @@ from dialin.places.sandbox.site import Sandboxes, build_of
 from dialin.places.sandbox.switch_mode import choose_switch_mode, expect_switch
 from dialin.preflight.admission import Admit, checked_candidate
 from dialin.preflight.checked import CheckedStudy, StudyRequest, with_plan
-from dialin.preflight.option_files import RequestedSettings, requested_settings, said_if_refused
+from dialin.preflight.option_files import RequestedSettings, requested_on_builds, said_if_refused
 from dialin.question.candidates import candidates_of
 from dialin.question.plan import Plan, plan
 from dialin.report.note_sentences import note_text
@@ -50,10 +50,8 @@ def check_sandboxed(request: StudyRequest, tools: Tools) -> CheckedStudy:
     catalogues = {name: tools.catalogue(build) for name, build in used.items()}
     defaults = {name: catalogue.defaults() for name, catalogue in catalogues.items()}
     elsewhere = {build.id: functools.partial(tools.catalogue, build) for build in installed if build.id not in used}
-    requested = {
-        server: requested_settings(question, request.directory, catalogues[build.id], elsewhere)
-        for server, build in chosen.items()
-    }
+    of_servers = {server: catalogues[build.id] for server, build in chosen.items()}
+    requested = requested_on_builds(question, request.directory, of_servers, elsewhere)
     of_files = tuple(dict.fromkeys(note for one in requested.values() for note in one.notes))
     form = next((one.form for one in requested.values() if one.form), None)
     limits = question.server_memory if question.compares_memory else None
