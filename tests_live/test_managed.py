@@ -139,7 +139,7 @@ POINTS = [
     *("apply-before", "apply-file", "apply-down", "apply-after"),
     *("load", "undo-before", "undo-down"),
 ]
-"""What the command is called for, and where in it dialin is killed: before it writes the file, after that, with the server down,
+"""What the command is called for, and where in it dialin is killed: before it writes the file, after it, with the server down,
 or before it ends; `load` is while the load runs."""
 BY_DEFAULT = ("apply-file", "apply-down", "undo-before")
 

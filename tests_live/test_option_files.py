@@ -7,10 +7,12 @@ import pytest
 
 from dialin.errors import UserError
 from dialin.places.check_study import check_question
+from dialin.places.sandbox.fit_check import room_here
 from dialin.question.options import StudyOptions
 from dialin.servers.capabilities import base_options
 from dialin.trials.tools import Tools
-from live import INSTALLED, MYSQL, find
+from dialin.variables import memory
+from live import INSTALLED, MYSQL, find, only_with_all
 
 FILES = Path(__file__).parent.parent / "tests" / "fixtures" / "option_files"
 MARIADB = "mariadb@10.11"
@@ -97,3 +99,27 @@ def test_what_does_not_fit_is_said_before_any_server_starts_with_a_scale_that_do
     assert not any("Inspecting" in line for line in said)
     assert "  innodb_log_write_ahead_size: 4K (a.cnf); 8K (b.cnf)" in said
     assert "make it smaller" in str(refused.value).lower()
+
+
+DEDICATED = {"innodb_dedicated_server": "ON"}
+
+
+@pytest.mark.skipif(not find("mysql@9.7"), reason="mysql@9.7 is not installed")
+@pytest.mark.parametrize(
+    "given",
+    [
+        pytest.param({"innodb_buffer_pool_size": 256 * 2**20}, id="with a pool of its own"),
+        pytest.param({}, id="all by the machine", marks=only_with_all),
+    ],
+)
+def test_a_dedicated_server_chooses_what_dialin_says_that_it_will(given):
+    build, tools = find("mysql@9.7"), Tools.open(lambda text: None)
+    setting = {**DEDICATED, **given}
+    expected = {**memory.dedicated_sizes(setting, tools.catalogue(build).defaults(), room_here(tools)), **given}
+    with tools.preparer.running(build, setting) as sandbox, sandbox.connect() as query:
+        chosen = {name: int(query(f"SELECT @@{name}")[0][0]) for name in expected}
+    assert set(expected) == {"innodb_buffer_pool_size", "innodb_redo_log_capacity"}
+    chunk = 128 * 2**20  # a pool is made of whole ones
+    assert {name: -(-size // chunk) for name, size in expected.items()} == {
+        name: size // chunk for name, size in chosen.items()
+    }

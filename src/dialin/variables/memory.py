@@ -187,12 +187,14 @@ def dedicated_sizes(setting: Setting, defaults: Mapping[str, str], room: Room) -
     """Return the sizes that `innodb_dedicated_server` chooses on a machine, as far as the setting does not give them.
 
     Source: manual 8.4, Enabling Automatic InnoDB Configuration for a Dedicated MySQL Server; 8.0 sizes the redo log by memory.
+    The share is of whole GiB, as tests_live/test_option_files.py shows on 9.7.
     """
     if str(setting.get("innodb_dedicated_server", "OFF")).upper() not in ("ON", "1", "TRUE"):
         return {}
-    share = 0.75 if room.total_memory > 4 * 2**30 else 0.5 if room.total_memory >= 2**30 else 0.0
+    memory = room.total_memory // 2**30
+    share = 0.75 if memory > 4 else 0.5
     sizes: dict[str, Value] = {
-        "innodb_buffer_pool_size": int(room.total_memory * share) or 128 * 2**20,
+        "innodb_buffer_pool_size": int(memory * share * 2**30) or 128 * 2**20,
         "innodb_redo_log_capacity": min(max(1, room.cpus // 2), 16) * 2**30,
     }
     return {name: size for name, size in sizes.items() if name in defaults and name not in setting}
