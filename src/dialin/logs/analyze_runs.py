@@ -12,7 +12,7 @@ from dialin.logs.beside_logs import Beside
 from dialin.logs.factors import Values
 from dialin.logs.folder_kind import FolderReading, read_folder
 from dialin.logs.judgement import Judgement, Request, baseline_of, judge
-from dialin.logs.log_folder import Folder, Run, incomplete
+from dialin.logs.log_folder import Folder, Run, incomplete, rate_of
 from dialin.logs.run_figures import RunFigures, sum_up_run
 from dialin.logs.server_starts import ServedBy, find_starts
 from dialin.model.analysis import (
@@ -50,6 +50,17 @@ class _Material:
     def is_compared(self) -> bool:
         kind = self.reading.kind
         return kind is FolderKind.ALTERNATIVES or (kind is FolderKind.SUITE and not self.reading.rule.by_file)
+
+    @property
+    def alternatives(self) -> Values:
+        """The factors that may tell candidates apart: all but those that only say how load was applied."""
+        runs = {run.name: run for run in self.runs}
+        threads = {name: str(run.log.threads) for name, run in runs.items()}
+        conditions = factors.load_factors(self.assigned.settings, threads, {name: rate_of(run) for name, run in runs.items()})
+        return {
+            name: {key: value for key, value in row.items() if key not in conditions}
+            for name, row in self.assigned.settings.items()
+        }
 
     @property
     def counted(self) -> list[RunAnalysis]:
@@ -276,7 +287,7 @@ def _alternatives(material: _Material, judgement: Judgement) -> _Result:
     failing = notes.more_errors(runs, names, baseline, compared.throughput)
     by_file = request.rule.by_file
     is_unsorted = (by_file or material.reading.is_found) and len(names) > notes.MOST_UNSORTED
-    proposals = factors.propose_by(assigned.settings) if by_file and len(assigned.settings) > 1 else []
+    proposals = factors.propose_by(material.alternatives) if by_file and len(assigned.settings) > 1 else []
     less_steady = (
         notes.less_steady(compared.counted, names, compared.throughput, 1 - request.confidence)
         if compared.same_interval and not is_unsorted

@@ -97,7 +97,7 @@ def assign(runs: Sequence[Run], rule: AssignmentRule, options: Values | None = N
         raise UserError(warnings[0].text, "Remove the copies: a run belongs to one candidate")
     parts = {run.name: run_names.read_name(run.name, rule.by) for run in counting}
     threads = {run.name: str(run.log.threads) for run in counting}
-    named = factors.with_threads(run_names.find_factors(parts, rule.ignored), threads, of, rule.ignored)
+    named = factors.with_threads(run_names.find_factors(parts, rule.ignored, threads), threads, of, rule.ignored)
     sorted_options = factors.sort_options(options or {}, named, of, rule.ignored)
     settings = factors.with_options(named, sorted_options)
     conditions: Values

@@ -53,7 +53,7 @@ def read_folder(runs: Sequence[Run], rule: AssignmentRule, options: Values) -> F
     loads = _loads(single, rule, options)
     expression = None
     if rule.by_file:
-        named = run_names.find_factors({run.name: run_names.read_name(run.name, None) for run in single}, rule.ignored)
+        named = run_names.find_factors({run.name: run_names.read_name(run.name, None) for run in single}, rule.ignored, threads)
         conditions = factors.load_factors(named, threads, rates)
         groupings = _groupings(named, conditions)
         if len(groupings) == 1:

@@ -300,5 +300,5 @@ def _with_copies(runs: Sequence[Run], texts: dict[str, tuple[str, int]]) -> list
 
 def _figures(log: RunLog, length: int) -> bytes:
     if not log.times.size and log.summary is not None:
-        return repr(log.summary).encode()
+        return repr((log.threads, log.summary)).encode()
     return np.stack([log.tps[:length], log.latency_ms[:length]]).tobytes()

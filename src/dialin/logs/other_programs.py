@@ -31,6 +31,7 @@ _SNIFFED = 400
 _ENOUGH = 3
 """Rows among them that recognize it."""
 _NOPM = re.compile(r"System achieved (?P<nopm>\d+) NOPM from (?P<tpm>\d+) (?:MySQL|MariaDB|Maria) TPM")
+_USERS = re.compile(r"\b(?P<users>\d+) (?:Active )?Virtual Users (?:configured|created)", re.IGNORECASE)
 _TPCC_MYSQL = Output(
     lines=r"^ *(?P<time>\d+), (?P<count>\d+)(?:\(\d+\):[\d.|()]+)?, "
     r"(?:95%: (?P<p95_ms>[\d.]+), 99%: (?P<p99_ms>[\d.]+),|\d+\(\d+\):)"
@@ -66,8 +67,8 @@ def _lines(opened: Opened) -> Iterator[Iterator[str]]:
 
 
 def _runs_of(start: Sequence[str], rest: Iterator[str], where: str, columns: CsvColumns) -> list[RunLog]:
-    if result := next(filter(None, map(_NOPM.search, start)), None):
-        return [_of_hammerdb(result)]
+    if any(map(_NOPM.search, start)):
+        return _of_hammerdb(chain(start, rest))
     if columns.are_given:
         return csv_tables.read(chain(start, rest), columns, where)
     for output, program in _programs():
@@ -77,8 +78,7 @@ def _runs_of(start: Sequence[str], rest: Iterator[str], where: str, columns: Csv
                 return _of_rows(chain(start, rest), output, program)
     if runs := csv_tables.read_known(start, rest, where):
         return runs
-    result = next(filter(None, map(_NOPM.search, rest)), None)
-    return [_of_hammerdb(result)] if result else []
+    return _of_hammerdb(chain(start, rest))
 
 
 @cache
@@ -87,10 +87,18 @@ def _programs() -> tuple[tuple[Output, LoadFile | None], ...]:
     return (*((one.output, one) for one in described), (_TPCC_MYSQL, None))
 
 
-def _of_hammerdb(match: re.Match[str]) -> RunLog:
-    nothing = np.empty(0)
-    summary = Summary(transactions=int(match["tpm"]), tps=float(match["nopm"]))
-    return RunLog(nothing, nothing, nothing, nothing, 0, 0.0, None, {"program": "HammerDB"}, summary, unit="NOPM")
+def _of_hammerdb(lines: Iterable[str]) -> list[RunLog]:
+    """Return a run for each result of HammerDB, with the virtual users that were active."""
+    nothing, users = np.empty(0), 0
+    runs = []
+    for line in lines:
+        if active := _USERS.search(line):
+            users = int(active["users"])
+        elif result := _NOPM.search(line):
+            summary = Summary(transactions=int(result["tpm"]), tps=float(result["nopm"]))
+            header = {"program": "HammerDB"}
+            runs.append(RunLog(nothing, nothing, nothing, nothing, users, 0.0, None, header, summary, unit="NOPM"))
+    return runs
 
 
 def _of_rows(lines: Iterable[str], output: Output, program: LoadFile | None) -> list[RunLog]:

@@ -19,7 +19,7 @@ _PART = re.compile(
     r"|(?P<count>\d+)(?:ths?|thr|thds?|threads?|vus?|users?|conns?|clients?)(?![A-Za-z0-9])"
     rf"|(?P<key>[A-Za-z]+(?:_[A-Za-z]+)*)[=_-]?(?P<value>{_VALUE})"
     rf"|(?P<number>{_VALUE})"
-    r"|(?P<word>[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z]+(?![A-Za-z0-9]))*)"
+    r"|(?P<word>read[_-](?:un)?committed|repeatable[_-]read|[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z]+(?![A-Za-z0-9]))*)"
     r"|(?P<mixed>[A-Za-z0-9]+)"
 )
 _REPEAT = re.compile(
@@ -57,7 +57,7 @@ class NameParts:
     Attributes:
         settings: values by name: `io5000` and `io/5000` are `io` with `5000`. Every number is a setting, except dates and the
             numbers of repeats.
-        words: the words without a number, and those that mix letters and digits; a single letter is not a word.
+        words: the words without a number, and those that mix letters and digits.
         stamp: the dates and times.
     """
 
@@ -166,7 +166,7 @@ def read_name(name: str, expression: str | None) -> NameParts:
             continue
         if part["word"] or part["mixed"]:
             before = part["word"] or ""
-            words.update({part[0]} if len(part[0]) > 1 else ())
+            words.add(part[0])
             continue
         key, value = part["key"] or before, part["value"] or part["number"]
         words.discard(before if part["number"] else "")
@@ -185,8 +185,14 @@ def read_name(name: str, expression: str | None) -> NameParts:
     return NameParts(settings, frozenset(words), stamp)
 
 
-def find_factors(parts: Mapping[str, NameParts], ignored: Collection[str]) -> dict[str, dict[str, str]]:
-    """Return for each name the factors that differ between names, in order of first occurrence; a missing value is `none`."""
+def find_factors(
+    parts: Mapping[str, NameParts], ignored: Collection[str], threads: Mapping[str, str] | None = None
+) -> dict[str, dict[str, str]]:
+    """Return for each name the factors that differ between names, in order of first occurrence; a missing value is `none`.
+
+    `threads` are those in the logs: they tell `innodb_8` and `rocksdb_8`, words before a number of threads, from settings.
+    """
+    parts = _with_words(parts, threads or {})
     keys = dict.fromkeys(key for one in parts.values() for key in one.settings)
     shared = frozenset.intersection(*(one.words for one in parts.values())) if parts else frozenset()
     table = {key: {name: one.settings.get(key, NONE) for name, one in parts.items()} for key in keys if key not in ignored}
@@ -196,6 +202,39 @@ def find_factors(parts: Mapping[str, NameParts], ignored: Collection[str]) -> di
         table[WORDING] = {name: " ".join(sorted(one.words - shared - set(ignored))) or NONE for name, one in parts.items()}
     table = {key: values for key, values in table.items() if len(set(values.values())) > 1}
     return {name: {key: values[name] for key, values in table.items()} for name in parts}
+
+
+def _with_words(parts: Mapping[str, NameParts], threads: Mapping[str, str]) -> Mapping[str, NameParts]:
+    """Return the parts of names where some words before numbers are no settings, because other names lack them.
+
+    Such numbers are those of the threads, or count the runs from 1 or 0 on.
+    """
+    partial = [
+        key
+        for key in dict.fromkeys(key for one in parts.values() for key in one.settings)
+        if key not in (THREADS, NUMBER, LOAD) and not all(key in one.settings for one in parts.values())
+    ]
+    values = {key: {name: one.settings[key] for name, one in parts.items() if key in one.settings} for key in partial}
+    words = {
+        key
+        for key, of_names in values.items()
+        if all(threads.get(name) == value for name, value in of_names.items()) or _counts_runs(list(of_names.values()))
+    }
+    if len(words) < 2 or any(not words & set(one.settings) for one in parts.values()):
+        return parts
+    return {
+        name: NameParts(
+            {key: value for key, value in one.settings.items() if key not in words},
+            one.words | (words & set(one.settings)),
+            one.stamp,
+        )
+        for name, one in parts.items()
+    }
+
+
+def _counts_runs(values: Sequence[str]) -> bool:
+    numbers = sorted({int(value) for value in values if value.isdigit()})
+    return len(numbers) == len(values) > 1 and numbers[0] in (0, 1) and numbers[-1] - numbers[0] == len(numbers) - 1
 
 
 def in_order(stamps: Mapping[str, Stamp]) -> list[str] | None:
@@ -226,6 +265,6 @@ def _common(texts: Sequence[str]) -> int:
     for index, characters in enumerate(zip(*texts, strict=False)):
         if len(set(characters)) > 1:
             break
-        if not characters[0].isalnum():
+        if not characters[0].isalnum() and not any(re.match(r"\d\.\d", text[max(0, index - 1) : index + 2]) for text in texts):
             length = index + 1
     return length

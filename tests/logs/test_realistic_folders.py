@@ -1,0 +1,200 @@
+"""Folders as people publish them, each with what it must be taken for."""
+
+import pytest
+
+from dialin.errors import UserError
+from dialin.logs.analyze_runs import analyze
+from dialin.logs.beside_logs import read_beside
+from dialin.logs.judgement import Request
+from dialin.logs.log_folder import load
+from dialin.model.analysis import FileStatus, FolderKind
+from fixtures.sysbench_logs import csv, human, series, write
+
+
+def log(level, seed, threads=16):
+    return human(series(level, seed=seed), threads=threads)
+
+
+def old(level, seed):
+    lines = "".join(
+        f"[{second:4d}s] threads: 16, tps: {tps:.2f}, reads: {14 * tps:.2f}, writes: {4 * tps:.2f}, "
+        "response time: 12.30ms (95%), errors: 0.00, reconnects:  0.00\n"
+        for second, tps in enumerate(series(level, seed=seed), 1)
+    )
+    head = "sysbench 0.5:  multi-threaded system evaluation benchmark\n\nNumber of threads: 16\nReport intermediate results "
+    return f"{head}every 1 second(s)\n\nThreads started!\n\n{lines}"
+
+
+def summary(threads, level):
+    return (
+        f"sysbench 1.0.20\n\nNumber of threads: {threads}\n\nSQL statistics:\n    transactions:          {60 * level}"
+        f" ({level}.00 per sec.)\n\nGeneral statistics:\n    total time:            60.0123s\n"
+    )
+
+
+def results(level):
+    return "".join(
+        f"Vuser 1:{users} Active Virtual Users configured\n"
+        f"Vuser 1:TEST RESULT : System achieved {level * users} NOPM from {3 * level * users} MySQL TPM\n"
+        for users in (1, 2, 4)
+    )
+
+
+def sweep(names, levels, threads=(16, 64), runs=1):
+    """Return logs by name; names have the candidate, the threads and the run."""
+    return {
+        names.format(c=name, t=count, r=run): log(level * count / 16, place * 100 + count + run, count)
+        for place, (name, level) in enumerate(levels.items())
+        for count in threads
+        for run in range(1, runs + 1)
+    }
+
+
+DSTAT = '"Dstat 0.7.3 CSV output"\n"Host:","db1"\n\n"time","usr","sys"\n' + "01-03 12:00:01,10.1,2.3\n" * 100
+VMSTAT = "procs -----------memory----------\n r  b   swpd   free\n" + " 1  0      0 1000\n" * 100
+BUILDS = {"8.0.36": 100, "8.4.0": 110}
+ALTERNATIVES = {
+    "blog sweep with a run script in each directory": (
+        {
+            **sweep("bpi{c}/run{r}/sysbench_{t}.log", {8: 1000, 32: 1100}, runs=3),
+            "bpi8/run.sh": "mysqld --x=8",
+            "bpi32/run.sh": "mysqld --x=32",
+        },
+        ["8", "32"],
+        1.1,
+    ),
+    "other programs watched the machine": (
+        {**sweep("mysql{c}-t{t}.log", {57: 900, 80: 1000}), "mysql57-t16.dstat.csv": DSTAT, "vmstat.log": VMSTAT},
+        ["57", "80"],
+        1.11,
+    ),
+    "a directory for each number of threads": (sweep("mysql-{c}/t{t}/out.txt", BUILDS), ["8.0.36", "8.4.0"], 1.1),
+    "lines end as on Windows": (
+        {name: text.replace("\n", "\r\n") for name, text in sweep("pool{c}-r{r}.txt", {1: 1000, 2: 1200}, (16,), 3).items()},
+        ["1", "2"],
+        1.2,
+    ),
+    "packed": (sweep("my_{c}.rw.t{t}.log.gz", {8036: 1000, 8400: 1100}), ["8036", "8400"], 1.1),
+    "two versions of sysbench, candidates of one letter": (
+        {f"a-r{run}.log": old(1000, run) for run in (1, 2, 3)} | {f"b-r{run}.log": log(1100, 10 + run) for run in (1, 2, 3)},
+        ["a", "b"],
+        1.1,
+    ),
+    "dates in the names": (
+        {
+            f"2024-03-0{day}_1{hour}-00-00_buffer{pool}G_t16.log": log(level, 10 * day + hour)
+            for day in (1, 2, 3)
+            for hour, (pool, level) in enumerate(((8, 1000), (16, 1100)) if day != 2 else ((16, 1100), (8, 1000)))
+        },
+        ["8G", "16G"],
+        1.1,
+    ),
+    "one run was killed, one is empty, one never connected": (
+        {
+            **sweep("x{c}-r{r}.log", {8: 1000, 16: 1100}, (16,), 2),
+            "x8-r3.log": log(1000, 9)[:9000],
+            "x8-r4.log": "",
+            "x16-r3.log": "sysbench 1.0.20\n\nFATAL: unable to connect to MySQL server\n",
+        },
+        ["8", "16"],
+        1.1,
+    ),
+    "each line has the time of day before it": (
+        {
+            name: "".join(f"Mar 01 12:00:01 {line}\n" for line in text.splitlines())
+            for name, text in sweep("v{c}-r{r}.log", {1: 1000, 2: 1100}, (16,), 2).items()
+        },
+        ["1", "2"],
+        1.1,
+    ),
+    "summaries alone, the threads after the name": (
+        {
+            f"{name}_{count}.txt": summary(count, level * count)
+            for name, level in (("innodb", 100), ("myrocks", 80))
+            for count in (8, 16, 32)
+        },
+        ["innodb", "myrocks"],
+        0.8,
+    ),
+    "isolation levels, the runs numbered": (
+        {
+            f"{name}.{run}.log": log(level, level + run)
+            for name, level in (("read-committed", 1000), ("repeatable-read", 900))
+            for run in (1, 2, 3)
+        },
+        ["read-committed", "repeatable-read"],
+        0.9,
+    ),
+    "results of HammerDB for several numbers of users in one file": (
+        {"maria.log": results(2000), "mysql.log": results(1900)},
+        ["maria", "mysql"],
+        0.95,
+    ),
+    "output of nohup": (
+        {"v1/nohup.out": f"nohup: ignoring input\n{log(1000, 1)}\nreal\t3m20.1s\n", "v2/nohup.out": log(1100, 2)},
+        ["1", "2"],
+        1.1,
+    ),
+    "log of the preparation beside": (
+        {
+            "prepare.log": "sysbench 1.0.20 (using LuaJIT)\n\nCreating table 'sbtest1'...\n",
+            "run_a.log": log(1000, 1),
+            "run_b.log": log(1200, 3),
+        },
+        ["run_a", "run_b"],
+        1.2,
+    ),
+}
+
+
+def judged(directory):
+    folder = load([directory])
+    return analyze(folder, Request(), read_beside({run.name: run.path for run in folder.runs}, [directory]))
+
+
+@pytest.mark.parametrize("name", ALTERNATIVES)
+def test_the_candidates_of_a_folder_are_found_and_compared(tmp_path, name):
+    logs, candidates, ratio = ALTERNATIVES[name]
+    found = judged(write(tmp_path / "a", **logs))
+    assert found.kind is FolderKind.ALTERNATIVES
+    assert [one.name for one in found.candidates] == candidates
+    assert found.candidates[1].ratio.mean == pytest.approx(ratio, abs=0.03)
+    assert not any(
+        entry.status is FileStatus.USED for entry in found.files if entry.file.endswith((".csv", ".sh", "vmstat.log"))
+    )
+
+
+def test_runs_of_several_numbers_of_threads_in_one_file_are_a_scaling(tmp_path):
+    text = "".join(f"### {count}\n{log(500 * count**0.7, count, count)}" for count in (1, 4, 16, 64))
+    found = judged(write(tmp_path / "a", all__log=text))
+    assert found.kind is FolderKind.SCALING
+    assert [point.threads for point in found.scaling[0].points] == [1, 4, 16, 64]
+
+
+def test_two_things_that_differ_are_proposed_and_threads_are_not(tmp_path):
+    logs = {
+        f"sysbench_rw_threads-{count}_bp-{pool}G_flush-{flush}.out": log(1000, count + pool + flush, count)
+        for count in (16, 64) for pool in (4, 8) for flush in (1, 2)
+    }  # fmt: skip
+    found = judged(write(tmp_path / "a", **logs))
+    assert len(found.proposals) == 2
+    assert not any("threads" in one for one in found.proposals)
+
+
+@pytest.mark.parametrize(
+    ("file", "says"),
+    [
+        ({"iibench.txt": "".join(f"{at}00000\t{at}.1\t50000\t49000\n" for at in range(100))}, "no report of a load program"),
+        ({"results.csv": "threads,tps,p95\n1,100,5\n2,190,6\n4,350,7\n"}, "a CSV with threads, tps, p95"),
+        ({"pgbench.log": "progress: 1.0 s, 1234.5 tps, lat 12.3 ms stddev 1.2\n" * 90}, "no report of a load program"),
+    ],
+)
+def test_what_is_not_read_is_refused_with_the_reason(tmp_path, file, says):
+    with pytest.raises(UserError, match=says):
+        judged(write(tmp_path / "a", **file))
+
+
+def test_csv_and_text_of_one_run_are_copies_also_with_other_line_ends(tmp_path):
+    tps = series(1000)
+    folder = load([write(tmp_path / "a", a__log=human(tps), b__csv=csv(tps).replace("\n", "\r\n"))])
+    assert sorted(run.copy_of is not None for run in folder.runs) == [False, True]
