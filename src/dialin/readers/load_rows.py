@@ -20,7 +20,7 @@ MEAN = 0
 FIELD = re.compile(r"time|seconds|count|rate|kind|errors|latency_ms|p[0-9]{1,2}(_[0-9]{1,2})?_ms")
 """The names of figures that a row may have. `p99_9_ms` is the percentile 99.9."""
 
-_CLOCK = re.compile(r"(?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s)?")
+_CLOCK = re.compile(r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s)?")
 _SECONDS_PER = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
 
 
@@ -161,7 +161,7 @@ def _number(value: Any) -> float | None:
 
 
 def _time(value: Any, unit: str) -> float | None:
-    """Return a time in seconds, of a number, `00:01:30`, `1m30.5s`, or a date with a time."""
+    """Return a time in seconds, of a number, `00:01:30`, `0d00h01m30.5s`, or a date with a time."""
     number = _number(value)
     if number is not None:
         return number / _SECONDS_PER[unit]
@@ -169,8 +169,8 @@ def _time(value: Any, unit: str) -> float | None:
     if match := re.fullmatch(r"(\d+):(\d\d):(\d\d(?:\.\d+)?)", text):
         return int(match[1]) * 3600 + int(match[2]) * 60 + float(match[3])
     if text and (match := _CLOCK.fullmatch(text)):
-        hours, minutes, seconds = (float(part or 0) for part in match.groups())
-        return hours * 3600 + minutes * 60 + seconds
+        days, hours, minutes, seconds = (float(part or 0) for part in match.groups())
+        return days * 86_400 + hours * 3600 + minutes * 60 + seconds
     with suppress(ValueError):
         return datetime.fromisoformat(text).timestamp()
     return None

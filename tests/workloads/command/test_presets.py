@@ -4,6 +4,7 @@ import pytest
 
 from dialin.readers.load_rows import MEAN
 from dialin.workloads.command import load_file
+from dialin.workloads.command.intervals import Intervals
 from dialin.workloads.command.preset_names import path_of, preset_names
 
 GO_TPC = (
@@ -32,7 +33,7 @@ LINES = {
         ["[ 3s ] thds: 4 tps: 91.0 qps: 2600.1 (r/w/o: 1200.0/1210.1/190.0) lat (ms,95%): 87.5 err/s 0.5 reconn/s: 0.00"],
         {"time": 3, "rate": 91, 95: 87.5, "errors": 0.5},
     ),
-    "k6": (["running (1m02.0s), 10/10 VUs, 480 complete and 0 interrupted iterations"], {"time": 62, "count": 480}),
+    "k6": (["running (0d00h01m02.0s), 04/04 VUs, 480 complete and 0 interrupted iterations"], {"time": 62, "count": 480}),
     "jmeter": (
         ["summary +   1200 in 00:00:10 =  120.0/s Avg:    81 Min:     7 Max:   410 Err:     0 (0.00%)"],
         {"count": 1200, "seconds": 10, MEAN: 81},
@@ -46,8 +47,62 @@ OTHERS = {
 }
 
 
-def test_every_file_has_lines_here():
+RUN = {"go-tpc:tpcc", "locust"}
+"""The files whose programs were run for real; tests_live/test_command.py runs them where they are installed."""
+
+
+def test_every_file_has_lines_here_and_says_whether_its_program_was_run():
     assert set(LINES) == set(preset_names())
+    for name in LINES:
+        tested = load_file.read(path_of(name)).tested
+        assert tested.startswith("Run for real: " if name in RUN else "Not run here; ")
+
+
+@pytest.mark.parametrize(
+    ("name", "lines", "rates"),
+    [
+        (
+            "ycsb",
+            [
+                "2026-01-05 10:00:01:000 1 sec: 400 operations; 400 current ops/sec; est completion in 57 days",
+                "2026-01-05 10:00:02:000 2 sec: 1000 operations; 600 current ops/sec; [READ: Count=310, Max=90, Min=8, Avg=20]",
+                "2026-01-05 10:00:03:001 3 sec: 1500 operations; 500 current ops/sec; [UPDATE: Count=250, Max=95, Min=9]",
+            ],
+            [600, 500],
+        ),
+        (
+            "k6",
+            [
+                f"running (0d00h00m{second:04.1f}s), 2/2 VUs, {40 * second} complete and 0 interrupted iterations"
+                for second in (1, 2, 4)
+            ],
+            [40, 40],
+        ),
+        ("hammerdb:tprocc", ["0 MySQL tpm", "60000 MySQL tpm", "66000 MariaDB tpm"], [0, 1000, 1100]),
+        (
+            "benchbase:tpcc",
+            ["[INFO ] 10:00:07 [Thread-3] Throughput: 812.25 txn/sec", "Starting", "Throughput: 8.0 txn/sec"],
+            [812.25, 8],
+        ),
+        (
+            "jmeter",
+            [
+                "summary +   1200 in 00:00:10 =  120.0/s Avg:    81 Min:     7 Max:   410 Err:     0 (0.00%) Active: 4",
+                "summary =   1200 in 00:00:10 =  120.0/s Avg:    81 Min:     7 Max:   410 Err:     0 (0.00%)",
+                "summary +    900 in 00:00:10 =   90.0/s Avg:    99 Min:     7 Max:   410 Err:     0 (0.00%) Active: 4",
+            ],
+            [120, 90],
+        ),
+    ],
+)
+def test_what_a_program_prints_one_after_the_other_becomes_its_throughput(name, lines, rates):
+    file = load_file.read(path_of(name))
+    read, per = file.output.reader(), 60.0 if file.output.per == "minute" else 1.0
+    intervals = Intervals(file.interval, file.percentile(95), cumulative=file.output.cumulative, per=per)
+    intervals.begin(0.0)
+    rows = [row for line in lines if (row := read(line)) is not None]
+    seconds = [intervals.second([row], place * file.interval) for place, row in enumerate(rows, 1)]
+    assert [second.tps for second in seconds if second is not None] == pytest.approx(rates)
 
 
 @pytest.mark.parametrize("name", LINES)
