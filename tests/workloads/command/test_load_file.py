@@ -9,6 +9,7 @@ import pytest
 
 from dialin.errors import UserError
 from dialin.model.workload import WorkloadSpec
+from dialin.servers.account import Account
 from dialin.testing.workload_conformance import WorkloadConformance
 from dialin.workloads import kinds
 from dialin.workloads.command import load_file
@@ -112,3 +113,17 @@ def test_an_option_that_the_file_does_not_have_is_refused():
 class TestCommand(WorkloadConformance):
     def make_workload(self):
         return make_workload(WorkloadSpec(name="go-tpc:tpcc", kind="command"))
+
+
+@pytest.mark.parametrize(
+    ("placeholder", "account", "says"),
+    [
+        ("{host}", Account(socket=Path("/run/s.sock")), "Give host and port instead of a socket"),
+        ("{socket}", Account(socket=None, host="db1", port=3306), "Give the server's socket"),
+    ],
+)
+def test_an_attached_server_is_refused_where_the_program_cannot_reach_it(tmp_path, placeholder, account, says):
+    path = tmp_path / "mine.toml"
+    path.write_text(FILE.replace("{host}", placeholder))
+    with pytest.raises(UserError, match=says):
+        make_workload(WorkloadSpec(name=str(path), kind="command")).check_account(account)
