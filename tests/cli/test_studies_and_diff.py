@@ -71,6 +71,20 @@ def test_the_list_for_scripts_has_figures_and_problems(dialin, studies):
     assert listed["broken"]["problem"].endswith("is damaged and cannot be read")
 
 
+def test_workloads_by_values_are_ratios_to_the_baseline_as_markdown(dialin, studies):
+    code, out, _ = dialin("studies", str(studies), "--relative")
+    assert code == 0
+    winner = example_studies.winner().verdict
+    best = next(one for one in winner.candidates if one.name == "16")
+    tables = out.split("\n\n")
+    place = next(place for place, text in enumerate(tables) if text.startswith("**innodb_buffer_pool_instances: throughput"))
+    head, _, *rows = tables[place + 1].splitlines()
+    assert head == "| workload | 1 | 2 | 4 | 8 | 16 | 32 | 64 |"
+    assert any(f"{best.ratio.mean:.2f} ({best.ratio.low:.2f} to {best.ratio.high:.2f})" in row for row in rows)
+    assert {row.count("|") for row in rows} == {head.count("|")}
+    assert "p99 latency as a ratio" in out, "another goal has a table of its own"
+
+
 def test_nothing_of_a_study_is_changed(dialin, studies):
     before = {path: path.read_bytes() for path in studies.rglob("*") if path.is_file()}
     dialin("studies", str(studies))

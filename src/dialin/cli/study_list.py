@@ -14,6 +14,9 @@ def studies(
     directory: Annotated[
         Path, typer.Argument(metavar="DIR", help="Where to look; subdirectories are searched too.", show_default=".")
     ] = Path(),
+    relative: Annotated[
+        bool, typer.Option("--relative", help="Tables as Markdown: workloads × values, ratios to the baseline.")
+    ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print the list as JSON; see schema/studies.schema.json.")] = False,
 ) -> None:
     """List the studies in a directory and below it: date, verdict, gain, question and directory.
@@ -27,7 +30,9 @@ def studies(
     from dialin.report.study_list import StudyLister
 
     lister = StudyLister(directory)
-    if json:
+    if relative:
+        typer.echo(lister.relative())
+    elif json:
         typer.echo(json_documents.render(lister.document()), nl=False)
     else:
         lister.print_on(output())

@@ -1,26 +1,33 @@
-"""The list of studies below a directory, for scripts and for the terminal."""
+"""The list of studies below a directory, for scripts, for the terminal, and as tables of workloads and values."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import NamedTuple
 
 from rich.console import Console
 
 from dialin.errors import UserError
 from dialin.model.measure import deciding, measure_of
 from dialin.model.record import StudyRecord
+from dialin.model.setting import as_number
 from dialin.model.study_list import ListedStudy, StudyList
 from dialin.model.trial import TrialState
-from dialin.model.verdict import Outcome
+from dialin.model.verdict import Estimate, Outcome, Verdict
 from dialin.report.board import study_title
 from dialin.report.names import naming
+from dialin.report.render.markdown_text import prose, table
 from dialin.report.render.terminal_page import Page
 from dialin.report.tune_words import brief_setting
 from dialin.report.verdict_sentences import OUTCOMES, change_or_no_interval
 from dialin.store import read_only
 from dialin.store.find_studies import find_studies
 from dialin.text import NOTHING, counted, listed, visible
+
+CandidateTexts = Mapping[str, str]
+"""The figure of each candidate, by its value."""
 
 _DATE = 12
 """Columns of a date and the space after it."""
@@ -46,6 +53,15 @@ class StudyLister:
         problems = [ListedStudy(directory=directory, problem=reason) for directory, reason in self._problems]
         return StudyList(directory=str(self._directory), studies=[*studies, *problems])
 
+    def relative(self) -> str:
+        """Return a Markdown table for each question: studies × values, the goal's measure as a ratio to the baseline's."""
+        questions: dict[_Question, list[tuple[str, CandidateTexts]]] = {}
+        for _, record in self._records:
+            if record.verdict is not None:
+                questions.setdefault(_question(record, record.verdict), []).append(_row(record, record.verdict))
+        tables = [_relative_table(question, rows) for question, rows in questions.items()]
+        return "\n\n".join(tables) if tables else f"No study with a verdict is in {visible(str(self._directory))} or below it."
+
     def print_on(self, console: Console) -> None:
         """Print three lines for each study, its date first, and one line for each that cannot be read."""
         page = Page(console)
@@ -60,6 +76,51 @@ class StudyLister:
         for directory, reason in self._problems:
             text = reason if directory in reason else f"{directory}: {reason}"
             page.copyable(f"{NOTHING:{_DATE}}{visible(text)}", "yellow")
+
+
+class _Question(NamedTuple):
+    """What studies of one table have in common, in words."""
+
+    variables: str
+    baseline: str
+    measure: str
+
+
+def _question(record: StudyRecord, verdict: Verdict) -> _Question:
+    spec = record.spec
+    variables = listed(sorted(spec.variables_under_test)) if spec.variables_under_test else "builds"
+    return _Question(variables, naming(spec).labels[verdict.baseline], measure_of(verdict).noun)
+
+
+def _row(record: StudyRecord, verdict: Verdict) -> tuple[str, CandidateTexts]:
+    """Return the workload of a study, and the figure of each candidate by its value."""
+    spec, labels = record.spec, naming(record.spec).labels
+    builds = listed(sorted({candidate.server for candidate in spec.candidates}))
+    figures = {
+        labels[one.name]: "1" if one.name == verdict.baseline else _ratio_text(deciding(one, verdict))
+        for one in verdict.candidates
+    }
+    return f"{spec.workload.asked}, {counted(spec.workload.threads, 'thread')}, {builds}", figures
+
+
+def _ratio_text(ratio: Estimate | None) -> str:
+    if ratio is None:
+        return NOTHING
+    ends = "" if ratio.low is None or ratio.high is None else f" ({ratio.low:.2f} to {ratio.high:.2f})"
+    return f"{ratio.mean:.2f}{ends}"
+
+
+def _relative_table(question: _Question, rows: Sequence[tuple[str, CandidateTexts]]) -> str:
+    values = list(dict.fromkeys(value for _, figures in rows for value in figures))
+    numbers = {value: as_number(value) for value in values}
+    if all(isinstance(number, (int, float)) for number in numbers.values()):
+        values.sort(key=lambda value: numbers[value])
+    # The baseline comes first, as in every table of a report.
+    values.sort(key=lambda value: value != question.baseline)
+    cells = [[prose(label), *(prose(figures.get(value, NOTHING)) for value in values)] for label, figures in rows]
+    drawn = table(["workload", *map(prose, values)], cells, f"l{'r' * len(values)}")
+    head = f"{question.variables}: {question.measure} as a ratio to that with {question.baseline}"
+    return f"**{prose(head)}**\n\n{drawn}"
 
 
 def _listed(directory: str, record: StudyRecord) -> ListedStudy:
