@@ -11,6 +11,8 @@ from dialin.evidence.why_verdict import explain
 from dialin.model.trial import Step, TrialState
 from dialin.model.verdict import Note
 from dialin.report.charts.windows import MOST_BOXES
+from dialin.report.document.parts import SectionKey, find
+from dialin.report.document.study_document import study_document
 from dialin.report.document.verdict_section import ruled_out
 from dialin.report.render import html
 from dialin.store.store import Store
@@ -197,3 +199,24 @@ def test_what_was_looked_for_and_ruled_out_is_said_and_what_was_found_is_not_amo
     reported = page_of("failed_candidate").words.partition("Ruled out: ")[2].partition(".")[0]
     assert "failed trials" not in reported
     assert "other variables" not in reported
+
+
+def test_variables_that_cannot_explain_a_difference_are_one_line_below_what_may():
+    def differs(variable, **data):
+        values = {"1": "10", "16": "20"}
+        return Note(code="confound", data={"variable": variable, "values": values, "hold": {}, "follows": [], **data})
+
+    record = example_studies.winner()
+    sizes = [f"performance_schema_{name}" for name in ("max_mutex_instances", "max_table_handles", "digests_size")]
+    confounds = [
+        *(differs(name, inert=True, could_explain=False, reason="") for name in sizes),
+        differs("innodb_page_cleaners", inert=False, could_explain=True, reason=None),
+    ]
+    verdict = record.verdict.model_copy(update={"confounds": confounds})
+    document = study_document(replace(record, verdict=verdict))
+    (caveats,) = find(document.section(SectionKey.VERDICT).parts, "caveats").parts
+    first, *others = caveats.caveats
+    assert (first.kind, "innodb_page_cleaners differs" in first.text) == ("confound", True)
+    (one_line,) = [one for one in others if one.kind == "without effect"]
+    assert all(name in one_line.text for name in sizes)
+    assert one_line.text.count("uses memory but no time") == 1

@@ -60,6 +60,11 @@ def _of_candidates(spec: StudySpec, data: Figures, text: str) -> str:
     return f"{listed(list(names))}: {text}" if 0 < len(names) < len(spec.candidates) else text
 
 
+def inert_reason(data: Figures) -> str:
+    """Return why a variable that differs cannot explain a difference."""
+    return rules.inert(data["variable"]) or str(data["reason"])
+
+
 def confound(_spec: StudySpec, data: Figures) -> str:
     """Return the sentence on a variable that differs between candidates but is not under test."""
     name, hold = data["variable"], data["hold"]
@@ -67,7 +72,7 @@ def confound(_spec: StudySpec, data: Figures) -> str:
     if data["follows"]:
         text += f"; the server derives it from {listed(list(data['follows']))}"
     if data["inert"]:
-        text += f"; {rules.inert(name) or data['reason']}"
+        text += f"; {inert_reason(data)}"
     elif hold:
         text += f"; --hold pins it ({', '.join(f'{variable}={_sized(str(value))}' for variable, value in hold.items())})"
     return text

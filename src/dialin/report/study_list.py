@@ -112,8 +112,8 @@ def _ratio_text(ratio: Estimate | None) -> str:
 
 def _relative_table(question: _Question, rows: Sequence[tuple[str, CandidateTexts]]) -> str:
     values = list(dict.fromkeys(value for _, figures in rows for value in figures))
-    numbers = {value: as_number(value) for value in values}
-    if all(isinstance(number, (int, float)) for number in numbers.values()):
+    numbers = {value: number for value in values if (number := as_number(value)) is not None}
+    if len(numbers) == len(values):
         values.sort(key=lambda value: numbers[value])
     # The baseline comes first, as in every table of a report.
     values.sort(key=lambda value: value != question.baseline)

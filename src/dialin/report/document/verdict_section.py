@@ -9,7 +9,7 @@ from dialin.apply.option_file import Change, changes
 from dialin.model.record import StudyRecord
 from dialin.model.verdict import Note, Verdict
 from dialin.model.why import Why
-from dialin.report import verdict_sentences
+from dialin.report import setting_sentences, verdict_sentences
 from dialin.report.charts import compared
 from dialin.report.charts.style import Style
 from dialin.report.charts.trial_series import UNSTEADY
@@ -55,7 +55,7 @@ def verdict_section(record: StudyRecord, why: Why, names: Naming, style: Mapping
     answer = Group("apply", "What to set", [*_apply(record), figures, *_files(record)])
     forest = [compared.forest(verdict, style)] if len(verdict.candidates) <= MOST_ROWS else []
     caveats = _caveats(record, verdict)
-    worst = next((one.text for one in caveats if one.kind != "checked"), "")
+    worst = next((one.text for one in caveats if one.kind not in ("checked", "without effect")), "")
     parts: list[Part] = [
         reason,
         Beside([answer, *forest]),
@@ -147,13 +147,27 @@ def _caveats(record: StudyRecord, verdict: Verdict) -> list[Caveat]:
         text = visible(note_text(record.spec, note)).rstrip(".")
         return Caveat(kind, visible(note.code), f"{text}.", facts.inventory(note.data))
 
+    serious = [note for note in verdict.confounds if note.data.get("could_explain")]
+    derived = [note for note in verdict.confounds if note not in serious and not note.data.get("inert")]
+    inert = _inert_sentence([note for note in verdict.confounds if note not in serious and note.data.get("inert")])
     checked = ruled_out(verdict, saw_machine=_saw_machine(record))
     return [
-        *(caveat("confound", note) for note in verdict.confounds),
+        *(caveat("confound", note) for note in serious),
         *(caveat("warning", note) for note in verdict.warnings),
+        *(caveat("confound", note) for note in derived),
+        *([Caveat("without effect", "inert_confounds", inert)] if inert else []),
         *([Caveat("checked", "checked", checked)] if checked else []),
         Caveat("scope", "scope", verdict_sentences.scope(record)),
     ]
+
+
+def _inert_sentence(notes: Sequence[Note]) -> str:
+    """Return one sentence on all variables that differ and cannot explain a difference, by reason; empty if there are none."""
+    by_reason: dict[str, list[str]] = {}
+    for note in notes:
+        by_reason.setdefault(setting_sentences.inert_reason(note.data), []).append(note.data["variable"])
+    parts = [f"{listed(names)} ({reason})" for reason, names in by_reason.items()]
+    return f"{visible('; '.join(parts))} {'differs' if len(notes) == 1 else 'differ'} too." if parts else ""
 
 
 def _variables(record: StudyRecord) -> str:

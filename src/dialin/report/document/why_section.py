@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from dialin.model.record import StudyRecord
-from dialin.model.why import Reason, Why
+from dialin.model.why import Reason, ReasonKind, Why
 from dialin.report import wait_groups
 from dialin.report.charts import dots, explaining
 from dialin.report.charts.style import Style
@@ -45,16 +45,18 @@ def why_section(record: StudyRecord, why: Why, labels: Mapping[str, str], style:
 
 
 def _reasons(record: StudyRecord, why: Why, labels: Mapping[str, str]) -> list[Part]:
-    cards = [_card(reason, record, labels) for reason in why.reasons]
-    strongest, others = cards[: why_sentences.SHOWN], cards[why_sentences.SHOWN :]
+    # That something was never used explains no difference, so it is never among the strongest.
+    explaining_ones = [reason for reason in why.reasons if reason.kind is not ReasonKind.UNUSED]
+    strongest = explaining_ones[: why_sentences.SHOWN]
+    others = [reason for reason in why.reasons if reason not in strongest]
     parts: list[Part] = []
     if any(reason.correlation is not None for reason in why.reasons):
         parts.append(Paragraph(why_sentences.MOVED_NOTE, Role.LEAD))
     if strongest:
-        parts.append(Reasons(strongest))
+        parts.append(Reasons([_card(reason, record, labels) for reason in strongest]))
     if others:
-        summary = f"More: {why_sentences.kinds_of(why.reasons[why_sentences.SHOWN :])}"
-        parts.append(Fold("reasons", summary, [Reasons(others, len(strongest) + 1)]))
+        cards = [_card(reason, record, labels) for reason in others]
+        parts.append(Fold("reasons", f"More: {why_sentences.kinds_of(others)}", [Reasons(cards, len(strongest) + 1)]))
     return parts
 
 
