@@ -5,6 +5,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from dialin.datasets.restore import TrialData
 from dialin.errors import SettingRefusedError, UserError
 from dialin.model.study import Switch
 from dialin.model.trial import Step, Trial, TrialState
@@ -137,8 +138,9 @@ def test_a_value_that_the_running_server_refuses_fails_its_trial_and_the_next_on
         varied=frozenset(),
     )
     blank = tools.preparer.blank(build, {})
+    data = TrialData(tools.home, tools.ledger, tools.clock, print)
     lives = SharedSandbox(
-        lambda boot: SandboxStage(build, blank, boot, None, tools),
+        lambda boot: SandboxStage(build, blank, boot, None, tools, data),
         changes,
         tools.clock,
         for_one_block=False,
@@ -167,6 +169,7 @@ def test_a_value_that_the_running_server_refuses_fails_its_trial_and_the_next_on
         directory = second.directory
     finally:
         lives.end()
+        data.end()
     assert not directory.exists()
 
 

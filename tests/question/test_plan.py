@@ -4,7 +4,7 @@ from collections import Counter
 import pytest
 
 from dialin.errors import UserError
-from dialin.model.study import Goal, Switch
+from dialin.model.study import Goal, Restore, RestoreWay, Switch
 from dialin.model.workload import LoadTraits
 from dialin.question.plan import BLOCKS_NEEDED, block_order, load_seed, plan
 from fixtures.live_studies import Live, live_spec
@@ -133,3 +133,15 @@ def test_what_long_intervals_cannot_show_is_refused(more, says):
     with pytest.raises(UserError, match=says):
         plan(reporting_every(10.0, **more))
     plan(reporting_every(1.0, **more))
+
+
+def test_a_long_restore_that_was_measured_is_part_of_each_trial_that_starts_a_server(spec):
+    def trial_seconds(switch, **facts):
+        restore = Restore(way=RestoreWay.PAGES, **facts)
+        return plan(spec.model_copy(update={"switch": switch, "restore": restore, "minutes": 120.0})).trial_seconds
+
+    without = trial_seconds(Switch.RESTART, seconds=0, measured=True)
+    assert trial_seconds(Switch.RESTART, seconds=40, measured=True) == pytest.approx(without + 40)
+    assert trial_seconds(Switch.RESTART, seconds=40) == without, "a guess refuses no budget"
+    assert trial_seconds(Switch.RESTART, seconds=3, measured=True) == without
+    assert trial_seconds(Switch.SET, seconds=40, measured=True) == trial_seconds(Switch.SET, seconds=0, measured=True)

@@ -19,6 +19,7 @@ pub mod protocol;
 pub mod random;
 pub mod record;
 pub mod replay;
+pub mod restore;
 pub mod run;
 pub mod self_test;
 pub mod show;

@@ -7,13 +7,13 @@ use dialin_load::errors::{Error, Result};
 use dialin_load::net::connect::Connector;
 use dialin_load::net::leftover::{self, Leftover};
 use dialin_load::options::{
-    self, AccountOptions, AgentOptions, Cli, Command, Environment, Parsed, PrepareOptions, RunOptions, SelfTestOptions,
-    TableOptions,
+    self, AccountOptions, AgentOptions, Cli, Command, Environment, Parsed, PrepareOptions, RestoreOptions, RunOptions,
+    SelfTestOptions, TableOptions,
 };
 use dialin_load::output::{Output, Report};
 use dialin_load::record::{ErrorLine, Line, ReplayFact, StartLine};
 use dialin_load::replay::{AutoIncrements, Facts, Request, read_open_statements};
-use dialin_load::{capture, self_test, show, workloads};
+use dialin_load::{capture, restore, self_test, show, workloads};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag::{register, register_conditional_shutdown};
 use signal_hook::iterator::Signals;
@@ -117,6 +117,10 @@ fn run_command(parsed: Parsed, json: bool, stop: &Arc<AtomicBool>) -> Result<u8>
             let request = options.request()?;
             let summary = capture::capture(&request)?;
             say(format!("{}: {}", summary.size(), request.out.display()));
+        }
+        Command::Restore(RestoreOptions { original, copy, index, state, whole }) => {
+            let done = restore::restore(&restore::Request { original, copy, index, state, whole })?;
+            output.text(&serde_json::to_string(&done).expect("it is plain data"));
         }
         Command::SelfTest(options) => {
             watch_signals(stop)?;

@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from dialin.clock import Clock
-from dialin.datasets.cache import DatasetCache, DatasetRemovedError, StoredDataset, copy
+from dialin.datasets import restore
+from dialin.datasets.cache import DatasetCache, DatasetRemovedError, StoredDataset, copy, key_of
 from dialin.model.build import Build
 from dialin.model.setting import Value
+from dialin.model.study import Restore
 from dialin.paths import Home
 from dialin.probes import host
 from dialin.servers import copied_data
@@ -119,8 +121,12 @@ class Preparer:
                 sandbox.data.rename(target)
 
         facts = _facts(build, workload.data_facts(), shape)
-        expected = BLANK_SIZE + workload.expected_bytes()
-        return self._cache.ensure(facts, make, expected=expected, smaller=workload.how_to_shrink)
+        return self._cache.ensure(facts, make, expected=_expected_bytes(workload), smaller=workload.how_to_shrink)
+
+    def forecast_restore(self, build: Build, workload: Dataset, shape: Mapping[str, Value]) -> Restore:
+        """Return how the data of a workload is going to be restored before each trial, and how long that takes."""
+        facts = _facts(build.limited(None, None), workload.data_facts(), shape)
+        return restore.forecast(self._home, self._clock, self._cache.find(key_of(facts)), _expected_bytes(workload))
 
     def _setting_to_prepare(self, build: Build, workload: Dataset) -> dict[str, Value]:
         """Return the setting for preparing data: fast, and with the full list of the buffer pool's pages dumped at the stop."""
@@ -149,6 +155,10 @@ def _take_over(sandbox: Sandbox, source: Path, setting: Mapping[str, Value]) -> 
         for statement in copied_data.root_login_statements(sandbox.build):
             query(statement)
     sandbox.stop(_STOP_LIMIT)
+
+
+def _expected_bytes(workload: Dataset) -> int:
+    return BLANK_SIZE + workload.expected_bytes()
 
 
 def _facts(build: Build, workload: Mapping[str, Any] | None, shape: Mapping[str, Value]) -> dict[str, Any]:

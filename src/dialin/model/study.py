@@ -65,6 +65,27 @@ class Switch(StrEnum):
     SET = "set"
 
 
+class RestoreWay(StrEnum):
+    """How the data of a sandbox is restored before a trial."""
+
+    REFLINK = "reflink"
+    """A copy that shares all blocks with the prepared data."""
+
+    PAGES = "pages"
+    """Only what the last trial has changed is copied."""
+
+    COPY = "copy"
+    """All data is copied."""
+
+
+class Restore(FrozenModel):
+    """How data is restored before each trial, and in about how many seconds; `measured`: the last time it took so many."""
+
+    way: RestoreWay
+    seconds: float = Field(ge=0)
+    measured: bool = False
+
+
 class Candidate(FrozenModel):
     """A setting that a study compares.
 
@@ -243,6 +264,7 @@ class StudySpec(MethodOptions):
         initial: the candidate whose values the attached server had before the study; None where there is none.
         space: the variables that candidates which enter later may set, beside those that the first ones set.
         live: the options of a study on live traffic; None in other studies.
+        restore: how a sandbox's data is restored; None where dialin did not start the server.
         claims: the number of claims that hold together at the confidence: this study's, and those of the other workloads of its
             suite, with that of their mean.
         form: what its settings were read from, where that was no option file.
@@ -265,6 +287,7 @@ class StudySpec(MethodOptions):
     live: LiveOptions | None = None
     form: SettingForm | None = None
     tune: TunePlan | None = None
+    restore: Restore | None = None
     claims: int = Field(default=1, ge=1)
 
     @model_validator(mode="after")

@@ -12,7 +12,7 @@ from typing import Any
 from dialin.errors import UserError
 from dialin.model.cpus import parse_cpus
 from dialin.model.setting import same_value
-from dialin.model.study import Candidate, StudySpec
+from dialin.model.study import Candidate, Restore, StudySpec
 from dialin.model.workload import WorkloadSpec
 from dialin.preflight.admission import Admit
 from dialin.question.candidates import find_baseline
@@ -65,6 +65,7 @@ class StudyRequest:
         workload: what applies it.
         space: the variables that later candidates may set, beside those that the first ones set.
         base_file: the option file that the settings of the baseline come from; None where there is none.
+        restore: how a sandbox's data is restored, where that is known already.
     """
 
     question: StudyOptions
@@ -73,6 +74,7 @@ class StudyRequest:
     workload: Workload
     space: Sequence[str] = ()
     base_file: Path | None = None
+    restore: Restore | None = None
 
     def specify(self, candidates: Sequence[Candidate], defaults: Mapping[str, Mapping[str, str]]) -> StudySpec:
         """Return the study, once its candidates are known; `defaults` holds, per build, the values without the study.

@@ -31,7 +31,7 @@ WORTHWHILE_OF_TUNE = {**WORTHWHILE, Goal.THROUGHPUT: 0.02}
 """The default of the smallest gain that matters: every variable that changes has to be maintained."""
 _LONGEST_PROOF = 60.0
 _RESTORED_PER_SECOND = 200e6
-"""About how many bytes of prepared data are restored per second."""
+"""About how many bytes of prepared data are restored per second, until that was measured."""
 _BOOT = 4.0
 """About how many seconds a server takes to start and to stop."""
 
@@ -83,7 +83,9 @@ def specify(
     levels = request.load.number_of_levels
     measure = question.measure or (SECONDS[question.goal] if levels == 1 else _SECONDS_PER_LEVEL)
     warmup = longest_warmup(Switch.RESTART, measure) if question.warmup is None else question.warmup
-    start_seconds = (situation.data or 0.0) / _RESTORED_PER_SECOND + _BOOT + levels * warmup
+    restore = request.restore
+    data_seconds = restore.seconds if restore and restore.measured else (situation.data or 0.0) / _RESTORED_PER_SECOND
+    start_seconds = data_seconds + _BOOT + levels * warmup
     is_set = switch is Switch.SET and not request.workload.traits.grows
     constraints = tune_space.constraints_of(variables, catalogue, situation)
     tune = TunePlan(
@@ -103,7 +105,7 @@ def specify(
     spec = question.spec([candidate], BASELINE, request.load, request.directory, tune=tune)
     check_cpus(spec)
     names = tuple(one.name for one in variables)
-    return spec.model_copy(update={"switch": switch, "space": names})
+    return spec.model_copy(update={"switch": switch, "space": names, "restore": restore})
 
 
 def propose(

@@ -20,7 +20,7 @@ BLOCKS_NEEDED = 3
 """The fewest blocks of a verdict: with fewer, the spread is unknown."""
 
 OVERHEAD = {Switch.RESTART: 2.0, Switch.SET: 0.2}
-"""Seconds that a trial takes beside its load on a small dataset; used until the study has measured them."""
+"""Seconds that a trial takes beside its load and restoring its data; used until the study has measured them."""
 
 WAIT_TRIALS = 1
 """Trials of each candidate that collect raw waits, where these are requested; they are part of the same budget."""
@@ -98,9 +98,20 @@ def plan(spec: StudySpec) -> Plan:
 
 
 def _overhead(spec: StudySpec) -> float:
-    """Return the seconds that a trial takes beside its load, those of the user's command included."""
+    """Return the seconds that a trial takes beside its load, those of the user's command and of restoring data included."""
     measured = spec.attachment.apply_seconds if spec.attachment is not None else None
-    return OVERHEAD[spec.switch] if measured is None else measured + OVERHEAD[Switch.SET]
+    if measured is not None:
+        return measured + OVERHEAD[Switch.SET]
+    return OVERHEAD[spec.switch] + (_restore_seconds(spec) if spec.switch is Switch.RESTART else 0.0)
+
+
+_SHORT_RESTORE = 5.0
+"""Fewer seconds of restoring are not planned: they vary with what else the disk does, and a study measures its trials."""
+
+
+def _restore_seconds(spec: StudySpec) -> float:
+    restore = spec.restore
+    return restore.seconds if restore is not None and restore.measured and restore.seconds > _SHORT_RESTORE else 0.0
 
 
 FEWEST_INTERVALS = 3
@@ -207,7 +218,9 @@ def wait_trial_seconds(spec: StudySpec, trial_seconds: float) -> float:
 
     `trial_seconds` is the time of the study's other trials.
     """
-    return trial_seconds + OVERHEAD[Switch.RESTART] - OVERHEAD[spec.switch]
+    if spec.switch is Switch.RESTART:
+        return trial_seconds
+    return trial_seconds + OVERHEAD[Switch.RESTART] - OVERHEAD[spec.switch] + _restore_seconds(spec)
 
 
 def block_order(seed: int, block: int, names: Sequence[str], *, mirrored: bool = False, after: str | None = None) -> list[str]:

@@ -66,7 +66,9 @@ def test_what_trials_write_to_temporary_files_must_fit_beside_the_data(sandboxes
     for module in ("dialin.places.sandbox.check", "dialin.places.sandbox.site"):
         monkeypatch.setattr(f"{module}.check_space", lambda directory, size, smaller: needed.append(size))
     preparer = SimpleNamespace(prepared=lambda *asked: SimpleNamespace(size=5000), in_use=lambda dataset: nullcontext())
-    tools = SimpleNamespace(home=sandboxes.tools.home, preparer=SimpleNamespace(telling=lambda say: preparer))
+    tools = SimpleNamespace(
+        home=sandboxes.tools.home, ledger=None, clock=None, preparer=SimpleNamespace(telling=lambda say: preparer)
+    )
     for temporary in (0, 700):
         workload = SimpleNamespace(expected_bytes=lambda: 1000, temporary_bytes=lambda much=temporary: much, how_to_shrink="")
         check_disk(tools, workload, 1)

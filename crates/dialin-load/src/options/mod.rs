@@ -85,6 +85,8 @@ pub enum Command {
     Agent(AgentOptions),
     /// Make a capture of a server's slow log, its general log, or both
     Capture(CaptureOptions),
+    /// Make a copy of a stopped server's data equal to it again, by copying what was changed only
+    Restore(RestoreOptions),
     /// Measure the limit of the driver itself on this machine
     #[command(allow_negative_numbers = true)]
     SelfTest(SelfTestOptions),
@@ -157,6 +159,26 @@ pub struct AgentOptions {
     /// The file with the secret that agents and conductor share, readable by its owner only
     #[arg(long, value_name = "FILE")]
     pub token_file: PathBuf,
+}
+
+/// Options of `dialin-load restore`.
+#[derive(Args, Debug)]
+pub struct RestoreOptions {
+    /// The data directory of a server that was stopped cleanly
+    #[arg(value_name = "ORIGINAL")]
+    pub original: PathBuf,
+    /// The copy, which is created if it does not exist; files that the original does not have are removed from it
+    #[arg(value_name = "COPY")]
+    pub copy: PathBuf,
+    /// The file with digests of the original's pages, which is made if it does not exist
+    #[arg(long, value_name = "FILE")]
+    pub index: PathBuf,
+    /// The file with the state of the copy: which files nobody wrote since
+    #[arg(long, value_name = "FILE")]
+    pub state: PathBuf,
+    /// Compare all bytes of all files
+    #[arg(long)]
+    pub whole: bool,
 }
 
 /// Options of `dialin-load self-test`.

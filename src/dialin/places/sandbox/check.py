@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from dialin.datasets.cache import check_space
 from dialin.datasets.prepare import BLANK_SIZE
+from dialin.datasets.restore import restore_sentence
 from dialin.errors import ServerError, UserError
 from dialin.model.build import Build
 from dialin.model.setting import describe, same_value
@@ -26,7 +27,7 @@ from dialin.servers import builds, dry_run
 from dialin.trials import raw_waits
 from dialin.trials.changes import changes_between
 from dialin.trials.tools import Tools
-from dialin.variables import check, memory
+from dialin.variables import check, memory, rules
 from dialin.variables.catalogue import Catalogue
 from dialin.variables.memory import Room
 from dialin.verdict import effective_settings
@@ -57,6 +58,7 @@ def check_sandboxed(request: StudyRequest, tools: Tools) -> CheckedStudy:
     limits = question.server_memory if question.compares_memory else None
     with said_if_refused(of_files, tools.say):
         spec = request.specify(_candidates(requested, chosen, limits or ()), defaults).model_copy(update={"form": form})
+        spec = with_restore(spec, used, workload, tools)
         notes = check.check_study(spec, catalogues, elsewhere)
         expected = expect_switch(question.switch, spec, catalogues)
         plan(spec.model_copy(update={"switch": expected.mode}))  # refuses a budget that is too small before servers start
@@ -90,6 +92,7 @@ def check_sandboxed(request: StudyRequest, tools: Tools) -> CheckedStudy:
             *(note_text(spec, note) for note in notes),
             *inspection_notes,
             *filter(None, [mode.reason]),
+            *restore_notes(spec),
         ),
         inspected=mode.inspected,
         admit=admission(used, workload, tools),
@@ -189,6 +192,20 @@ def check_disk(tools: Tools, workload: Workload, count: int) -> None:
     """Raise UserError unless the datasets of all builds, a copy for the trial, and its temporary files fit the disk."""
     data = (count + 1) * (BLANK_SIZE + workload.expected_bytes())
     check_space(tools.home.root, data + workload.temporary_bytes(), workload.how_to_shrink)
+
+
+def with_restore(spec: StudySpec, used: Mapping[str, Build], workload: Workload, tools: Tools) -> StudySpec:
+    """Return a study that knows how the baseline's data is restored, and how long that takes."""
+    build = build_of(spec, spec.candidate(spec.baseline), used)
+    restore = tools.preparer.forecast_restore(build, workload, rules.shapes_data(spec.setting_of(spec.baseline)))
+    return spec.model_copy(update={"restore": restore})
+
+
+def restore_notes(spec: StudySpec) -> list[str]:
+    """Return how data is restored, for the user."""
+    if spec.restore is None:
+        return []
+    return [restore_sentence(spec.restore, "trial" if spec.switch is Switch.RESTART else "start of a server")]
 
 
 def facts_of(build: Build) -> dict[str, str]:

@@ -8,8 +8,9 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from dialin.datasets.cache import StoredDataset, check_space, copy
+from dialin.datasets.cache import StoredDataset, check_space
 from dialin.datasets.prepare import Preparer
+from dialin.datasets.restore import TrialData
 from dialin.model.build import Build
 from dialin.model.setting import Setting, Value
 from dialin.model.study import Candidate, StudySpec
@@ -53,22 +54,27 @@ class Sandboxes:
     def open(self, say: Callable[[str], None], study: Path | None = None) -> Iterator[OpenSandboxes]:  # noqa: ARG002
         """Prepare the data of every candidate once; it stays in use until this is closed, which also ends every sandbox."""
         with ExitStack() as in_use:
-            yield OpenSandboxes(self, self.tools.preparer.telling(say), in_use)
+            tools = self.tools
+            data = TrialData(tools.home, tools.ledger, tools.clock, say)
+            in_use.callback(data.end)
+            yield OpenSandboxes(self, tools.preparer.telling(say), data, in_use)
 
 
 class OpenSandboxes:
     """Sandboxes whose data is prepared.
 
     Args:
+        data: restores the data of trials.
         in_use: holds what is in use until the site is closed.
 
     Raises:
         DialinError: the data cannot be prepared.
     """
 
-    def __init__(self, site: Sandboxes, preparer: Preparer, in_use: ExitStack) -> None:
+    def __init__(self, site: Sandboxes, preparer: Preparer, data: TrialData, in_use: ExitStack) -> None:
         self._site = site
         self._spec = site.spec
+        self._data = data
         self._preparer = preparer
         self._in_use = in_use
         self._datasets: dict[str, StoredDataset] = {}
@@ -122,7 +128,7 @@ class OpenSandboxes:
             dataset = self._preparer.prepared(self._build(candidate.name), site.workload, shape)
             self._in_use.enter_context(self._preparer.in_use(dataset))
             self._datasets[candidate.name] = dataset
-        largest = max(dataset.size for dataset in self._datasets.values())
+        largest = max((dataset.size for dataset in self._datasets.values() if not self._data.has(dataset)), default=0)
         check_space(site.tools.home.sandboxes, largest + site.workload.temporary_bytes(), site.workload.how_to_shrink)
 
     def _build(self, candidate: str) -> Build:
@@ -134,7 +140,7 @@ class OpenSandboxes:
         if self._site.workload.copied_data is not None:
             options |= ISOLATION
         studied, tools, with_port = self._spec.set_variables, self._site.tools, self._site.workload.needs_port
-        return SandboxStage(build, dataset, options, self._spec.server_cpus, tools, studied, with_port=with_port)
+        return SandboxStage(build, dataset, options, self._spec.server_cpus, tools, self._data, studied, with_port=with_port)
 
 
 class SandboxStage:
@@ -147,6 +153,7 @@ class SandboxStage:
         options: Setting,
         cpus: str | None,
         tools: Tools,
+        data: TrialData,
         studied: Collection[str] = (),
         *,
         with_port: bool = False,
@@ -158,6 +165,7 @@ class SandboxStage:
         self._options = options
         self._cpus = cpus
         self._tools = tools
+        self._data = data
         self._with_port = with_port
         self._sandbox: Sandbox | None = None
 
@@ -165,8 +173,7 @@ class SandboxStage:
         yield Step.RESTORE
         home, ledger, clock = self._tools.home, self._tools.ledger, self._tools.clock
         self._sandbox = sandbox = Sandbox.create(self.build, home, ledger, clock, port=free_port() if self._with_port else 0)
-        check_space(home.sandboxes, self._dataset.size)
-        copy(self._dataset.data, sandbox.data)
+        self._data.take(self._dataset, sandbox.data)
         yield Step.BOOT
         sandbox.boot(self._options, cpus=self._cpus)
         self._check_as_started(sandbox)
@@ -204,6 +211,8 @@ class SandboxStage:
 
     def end(self, *, well: bool) -> None:  # noqa: ARG002 - the next trial has another sandbox in any case
         if self._sandbox is not None:
+            self._sandbox.kill()
+            self._data.keep(self._dataset, self._sandbox.data)
             self._sandbox.remove()
 
 

@@ -15,7 +15,7 @@ from dialin.model.setting import Value
 from dialin.model.study import StudySpec, Switch
 from dialin.model.trial import Purpose, Trial, TrialState
 from dialin.places.sandbox import inspection
-from dialin.places.sandbox.check import check_disk, facts_of, make_inspector
+from dialin.places.sandbox.check import check_disk, facts_of, make_inspector, restore_notes
 from dialin.places.sandbox.fit_check import check_baseline_fits, room_for
 from dialin.places.sandbox.site import Sandboxes
 from dialin.preflight import tune_space
@@ -32,6 +32,7 @@ from dialin.trials.events import TrialEnded
 from dialin.trials.probing import by_probes
 from dialin.trials.tools import Tools
 from dialin.trials.trial_steps import TrialContext
+from dialin.variables import rules
 from dialin.variables.catalogue import Catalogue
 from dialin.verdict import effective_settings
 from dialin.verdict.effective_settings import EffectiveSettings
@@ -69,6 +70,8 @@ def check_tuned(request: StudyRequest, tools: Tools) -> CheckedStudy:
         raise ServerError("The baseline's server does not start", "Correct --set")
 
     situation = situation_of(request, tools, baseline, build)
+    restore = tools.preparer.forecast_restore(build, workload, rules.shapes_data(setting))
+    request = replace(request, restore=restore)
     if requested:
         variables = tune_space.name_variables(requested, catalogue, situation, weaker=question.accept_weaker_durability)
         spec = specify(request, build.id, setting, variables, catalogue, situation)
@@ -79,7 +82,7 @@ def check_tuned(request: StudyRequest, tools: Tools) -> CheckedStudy:
         _check_ends(build, setting, ends)
     spec, allowed = with_plan(spec.model_copy(update={"form": of_file.form}))
     ready = _checked(spec, allowed, build, workload, tools, catalogue, {BASELINE: baseline})
-    return replace(ready, notes=(*of_file.notes, *sizes))
+    return replace(ready, notes=(*of_file.notes, *sizes, *restore_notes(spec)))
 
 
 def resume_tuned(spec: StudySpec, allowed: Plan, tools: Tools, workload: Workload) -> CheckedStudy:

@@ -1,0 +1,238 @@
+"""Restores the prepared data before each trial, in the cheapest way that the disk allows.
+
+Without reflinks, the data of the last trial is kept, and dialin-load copies into it what the trial has changed: its module
+`restore` says how that is found. Data that cannot be restored so is copied in full. The kept data is in the ledger: what a
+killed dialin leaves is removed, and never used again.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import uuid
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dialin.clock import Clock
+from dialin.datasets.cache import StoredDataset, check_space, copy, flush
+from dialin.errors import DialinError, MachineError, UserError, os_error
+from dialin.model.study import Restore, RestoreWay
+from dialin.paths import Home, parse_json, replace_text
+from dialin.servers.ledger import Ledger, LedgerEntry
+from dialin.workloads import load_binary
+
+_MEASURED = "restore.json"
+_INDEX = "pages.index"
+_PROBE = 32 * 1024**2
+"""The bytes that are written to learn how fast the disk is."""
+
+
+def choose_way(home: Home) -> RestoreWay:
+    """Return how data is restored here: by reflinks if the file system has them, else changed pages only, else a full copy."""
+    home.sandboxes.mkdir(parents=True, exist_ok=True)
+    if _has_reflinks(home):
+        return RestoreWay.REFLINK
+    return RestoreWay.PAGES if load_binary.find() is not None else RestoreWay.COPY
+
+
+def _has_reflinks(home: Home) -> bool:
+    home.datasets.mkdir(parents=True, exist_ok=True)
+    source, target = home.datasets / f".reflink-{uuid.uuid4().hex}", home.sandboxes / f".reflink-{uuid.uuid4().hex}"
+    try:
+        source.write_bytes(b"x" * 4096)
+        done = subprocess.run(["cp", "--reflink=always", "--", str(source), str(target)], capture_output=True, check=False)
+        return done.returncode == 0
+    except OSError as error:
+        raise MachineError.of(error) from error
+    finally:
+        source.unlink(missing_ok=True)
+        target.unlink(missing_ok=True)
+
+
+def forecast(home: Home, clock: Clock, dataset: StoredDataset | None, expected: int) -> Restore:
+    """Return how data is going to be restored, and in how many seconds per trial.
+
+    `dataset` is the data, with the seconds that its last restore took; None where it is not prepared yet. `expected` is about
+    how many bytes it has.
+    """
+    way = choose_way(home)
+    if dataset is not None and (seconds := _measured(dataset, way)) is not None:
+        return Restore(way=way, seconds=seconds, measured=True)
+    if way is RestoreWay.REFLINK:
+        return Restore(way=way, seconds=_REFLINKED)
+    return Restore(way=way, seconds=(dataset.size if dataset else expected) / _bytes_per_second(home, clock))
+
+
+_REFLINKED = 1.0
+"""About how many seconds sharing the blocks of a data directory takes, whatever its size."""
+
+
+def _measured(dataset: StoredDataset, way: RestoreWay) -> float | None:
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        facts = parse_json((dataset.directory / _MEASURED).read_text(encoding="utf-8"))
+        return float(facts["seconds"]) if facts["way"] == way else None
+    return None
+
+
+def _bytes_per_second(home: Home, clock: Clock) -> float:
+    probe = home.sandboxes / f".probe-{uuid.uuid4().hex}"
+    try:
+        began = clock.monotonic()
+        probe.write_bytes(b"\1" * _PROBE)
+        flush(home.sandboxes)
+        return _PROBE / max(1e-3, clock.monotonic() - began)
+    except OSError as error:
+        raise MachineError.of(error) from error
+    finally:
+        probe.unlink(missing_ok=True)
+
+
+_WAYS = {
+    RestoreWay.REFLINK: "a copy that shares its blocks (reflink)",
+    RestoreWay.PAGES: "only what the last trial changed is copied",
+    RestoreWay.COPY: "a full copy",
+}
+
+
+def restore_sentence(restore: Restore, before: str) -> str:
+    """Return how data is restored, and how long that takes, in a sentence without its full stop; `before` names before what."""
+    about = "about" if restore.measured or restore.way is not RestoreWay.PAGES else "at most about"
+    source = "as measured here" if restore.measured else "not measured yet"
+    seconds = f"{restore.seconds:.1f}" if restore.seconds < _EXACT_BELOW else f"{restore.seconds:.0f}"
+    return f"Data is restored before each {before}: {_WAYS[restore.way]}, {about} {seconds} s ({source})"
+
+
+_EXACT_BELOW = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """What dialin-load did to restore data; see `restore::Done` in the crate."""
+
+    files: int
+    untouched: int
+    pages: int
+    changed: int
+    bytes_read: int
+    bytes_written: int
+    by_blocks: bool
+    seconds: float
+
+
+def restore_pages(original: Path, target: Path, *, index: Path, state: Path) -> Restored:
+    """Make a copy of a data directory equal to it again; `state` is the file in which the copy was left last.
+
+    Raises:
+        UserError: dialin-load is not installed, or the directory is no copy.
+        MachineError: a file could not be read or written.
+    """
+    words: list[str | Path] = [load_binary.need(), "restore", original, target, "--index", index, "--state", state]
+    try:
+        done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", check=False)
+    except OSError as error:
+        raise os_error(error, UserError(f"dialin-load cannot be run: {error.strerror}", "Check its file")) from error
+    if done.returncode != 0:
+        reason = (done.stderr.strip().splitlines() or [f"dialin-load ended with code {done.returncode}"])[-1]
+        raise MachineError(reason.removeprefix("error: "), "Check that the disk is healthy and has space")
+    facts: dict[str, Any] = parse_json(done.stdout)
+    return Restored(**facts)
+
+
+class TrialData:
+    """The data that trials run on: `take` restores it for one, `keep` takes it back for the next.
+
+    Args:
+        smaller: what the user may give for a smaller dataset.
+    """
+
+    def __init__(self, home: Home, ledger: Ledger, clock: Clock, say: Callable[[str], None], smaller: str = "") -> None:
+        self._home = home
+        self._ledger = ledger
+        self._clock = clock
+        self._say = say
+        self._smaller = smaller
+        self._way: RestoreWay | None = None
+        self._entry: LedgerEntry | None = None
+        self._seconds: dict[str, float] = {}
+
+    def take(self, dataset: StoredDataset, target: Path) -> None:
+        """Put the data of a dataset at a path, which does not exist yet, and write it to disk.
+
+        Raises:
+            UserError: the disk lacks room for it.
+            MachineError: it could not be copied.
+        """
+        self._way = self._way or choose_way(self._home)
+        began, was_kept = self._clock.monotonic(), self.has(dataset)
+        if not (self._way is RestoreWay.PAGES and self._restore(dataset, target)):
+            self._check_space(dataset)
+            copy(dataset.data, target)
+        if was_kept or self._way is not RestoreWay.PAGES:
+            self._remember(dataset, self._clock.monotonic() - began)
+
+    def _restore(self, dataset: StoredDataset, target: Path) -> bool:
+        """Restore by changed pages; return False where that failed, and nothing is left at the target."""
+        kept = self._directory() / dataset.key
+        if (kept / "data").is_dir():
+            (kept / "data").rename(target)
+        else:
+            self._check_space(dataset)
+            shutil.rmtree(kept, ignore_errors=True)
+            kept.mkdir()
+        try:
+            restore_pages(dataset.data, target, index=dataset.directory / _INDEX, state=kept / "state")
+        except DialinError as error:
+            self._say(f"{error.what}: the data is copied in full from now on")
+            self._way = RestoreWay.COPY
+            shutil.rmtree(kept, ignore_errors=True)
+            shutil.rmtree(target, ignore_errors=True)
+            return False
+        (target / "auto.cnf").unlink(missing_ok=True)
+        flush(target)
+        return True
+
+    def _directory(self) -> Path:
+        if self._entry is None:
+            name = f"data-{uuid.uuid4().hex[:8]}"
+            self._entry = self._ledger.open(name, self._home.sandboxes / name)
+            Path(self._entry.directory).mkdir(parents=True, mode=0o700)
+        return Path(self._entry.directory)
+
+    def _check_space(self, dataset: StoredDataset) -> None:
+        try:
+            check_space(self._home.sandboxes, dataset.size, self._smaller)
+        except UserError:
+            if self._entry is None:
+                raise
+            for kept in Path(self._entry.directory).iterdir():
+                shutil.rmtree(kept, ignore_errors=True)
+            check_space(self._home.sandboxes, dataset.size, self._smaller)
+
+    def has(self, dataset: StoredDataset) -> bool:
+        """Return whether data of this dataset is kept, so that restoring it takes no more room."""
+        return self._entry is not None and (Path(self._entry.directory) / dataset.key / "data").exists()
+
+    def keep(self, dataset: StoredDataset, data: Path) -> None:
+        """Take back the data of a trial whose server has ended, in whatever state it is."""
+        if self._entry is None or self._way is not RestoreWay.PAGES:
+            return
+        kept = Path(self._entry.directory) / dataset.key
+        if (kept / "state").exists() and not (kept / "data").exists():
+            with suppress(OSError):  # the next trial gets a full copy
+                data.rename(kept / "data")
+
+    def _remember(self, dataset: StoredDataset, seconds: float) -> None:
+        """Store the seconds of the fastest restore of this study: others were disturbed."""
+        self._seconds[dataset.key] = least = min(seconds, self._seconds.get(dataset.key, seconds))
+        with suppress(OSError):  # only a forecast depends on it
+            replace_text(dataset.directory / _MEASURED, json.dumps({"way": self._way, "seconds": least}))
+
+    def end(self) -> None:
+        """Remove all data that is kept."""
+        if self._entry is not None:
+            self._ledger.end(self._entry)
+            self._entry = None

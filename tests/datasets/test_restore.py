@@ -1,0 +1,154 @@
+"""How the data of trials is restored, with a driver that stands in for dialin-load."""
+
+import json
+import shutil
+
+import pytest
+
+from dialin.datasets import restore
+from dialin.datasets.cache import StoredDataset
+from dialin.datasets.restore import TrialData, choose_way, forecast, restore_sentence
+from dialin.errors import UserError
+from dialin.model.study import Restore, RestoreWay
+from dialin.servers.ledger import Ledger
+
+FAKE = """#!/bin/sh
+echo "$@" >> {calls}
+[ -e {broken} ] && {{ mkdir -p "$3/half"; echo "error: the disk is ill. Check it" >&2; exit 1; }}
+rm -rf "$3"; cp -r "$2" "$3"; echo equal > "$7"; touch "$5"
+echo '{{"files":1,"untouched":0,"pages":1,"changed":1,"bytes_read":1,"bytes_written":1,"by_blocks":false,"seconds":1.0}}'
+"""
+
+
+@pytest.fixture
+def driver(tmp_path, monkeypatch):
+    """A driver that copies everything and records its calls; it fails while the file `broken` exists."""
+    program = tmp_path / "driver"
+    program.write_text(FAKE.format(calls=tmp_path / "calls", broken=tmp_path / "broken"))
+    program.chmod(0o755)
+    monkeypatch.setenv("DIALIN_LOAD", str(program))
+    monkeypatch.setattr(restore, "_has_reflinks", lambda home: False)
+    return tmp_path
+
+
+@pytest.fixture
+def dataset(home):
+    directory = home.datasets / "key"
+    (directory / "data" / "mysql").mkdir(parents=True)
+    (directory / "data" / "ibdata1").write_text("pages")
+    (directory / "data" / "auto.cnf").write_text("uuid")
+    return StoredDataset("key", directory, 1000)
+
+
+@pytest.fixture
+def trials(home, clock):
+    home.sandboxes.mkdir(parents=True)
+    said = []
+    data = TrialData(home, Ledger(home.ledger), clock, said.append)
+    data.said = said
+    yield data
+    data.end()
+    assert not list(home.sandboxes.iterdir())
+    assert not list(home.ledger.glob("*.json"))
+
+
+def calls(driver):
+    return (driver / "calls").read_text().splitlines() if (driver / "calls").exists() else []
+
+
+def test_the_second_trial_gets_the_data_of_the_first_restored(driver, dataset, trials, home):
+    first, second = driver / "first", driver / "second"
+    trials.take(dataset, first)
+    assert (first / "ibdata1").read_text() == "pages"
+    (first / "ibdata1").write_text("changed")
+    assert not trials.has(dataset)
+    trials.keep(dataset, first)
+    assert trials.has(dataset)
+    assert not first.exists()
+    trials.take(dataset, second)
+    assert (second / "ibdata1").read_text() == "pages"
+    assert not (second / "auto.cnf").exists(), "each server has an identity of its own"
+    states = {call.split()[6] for call in calls(driver)}
+    assert len(calls(driver)) == 2
+    assert len(states) == 1
+
+
+def test_where_changed_pages_cannot_be_restored_the_data_is_copied_in_full_and_that_is_said(driver, dataset, trials):
+    (driver / "broken").touch()
+    trials.take(dataset, driver / "first")
+    assert {path.name for path in (driver / "first").iterdir()} == {"ibdata1", "mysql"}
+    assert trials.said == ["the disk is ill. Check it: the data is copied in full from now on"]
+    trials.keep(dataset, driver / "first")
+    assert (driver / "first").exists(), "it is removed with its sandbox"
+    trials.take(dataset, driver / "second")
+    assert len(calls(driver)) == 1
+
+
+def test_a_trial_whose_data_was_lost_is_followed_by_a_copy_of_its_own(driver, dataset, trials):
+    trials.take(dataset, driver / "first")
+    shutil.rmtree(driver / "first")
+    trials.keep(dataset, driver / "first")
+    trials.take(dataset, driver / "second")
+    assert (driver / "second" / "ibdata1").read_text() == "pages"
+
+
+def test_data_that_is_kept_for_others_makes_room_where_the_disk_is_full(driver, dataset, trials, monkeypatch):
+    trials.take(dataset, driver / "first")
+    trials.keep(dataset, driver / "first")
+    other = StoredDataset("other", dataset.directory, 1000)
+
+    def check_space(directory, needed, smaller):
+        if trials.has(dataset):
+            raise UserError("no room")
+
+    monkeypatch.setattr(restore, "check_space", check_space)
+    trials.take(other, driver / "second")
+    assert not trials.has(dataset)
+
+
+def test_the_way_is_what_the_disk_and_this_installation_allow(driver, home, monkeypatch):
+    assert choose_way(home) is RestoreWay.PAGES
+    monkeypatch.setattr(restore, "_has_reflinks", lambda home: True)
+    assert choose_way(home) is RestoreWay.REFLINK
+    monkeypatch.setattr(restore, "_has_reflinks", lambda home: False)
+    monkeypatch.setenv("DIALIN_LOAD", "none")
+    assert choose_way(home) is RestoreWay.COPY
+    assert list(home.root.rglob(".reflink*")) == []
+
+
+def test_a_forecast_is_what_the_last_restore_took_else_a_full_copy_at_the_speed_of_the_disk(
+    driver, home, clock, dataset, trials
+):
+    unmeasured = forecast(home, clock, None, 10**9)
+    assert (unmeasured.way, unmeasured.measured) == (RestoreWay.PAGES, False)
+    assert unmeasured.seconds > 0
+    for number in range(2):
+        trials.take(dataset, driver / f"{number}")
+        trials.keep(dataset, driver / f"{number}")
+    (dataset.directory / "restore.json").write_text(json.dumps({"way": "pages", "seconds": 7.5}))
+    assert forecast(home, clock, dataset, 10**9) == Restore(way=RestoreWay.PAGES, seconds=7.5, measured=True)
+    (dataset.directory / "restore.json").write_text("damaged")
+    assert not forecast(home, clock, dataset, 10**9).measured
+    assert list(home.sandboxes.glob(".probe*")) == []
+
+
+@pytest.mark.parametrize(
+    ("restored", "text"),
+    [
+        (
+            Restore(way=RestoreWay.PAGES, seconds=0.84, measured=True),
+            "Data is restored before each trial: only what the last trial changed is copied, about 0.8 s (as measured here)",
+        ),
+        (
+            Restore(way=RestoreWay.PAGES, seconds=80),
+            "Data is restored before each trial: only what the last trial changed is copied, "
+            "at most about 80 s (not measured yet)",
+        ),
+        (
+            Restore(way=RestoreWay.COPY, seconds=12),
+            "Data is restored before each trial: a full copy, about 12 s (not measured yet)",
+        ),
+    ],
+)
+def test_the_plan_says_how_data_is_restored_and_how_long_that_takes(restored, text):
+    assert restore_sentence(restored, "trial") == text

@@ -1,0 +1,193 @@
+"""After any trial, restored data has every byte of the prepared data: on real servers, after loads and after crashes."""
+
+import os
+import random
+import signal
+import subprocess
+import threading
+import time
+from contextlib import suppress
+
+import pytest
+
+from dialin.datasets.cache import StoredDataset
+from dialin.datasets.restore import TrialData, restore_pages
+from dialin.errors import DialinError
+from dialin.model.study import RestoreWay
+from dialin.servers.sandbox import Sandbox
+from dialin.trials.tools import Tools
+from dialin.workloads import load_binary
+from driving import needs_dialin_load
+from live import INSTALLED, ONE_OR_ALL
+
+pytestmark = needs_dialin_load
+
+ROWS = 6000
+POOL = {"innodb_buffer_pool_size": 32 * 1024**2}
+
+
+def differences(original, copy):
+    """The files that differ in their bytes or kind, apart from the identity that each server has of its own."""
+    listed = [{str(path.relative_to(root)) for path in root.rglob("*")} - {"auto.cnf"} for root in (original, copy)]
+    if listed[0] != listed[1]:
+        return sorted(listed[0] ^ listed[1])
+    files = [name for name in sorted(listed[0]) if (original / name).is_file()]
+    return [name for name in files if (original / name).read_bytes() != (copy / name).read_bytes()]
+
+
+def fill(query):
+    query("CREATE DATABASE sbtest")
+    query("USE sbtest")
+    columns = "(id INT PRIMARY KEY, k INT NOT NULL, c CHAR(120) NOT NULL, b MEDIUMBLOB, KEY (k))"
+    tables = {
+        "rows_table": "ENGINE=InnoDB",
+        "parts": "ENGINE=InnoDB PARTITION BY HASH(id) PARTITIONS 3",
+        "squeezed": "ENGINE=InnoDB ROW_FORMAT=COMPRESSED KEY_BLOCK_SIZE=8",
+        "flat": "ENGINE=MyISAM",
+    }
+    made = []
+    for name, options in tables.items():
+        with suppress(DialinError):  # 5.5 has no compressed rows by default
+            query(f"CREATE TABLE {name} {columns} {options}")
+            made.append(name)
+    for name in made:
+        for first in range(0, ROWS, 500):
+            values = ",".join(
+                f"({n}, {n * 7 % 1000}, REPEAT('{n % 10}', 120), REPEAT('b', {30_000 if n % 500 == 0 else 10}))"
+                for n in range(first, first + 500)
+            )
+            query(f"INSERT INTO {name} VALUES {values}")
+    return made
+
+
+def change(query, tables, chance):
+    """Change rows in every way: in place, to other pages, into new pages; free pages; some statements may be cut off."""
+    query("USE sbtest")
+    for number in range(60):
+        table, at = chance.choice(tables), chance.randrange(ROWS)
+        for statement in (
+            f"UPDATE {table} SET k = k + 1 WHERE id BETWEEN {at} AND {at + 20}",
+            f"UPDATE {table} SET b = REPEAT('x', {chance.choice([5, 9000, 40_000])}) WHERE id = {at}",
+            f"DELETE FROM {table} WHERE id BETWEEN {at} AND {at + 60}",
+            f"INSERT IGNORE INTO {table} VALUES ({ROWS + number}, 1, 'new', REPEAT('n', 20000))",
+        ):
+            query(statement)
+
+
+def change_schema(query):
+    query("USE sbtest")
+    query("ALTER TABLE rows_table ADD COLUMN extra INT, ENGINE=InnoDB")
+    query("TRUNCATE TABLE parts")
+    query("CREATE TABLE another AS SELECT id, k FROM rows_table")
+    query("OPTIMIZE TABLE flat")
+
+
+@pytest.fixture
+def prepared(tools, server_build, tmp_path):
+    """A dataset of a build with tables of all kinds, and the tables' names."""
+    sandbox = Sandbox.create(server_build, tools.home, tools.ledger, tools.clock)
+    try:
+        tools.preparer.copy_blank(server_build, {}, sandbox.data)
+        sandbox.boot({**POOL, "innodb_fast_shutdown": 0})
+        with sandbox.connect() as query:
+            tables = fill(query)
+        sandbox.stop()
+        directory = tools.home.sandboxes / f"dataset-{tmp_path.name}-{os.getpid()}"
+        directory.mkdir()
+        sandbox.data.rename(directory / "data")
+    finally:
+        sandbox.remove()
+    yield StoredDataset("key", directory, 1), tables
+    subprocess.run(["rm", "-rf", "--", str(directory)], check=True)
+
+
+@pytest.fixture
+def server_build(request):
+    return request.param
+
+
+@pytest.fixture
+def tools():
+    return Tools.open(print)
+
+
+class Trials:
+    """Trials of a dataset: each takes the data, runs a server on it, and gives the data back."""
+
+    def __init__(self, tools, build, dataset):
+        self.tools, self.build, self.dataset = tools, build, dataset
+        self.data = TrialData(tools.home, tools.ledger, tools.clock, self._fail)
+        self.data._way = RestoreWay.PAGES
+
+    @staticmethod
+    def _fail(text):
+        raise AssertionError(text)
+
+    def run(self, act, *, kill):
+        sandbox = Sandbox.create(self.build, self.tools.home, self.tools.ledger, self.tools.clock)
+        try:
+            self.data.take(self.dataset, sandbox.data)
+            assert differences(self.dataset.data, sandbox.data) == []
+            sandbox.boot(POOL)
+            with sandbox.connect(60) as query:
+                act(query)
+                if kill:
+                    os.kill(sandbox.pid, signal.SIGKILL)
+            if not kill:
+                sandbox.stop()
+            sandbox.kill()
+            self.data.keep(self.dataset, sandbox.data)
+        finally:
+            sandbox.remove()
+
+    def restored(self):
+        """Restore once more without a trial, and return what was done."""
+        kept = next(path for path in self.tools.home.sandboxes.glob("data-*") if (path / "key" / "data").exists()) / "key"
+        done = restore_pages(
+            self.dataset.data, kept / "data", index=self.dataset.directory / "pages.index", state=kept / "state"
+        )
+        assert differences(self.dataset.data, kept / "data") == []
+        return done, kept
+
+
+@pytest.mark.parametrize("server_build", INSTALLED, indirect=True, ids=lambda build: build.id)
+def test_restored_data_is_equal_to_the_last_byte_whatever_a_trial_did_and_however_it_ended(tools, server_build, prepared):
+    dataset, tables = prepared
+    chance = random.Random(server_build.id)
+    trials = Trials(tools, server_build, dataset)
+    try:
+        for kill in (False, True, True, False):
+            trials.run(lambda query: change(query, tables, chance), kill=kill)
+        done, _ = trials.restored()
+        assert done.changed > 0
+        assert done.by_blocks, "pages were written that do not show it"
+        trials.run(change_schema, kill=False)
+        trials.run(lambda query: change(query, tables, chance), kill=True)
+        trials.run(change_schema, kill=True)
+        trials.restored()
+        trials.run(lambda query: query(f"SELECT SUM(k) FROM sbtest.{tables[0]}"), kill=False)
+        done, _ = trials.restored()
+        assert done.untouched >= len(list((dataset.data / "sbtest").iterdir())), "a load that only reads leaves tables alone"
+    finally:
+        trials.data.end()
+
+
+@pytest.mark.parametrize("server_build", ONE_OR_ALL, indirect=True, ids=lambda build: build.id)
+def test_a_restore_that_is_killed_is_made_good_by_the_next(tools, server_build, prepared):
+    dataset, tables = prepared
+    chance = random.Random(server_build.id)
+    trials = Trials(tools, server_build, dataset)
+    try:
+        trials.run(lambda query: change(query, tables, chance), kill=True)
+        _, kept = trials.restored()
+        for delay in (0.002, 0.01, 0.03, 0.06, 0.1):
+            trials.run(lambda query: change(query, tables, chance), kill=True)
+            words = [load_binary.need(), "restore", dataset.data, kept / "data"]
+            words += ["--index", dataset.directory / "pages.index", "--state", kept / "state"]
+            process = subprocess.Popen(words, stdout=subprocess.DEVNULL)
+            threading.Timer(delay, process.kill).start()
+            process.wait()
+            time.sleep(0.02)
+            trials.restored()
+    finally:
+        trials.data.end()
