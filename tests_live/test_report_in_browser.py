@@ -271,6 +271,20 @@ def test_a_table_can_be_saved_as_csv_that_no_spreadsheet_obeys(shown):
     assert not [cell for row in rows for cell in row if cell[:1] in "=@" and cell]
 
 
+def test_a_table_can_be_copied_as_markdown_in_which_nothing_is_markup(shown):
+    one = shown("hostile")
+    kept = "{value: {writeText: async (text) => { window.copied = text; }}, configurable: true}"
+    one.page.evaluate(f"Object.defineProperty(navigator, 'clipboard', {kept})")
+    one.page.evaluate("document.querySelector('#candidates-table tbody th').textContent = 'a|b <i> @all'")
+    one.page.locator("[data-markdown=candidates-table]").click()
+    one.until("window.copied !== undefined")
+    head, rule, first, *others = one.page.evaluate("window.copied").splitlines()
+    assert head.startswith("| candidate ")
+    assert first.startswith("| a&#124;b &#60;i&#62; &#64;all | ")
+    assert set(rule) == {"|", "-"}
+    assert {line.count("|") for line in (head, rule, first, *others)} == {head.count("|")}
+
+
 def test_a_zoomed_chart_can_be_set_back(winner):
     button = winner.page.locator("[data-reset=combined]")
     assert not button.is_visible()

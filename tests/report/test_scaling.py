@@ -47,6 +47,22 @@ def test_the_chart_in_words_reports_the_highest_mean_at_both_ends_and_the_peaks(
     assert "Threads at the peak of each curve: 1: 28; 2: 40;" in reported
 
 
+def test_saturation_is_the_fewest_threads_that_have_nearly_all_of_the_highest_mean():
+    def scaled(*means):
+        first = full().scaling[0]
+        points = [
+            point.model_copy(update={"tps": Estimate(mean=mean, low=None, high=None), "threads": threads})
+            for point, mean, threads in zip(first.points, means, (1, 4, 16, 64), strict=True)
+        ]
+        return first.model_copy(update={"points": points})
+
+    assert scaling.saturation(scaled(100, 300, 990, 1000)).threads == 16
+    assert scaling.saturation(scaled(100, 990, 1000, 700)).threads == 4
+    assert scaling.saturation(scaled(100, 200, 400, 800)) is None
+    why = full().model_copy(update={"scaling": [scaled(100, 300, 990, 1000)]})
+    assert "with 95 % of the highest mean: 1: 16." in scaling.description(why, LABELS, "transactions/s")
+
+
 def test_a_candidate_whose_ratio_to_the_highest_may_be_one_is_inconclusive_however_the_levels_overlap():
     why = full()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from dialin.model.why import Usl, Why
+from dialin.model.why import Scaling, ScalingPoint, Usl, Why
 from dialin.text import listed, number
 
 CURVE = (
@@ -20,6 +20,18 @@ AT_A_RATE = (
 
 _FURTHEST = 4
 """A peak at more than this many times the highest measured number of threads has no figure: nothing was measured there."""
+
+
+_NEARLY_ALL = 0.95
+"""The share of a candidate's highest mean from which on more threads are taken to add nothing."""
+
+
+def saturation(one: Scaling) -> ScalingPoint | None:
+    """Return the point with the fewest threads that has 95 % of the highest mean; None where only the most threads have it."""
+    points = sorted(one.points, key=lambda point: point.threads)
+    highest = max((point.tps.mean for point in points), default=0.0)
+    reached = next((point for point in points if point.tps.mean >= _NEARLY_ALL * highest), None)
+    return reached if reached is not None and reached is not points[-1] else None
 
 
 def threads(why: Why) -> list[int]:
@@ -54,9 +66,15 @@ def description(why: Why, labels: Mapping[str, str], rate: str) -> str:
             remark = f"; inconclusive against {listed(others)}" if others else ""
             parts.append(f"{title(count)}: {labels[name]} has the highest mean ({number(best.mean)} {rate}){remark}")
     peaks = [f"{labels[one.candidate]}: {peak(one.usl, counts)}" for one in why.scaling if one.usl]
+    saturated = [f"{labels[one.candidate]}: {point.threads:,}" for one in why.scaling if (point := saturation(one))]
     sentence = f"{'; '.join(parts)}." if parts else ""
-    return f"{sentence[:1].upper()}{sentence[1:]}" + (
-        f" Threads at the peak of each curve: {'; '.join(peaks)}." if peaks else ""
+    return f"{sentence[:1].upper()}{sentence[1:]}" + "".join(
+        [
+            f" Rings mark saturation, the fewest threads with 95 % of the highest mean: {'; '.join(saturated)}."
+            if saturated
+            else "",
+            f" Threads at the peak of each curve: {'; '.join(peaks)}." if peaks else "",
+        ]
     )
 
 

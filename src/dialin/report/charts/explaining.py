@@ -41,6 +41,8 @@ def threads(why: Why, style: Mapping[str, Style], rate: str) -> Chart:
         figure.add_trace(_curve(one, style[one.candidate]))
     for one in why.scaling:
         figure.add_trace(_points(one.points, style[one.candidate], rate))
+        if (point := scaling.saturation(one)) is not None:
+            figure.add_trace(_saturation(point, style[one.candidate]))
     labels = {name: look.label for name, look in style.items()}
     legend = legend_of([one.candidate for one in why.scaling], style)
     text = scaling.description(why, labels, rate)
@@ -109,6 +111,17 @@ def _points(points: Sequence[ScalingPoint], look: Style, rate: str) -> Any:
         error_y=error_bars([point.tps for point in points], look.colour, 1.4, 4),
         text=hovers,
         hovertemplate="%{text}<extra></extra>",
+    )
+
+
+def _saturation(point: ScalingPoint, look: Style) -> Any:
+    """Return the ring around the point at which more threads begin to add nothing."""
+    return go.Scatter(
+        x=[point.threads],
+        y=[point.tps.mean],
+        mode="markers",
+        marker={"symbol": "circle-open", "size": 18, "color": look.colour, "line": {"width": 1.6}},
+        hovertemplate=f"{safe(look.label)}: saturated from {scaling.title(point.threads)} on<extra></extra>",
     )
 
 

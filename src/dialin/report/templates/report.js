@@ -245,14 +245,30 @@
     return /[",]/.test(safe) ? `"${safe.replace(/"/g, '""')}"` : safe;
   }
 
-  function saveTable(id) {
-    const lines = [...document.getElementById(id).rows].map((row) => [...row.cells].map((cell) => {
+  // The cells of a table as text, row by row, what is small in a cell in brackets.
+  function cellsOf(id) {
+    return [...document.getElementById(id).rows].map((row) => [...row.cells].map((cell) => {
       const alone = cell.cloneNode(true);
       const details = [...alone.querySelectorAll("small")].map((one) => { one.remove(); return one.textContent.trim(); });
       const text = alone.textContent.trim();
-      return csvCell(details.length ? `${text} (${details.join("; ")})` : text);
-    }).join(","));
+      return details.length ? `${text} (${details.join("; ")})` : text;
+    }));
+  }
+
+  function saveTable(id) {
+    const lines = cellsOf(id).map((cells) => cells.map(csvCell).join(","));
     save(`${id}.csv`, `\ufeff${lines.join("\r\n")}\r\n`, "text/csv");
+  }
+
+  // Text as a cell of a Markdown table, in which nothing is markup.
+  function markdownCell(text) {
+    return text.replace(/\s+/g, " ").trim().replace(/[\\`*_[\]<>|~#@&]/g, (character) => `&#${character.codePointAt(0)};`);
+  }
+
+  function tableAsMarkdown(id) {
+    const [head, ...rows] = cellsOf(id).map((cells) => `| ${cells.map(markdownCell).join(" | ")} |`);
+    const rule = `|${"---|".repeat(document.getElementById(id).rows[0].cells.length)}`;
+    return `${[head, rule, ...rows].join("\n")}\n`;
   }
 
   // The meaning of a word, beside it while it has the pointer or the focus; Escape takes it away.
@@ -408,6 +424,7 @@
     each("[data-reset]", (button) => button.addEventListener("click", () => draw(button.dataset.reset)));
     each("[data-image]", (button) => button.addEventListener("click", () => saveImage(button.dataset.image, button.dataset.format)));
     each("[data-csv]", (button) => button.addEventListener("click", () => saveTable(button.dataset.csv)));
+    each("[data-markdown]", (button) => button.addEventListener("click", () => copy(button, tableAsMarkdown(button.dataset.markdown))));
     each("button.copy", (button) => button.addEventListener("click", () => copy(button, document.getElementById(button.dataset.copies) ?? data[button.dataset.copies])));
     sides();
   }
