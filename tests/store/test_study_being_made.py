@@ -7,7 +7,7 @@ import pytest
 
 from dialin.cli import conduct
 from dialin.errors import InterruptedStudyError, MachineError
-from dialin.store import STUDY_FILE, UNFINISHED_STUDY_FILE, schema
+from dialin.store import STUDY_FILE, UNFINISHED_STUDY_FILE, read_only, schema
 from dialin.store.store import Store
 from fixtures import example_studies, stored_study
 
@@ -62,13 +62,16 @@ os.kill(os.getpid(), signal.SIGKILL)
 """
 
 
-def test_a_study_whose_dialin_was_killed_in_the_middle_of_a_change_is_opened_as_it_was_before(tmp_path):
+def test_a_study_whose_dialin_was_killed_in_the_middle_of_a_change_is_read_and_opened_as_it_was_before(tmp_path):
     stored_study.keep(example_studies.inconclusive(), tmp_path)
     with Store.open(tmp_path) as store:
         before = store.read().samples
     done = subprocess.run([sys.executable, "-c", KILLED_IN_A_CHANGE, tmp_path / STUDY_FILE])
     assert done.returncode == -9
     assert (tmp_path / f"{STUDY_FILE}-journal").stat().st_size
+    files = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    assert read_only.read(tmp_path, lambda store: store.read()).samples == before
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == files, "reading changes nothing"
     with Store.open(tmp_path) as store:
         assert store.read().samples == before
 

@@ -1,8 +1,8 @@
 """Reads a study without writing or creating any of its files.
 
 A running or killed study is read with its write-ahead log, whose index (`study.db-shm`) SQLite updates. A study that has ended
-is read as an immutable file, even from a read-only medium; if somebody resumes it meanwhile, it is read again. If the index is
-missing and cannot be created in the directory, a killed study is read from a copy.
+is read as an immutable file, even from a read-only medium; if somebody resumes it meanwhile, it is read again. A killed study is
+read from a copy if the index is missing and cannot be created in the directory, or if a change is to be rolled back.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from sqlalchemy import create_engine
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import StaticPool
 
-from dialin.errors import UserError
+from dialin.errors import MachineError, UserError
 from dialin.paths import parse_json
 from dialin.store import schema
 from dialin.store.damaged_study import BAD_ROWS, damaged, machine_failed
@@ -33,6 +33,9 @@ _INDEX = "-shm"
 _LOG = "-wal"
 """The suffix of SQLite's write-ahead log, to which a running study writes; the log exists before anything else changes."""
 
+_JOURNAL = "-journal"
+"""The suffix of what SQLite rolls back after a dialin was killed before its study had a write-ahead log."""
+
 
 def read(directory: Path, ask: Callable[[Store], Answer]) -> Answer:
     """Call `ask` with the store of a study, and return its result.
@@ -43,6 +46,8 @@ def read(directory: Path, ask: Callable[[Store], Answer]) -> Answer:
         UserError: the directory holds no study, one that is not created yet or is damaged, or one of another version of dialin.
     """
     path = study_file(directory)
+    if _has_content(path, _JOURNAL):
+        return _ask_copy(directory, path, ask)
     if not _is_under_way(path):
         before = _signature(path)
         try:
@@ -54,10 +59,7 @@ def read(directory: Path, ask: Callable[[Store], Answer]) -> Answer:
             if not _is_under_way(path) and _signature(path) == before:
                 return answer
     if _cannot_make_index(path):
-        with tempfile.TemporaryDirectory() as place:
-            for source in (path, _log(path)):
-                shutil.copy(source, place)
-            return _ask(directory, Path(place) / path.name, "mode=ro", ask)
+        return _ask_copy(directory, path, ask)
     return _ask(directory, path, "mode=ro", ask)
 
 
@@ -68,21 +70,24 @@ def signature(directory: Path) -> tuple[tuple[int, int], ...]:
         UserError: the directory holds no study.
     """
     path = study_file(directory)
-    return _signature(path), _signature(_log(path))
+    return _signature(path), _signature(_beside(path, _LOG))
 
 
 def _is_under_way(path: Path) -> bool:
     """Return whether the write-ahead log has content, because the study is running or was killed."""
-    return _signature(_log(path))[1] > 0
+    return _has_content(path, _LOG)
 
 
-def _log(path: Path) -> Path:
-    return path.with_name(path.name + _LOG)
+def _has_content(path: Path, suffix: str) -> bool:
+    return _signature(_beside(path, suffix))[1] > 0
+
+
+def _beside(path: Path, suffix: str) -> Path:
+    return path.with_name(path.name + suffix)
 
 
 def _cannot_make_index(path: Path) -> bool:
-    index = path.with_name(path.name + _INDEX)
-    return not index.exists() and not os.access(path.parent, os.W_OK)
+    return not _beside(path, _INDEX).exists() and not os.access(path.parent, os.W_OK)
 
 
 def _signature(path: Path) -> tuple[int, int]:
@@ -91,6 +96,18 @@ def _signature(path: Path) -> tuple[int, int]:
     except FileNotFoundError:
         return 0, 0
     return facts.st_mtime_ns, facts.st_size
+
+
+def _ask_copy(directory: Path, path: Path, ask: Callable[[Store], Answer]) -> Answer:
+    with tempfile.TemporaryDirectory() as place:
+        copy = Path(place, path.name)
+        try:
+            for suffix in (_JOURNAL, _LOG, ""):
+                if not suffix or _has_content(path, suffix):
+                    shutil.copyfile(_beside(path, suffix), _beside(copy, suffix))
+        except OSError as error:
+            raise MachineError.of(error, f"The study in {directory} cannot be copied to be read") from error
+        return _ask(directory, copy, "mode=rw", ask)
 
 
 def _ask(directory: Path, path: Path, mode: str, ask: Callable[[Store], Answer]) -> Answer:
