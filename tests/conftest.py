@@ -3,10 +3,12 @@ import os
 import pytest
 from hypothesis import settings
 
+from dialin.errors import DialinError
 from dialin.model.study import Candidate, StudySpec
 from dialin.paths import Home
 from dialin.servers.attached import still_changed
 from dialin.testing.fake_clock import FakeClock
+from fixtures.internal_codes import codes_in
 from fixtures.loads import load
 
 # No test passes or fails on an absolute time: machines are noisy. Examples are the same on every run; `make test-all` has more.
@@ -24,6 +26,18 @@ def clock():
 def _no_server_is_changed_before(monkeypatch):
     """Give each test a process that has changed no attached server, whatever tests before it left unrestored."""
     monkeypatch.setattr(still_changed, "_journals", {})
+
+
+@pytest.fixture(autouse=True)
+def _no_error_has_an_internal_code(monkeypatch):
+    """Whatever error a test meets is in words."""
+    made = DialinError.__init__
+
+    def checked(self, *args, **options):
+        made(self, *args, **options)
+        assert not codes_in(f"{self.what} {self.remedy}"), self.what
+
+    monkeypatch.setattr(DialinError, "__init__", checked)
 
 
 @pytest.fixture

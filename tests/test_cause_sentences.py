@@ -3,13 +3,14 @@ import pytest
 from dialin.cause_sentences import sentence
 from dialin.errors import ServerError
 from dialin.model.cause import Cause, CauseCode
+from fixtures.internal_codes import codes_in
 
 FIGURES = {
     "advice": "See its log",
     "after": 2.1,
     "build": "mysql@9.7.4",
     "cause": {"code": "no_answer", "figures": {"place": "db1:3306", "words": "timed out"}},
-    "danger": "latency",
+    "danger": "no_answer",
     "driver": "sysbench",
     "errors": [{"number": 1062, "name": "DUP_ENTRY", "count": 12}],
     "exit": {"signal": "SIGKILL"},
@@ -44,6 +45,7 @@ def test_every_cause_has_a_sentence_that_quotes_text_of_others_as_it_is(code):
     assert text == text.strip()
     assert text.rstrip(".") == text
     assert "{" not in text.replace(FIGURES["words"], "")
+    assert not codes_in(text)
 
 
 @pytest.mark.parametrize(

@@ -88,9 +88,14 @@ def requested_and_effective(record: StudyRecord) -> list[tuple[str, str, str, st
 
 
 def inventory(known: Mapping[str, Any]) -> Pairs:
-    """Return an inventory as labels with values: nested names joined, bytes with a unit, control characters escaped."""
+    """Return an inventory as labels with values: nested names joined, bytes with a unit, control characters escaped.
+
+    What is stored to be said in a sentence, such as a cause, is left out: it has codes.
+    """
     pairs: Pairs = []
     for key, value in known.items():
+        if _is_for_a_sentence(value):
+            continue
         label = visible(key).replace("_", " ")
         if isinstance(value, Mapping):
             pairs += [(f"{label}: {inner}", text) for inner, text in inventory(value)]
@@ -105,6 +110,13 @@ def inventory(known: Mapping[str, Any]) -> Pairs:
         else:
             pairs.append((label, NOTHING if value is None else visible(value)))
     return pairs
+
+
+def _is_for_a_sentence(value: Any) -> bool:
+    """Return whether a value is a cause or a note, or a list of what has more than one figure."""
+    if isinstance(value, Mapping):
+        return "code" in value
+    return isinstance(value, (list, tuple)) and any(isinstance(each, Mapping) for each in value)
 
 
 def machine(record: StudyRecord) -> Pairs:
