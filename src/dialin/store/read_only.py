@@ -1,8 +1,8 @@
 """Reads a study without writing or creating any of its files.
 
 A running or killed study is read with its write-ahead log, whose index (`study.db-shm`) SQLite updates. A study that has ended
-is read as an immutable file, even from a read-only medium; if somebody resumes it meanwhile, it is read again. A killed study is
-read from a copy if the index is missing and cannot be created in the directory, or if a change is to be rolled back.
+is read as an immutable file, even from a read-only medium; if somebody resumes it meanwhile, it is read again. A killed study
+is read from a copy if the index is missing and cannot be created in the directory, or if a change is to be rolled back.
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from dialin.model.course import Course
 from dialin.model.host_kind import kind_of
 from dialin.model.load_driver import FIRST_DRIVER, RESUMED_DRIVERS, describe_driver
 from dialin.model.record import StudyRecord
@@ -87,6 +88,9 @@ def requested_and_effective(record: StudyRecord) -> list[tuple[str, str, str, st
     ]
 
 
+_COURSES = frozenset(map(str, Course))
+
+
 def inventory(known: Mapping[str, Any]) -> Pairs:
     """Return an inventory as labels with values: nested names joined, bytes with a unit, control characters escaped.
 
@@ -106,7 +110,8 @@ def inventory(known: Mapping[str, Any]) -> Pairs:
         elif isinstance(value, bool):
             pairs.append((label, "yes" if value else "no"))
         elif isinstance(value, (list, tuple)):
-            pairs.append((label, visible(", ".join(map(str, value))) or NOTHING))
+            words = [str(each).replace("_", " ") if each in _COURSES else str(each) for each in value]
+            pairs.append((label, visible(", ".join(words)) or NOTHING))
         else:
             pairs.append((label, NOTHING if value is None else visible(value)))
     return pairs
