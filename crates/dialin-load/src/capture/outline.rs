@@ -7,6 +7,16 @@ use crate::sql_tokens::{is_of_name, name_length, token_at};
 /// Statements of more bytes have no outline.
 const LONGEST: usize = 4_096;
 
+/// Which bytes may begin what an outline leaves out, or what no outline can have.
+static IS_LOOKED_AT: [bool; 256] = {
+    let (mut is_looked_at, mut byte) = ([false; 256], 0);
+    while byte < 256 {
+        is_looked_at[byte] = matches!(byte as u8, b'0'..=b'9' | b'\'' | b'"' | b'`' | b'#' | b'-' | b'/' | b'.');
+        byte += 1;
+    }
+    is_looked_at
+};
+
 /// Writes the outline of a statement. Returns false if it has none: it is too long, has a comment or an open quote, or may have a number
 /// that is a name.
 pub(super) fn outline(sql: &[u8], out: &mut Vec<u8>) -> bool {
@@ -15,9 +25,12 @@ pub(super) fn outline(sql: &[u8], out: &mut Vec<u8>) -> bool {
         return false;
     }
     let (mut at, mut written) = (0, 0);
-    while let Some(first) = sql.get(at) {
+    while let Some(length) = sql[at..].iter().position(|byte| IS_LOOKED_AT[*byte as usize]) {
+        at += length;
         let next = sql.get(at + 1);
-        let end = match first {
+        let end = match sql[at] {
+            // Within a name.
+            b'0'..=b'9' if at > 0 && is_of_name(sql[at - 1]) => at + name_length(&sql[at..]),
             b'0'..=b'9' => {
                 let end = sql[at..].iter().position(|byte| !byte.is_ascii_digit()).map_or(sql.len(), |length| at + length);
                 let is_part = |byte: &u8| *byte == b'.' || is_of_name(*byte);
@@ -28,13 +41,13 @@ pub(super) fn outline(sql: &[u8], out: &mut Vec<u8>) -> bool {
                 }
                 end
             }
-            b'\'' | b'"' | b'`' => {
+            first @ (b'\'' | b'"' | b'`') => {
                 let token = token_at(&sql[at..]);
                 if !token.is_closed {
                     return false;
                 }
                 let end = at + token.length;
-                if *first != b'`' {
+                if first != b'`' {
                     out.extend_from_slice(&sql[written..=at]);
                     written = end - 1;
                 }
@@ -44,7 +57,7 @@ pub(super) fn outline(sql: &[u8], out: &mut Vec<u8>) -> bool {
             b'-' if next == Some(&b'-') => return false,
             b'/' if next == Some(&b'*') => return false,
             b'.' if next.is_some_and(|next| !is_of_name(*next) && *next != b'`') => return false,
-            _ => at + name_length(&sql[at..]).max(1),
+            _ => at + 1,
         };
         at = end;
     }

@@ -19,10 +19,13 @@ pub enum Clock {
 /// A time like `2026-11-23T06:01:25.834957Z`, or with an offset such as `+02:00`.
 #[must_use]
 pub fn iso(text: &[u8]) -> Option<i64> {
-    let (date, rest) = text.split_at_checked(10)?;
-    let (time, rest) = rest.strip_prefix(b"T")?.split_at_checked(8)?;
-    let [year, month, day] = numbers(date, b'-')?;
-    let mut at = midnight(year, month, day)? + time_of_day(time)?;
+    let (begin, rest) = text.split_first_chunk::<19>()?;
+    if [begin[4], begin[7], begin[10], begin[13], begin[16]] != *b"--T::" {
+        return None;
+    }
+    let [year, month, day] = [number(&begin[..4])?, number(&begin[5..7])?, number(&begin[8..10])?];
+    let time = of_day(number(&begin[11..13])?, number(&begin[14..16])?, number(&begin[17..])?)?;
+    let mut at = midnight(year, month, day)? + time;
     let zone = match rest.strip_prefix(b".") {
         Some(fraction) => {
             let length = fraction.iter().take_while(|byte| byte.is_ascii_digit()).count();
@@ -105,10 +108,14 @@ fn numbers<const COUNT: usize>(text: &[u8], between: u8) -> Option<[i64; COUNT]>
 }
 
 fn time_of_day(text: &[u8]) -> Option<i64> {
-    match numbers(text, b':')? {
-        [hours @ 0..24, minutes @ 0..60, seconds @ 0..=60] => Some(((hours * 60 + minutes) * 60 + seconds) * SECOND),
-        _ => None,
-    }
+    let [hours, minutes, seconds] = numbers(text, b':')?;
+    of_day(hours, minutes, seconds)
+}
+
+/// A time of day, in microseconds.
+fn of_day(hours: i64, minutes: i64, seconds: i64) -> Option<i64> {
+    let is_time = hours < 24 && minutes < 60 && seconds <= 60;
+    is_time.then_some(((hours * 60 + minutes) * 60 + seconds) * SECOND)
 }
 
 /// The start of a day of the Gregorian calendar, in microseconds since 1970 (`days_from_civil` of Howard Hinnant).

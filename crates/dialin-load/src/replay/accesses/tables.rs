@@ -2,6 +2,7 @@
 
 use super::Does;
 use crate::capture::digest::LONGEST;
+use crate::sql_tokens::{is_of_name, token_at};
 use std::hash::{DefaultHasher, Hasher as _};
 use std::sync::Arc;
 
@@ -55,7 +56,7 @@ pub(super) enum Position {
 impl TouchedTables {
     /// Hashes of all words of a digest.
     pub fn words(digest: &[u8]) -> impl Iterator<Item = u64> {
-        Tokens(digest).filter(|token| is_name(token)).map(name_hash)
+        tokens(digest).filter(|token| is_name(token)).map(hash_of)
     }
 
     /// The table into which statements insert rows, and the columns that they name.
@@ -71,7 +72,7 @@ impl TouchedTables {
     /// The tables that statements of this digest touch.
     #[must_use]
     pub fn of(digest: &[u8]) -> Self {
-        let tokens: Vec<&[u8]> = Tokens(digest).collect();
+        let tokens: Vec<&[u8]> = tokens(digest).collect();
         let has = |word: &[u8]| tokens.contains(&word);
         let mut tables = Vec::new();
         match tokens.first().filter(|_| digest.len() <= LONGEST) {
@@ -85,7 +86,7 @@ impl TouchedTables {
                 let Some(at) = named(&tokens) else { return Self::Unknown };
                 let (names, is_understood) = inserted(&tokens, at + 1);
                 let rows = if is_understood && tokens[0] == b"insert" { Rows::Inserted(Arc::clone(&names)) } else { Rows::All };
-                tables.push(Table { name: name_hash(tokens[at]), does: Does::Insert(names), rows });
+                tables.push(Table { name: hash_of(tokens[at]), does: Does::Insert(names), rows });
                 selected(&tokens, at + 1, &Does::Use, &mut tables);
             }
             Some(&b"update") => {
@@ -95,13 +96,13 @@ impl TouchedTables {
                 let from = at + 2 + depths(&tokens[at + 2..]).position(is_where).unwrap_or(tokens.len() - at - 2);
                 let changed = assigned(&tokens[at + 2..from]);
                 let rows = rows_of(&tokens, from, &changed, None);
-                tables.push(Table { name: name_hash(tokens[at]), does: Does::Update(changed), rows });
+                tables.push(Table { name: hash_of(tokens[at]), does: Does::Update(changed), rows });
                 selected(&tokens, at + 1, &Does::Use, &mut tables);
             }
             Some(&b"delete") => {
                 let Some(at) = named(&tokens).filter(|at| begins_conditions(&tokens[at + 1..])) else { return Self::Unknown };
                 tables.push(Table {
-                    name: name_hash(tokens[at]),
+                    name: hash_of(tokens[at]),
                     does: Does::Delete,
                     rows: rows_of(&tokens, at + 1, &[], None),
                 });
@@ -116,7 +117,7 @@ impl TouchedTables {
 /// The verb of a digest and the first table that it names, without its schema; None for an empty digest.
 #[must_use]
 pub fn verb_and_table(digest: &[u8]) -> Option<(&[u8], Option<&[u8]>)> {
-    let tokens: Vec<&[u8]> = Tokens(digest).filter(|token| *token != b"(").collect();
+    let tokens: Vec<&[u8]> = tokens(digest).filter(|token| *token != b"(").collect();
     let verb = *tokens.first()?;
     let at = match verb {
         b"insert" | b"replace" | b"update" | b"call" => named(&tokens),
@@ -124,13 +125,13 @@ pub fn verb_and_table(digest: &[u8]) -> Option<(&[u8], Option<&[u8]>)> {
         _ => tokens.iter().position(|token| *token == b"table").map(|table| table + 1),
     };
     let table = at.and_then(|at| tokens.get(at)).filter(|token| is_name(token));
-    Some((verb, table.and_then(|name| name.rsplit(|byte| *byte == b'.').next())))
+    Some((verb, table.map(|name| parts(name).1)))
 }
 
 /// Whether statements of a digest change the rows of one table in which one column has a value, and no others.
 #[must_use]
 pub fn is_lookup(digest: &[u8]) -> bool {
-    let tokens: Vec<&[u8]> = Tokens(digest).collect();
+    let tokens: Vec<&[u8]> = tokens(digest).collect();
     let changes_one = match tokens.first() {
         Some(&b"update") => named(&tokens).is_some_and(|at| tokens.get(at + 1) == Some(&&b"set"[..])),
         Some(&b"delete") => named(&tokens).is_some_and(|at| tokens.get(at + 1) == Some(&&b"where"[..])),
@@ -175,7 +176,7 @@ fn selected(tokens: &[&[u8]], from: usize, does: &Does, to: &mut Vec<Table>) {
             if is_name(name) {
                 let of = (depth > 0).then_some(*name);
                 let rows = if is_alone { rows_of(tokens, at + 2, &[], of) } else { Rows::All };
-                to.push(Table { name: name_hash(name), does: does.clone(), rows });
+                to.push(Table { name: hash_of(name), does: does.clone(), rows });
             }
             // `a, b c, d`: another table follows a comma, which may come after an alias.
             rest = match behind {
@@ -188,14 +189,14 @@ fn selected(tokens: &[&[u8]], from: usize, does: &Does, to: &mut Vec<Table>) {
 
 /// The hashes of all words, since any of them may be a column.
 fn hashes(tokens: &[&[u8]]) -> Arc<[u64]> {
-    tokens.iter().filter(|token| is_name(token)).map(|token| name_hash(token)).collect()
+    tokens.iter().filter(|token| is_name(token)).map(|token| hash_of(token)).collect()
 }
 
 /// The columns to which a SET clause assigns values; all of its words, if it is not understood.
 fn assigned(tokens: &[&[u8]]) -> Arc<[u64]> {
     let ends = depths(tokens).enumerate().filter(|(_, (depth, token))| *depth == 0 && *token == b",").map(|(at, _)| at + 1);
     let targets = std::iter::once(0).chain(ends).map(|at| match tokens.get(at..) {
-        Some([name, b"=", ..]) if is_name(name) => Some(name_hash(name)),
+        Some([name, b"=", ..]) if is_name(name) => Some(hash_of(name)),
         _ => None,
     });
     targets.collect::<Option<_>>().unwrap_or_else(|| hashes(tokens))
@@ -251,7 +252,7 @@ fn rows_of(tokens: &[&[u8]], at: usize, changed: &[u64], of: Option<&[u8]>) -> R
         };
         let is_whole = tokens.get(next).is_none_or(|token| *token == b"and" || ends_conditions(token));
         if let Some((first, last)) = range.filter(|_| is_whole && is_name(tokens[at]) && is_of(tokens[at], of)) {
-            let column = name_hash(tokens[at]);
+            let column = hash_of(tokens[at]);
             if let Some((first, last)) = position(tokens, first, false).zip(position(tokens, last, true))
                 && !changed.contains(&column)
             {
@@ -270,8 +271,7 @@ fn rows_of(tokens: &[&[u8]], at: usize, changed: &[u64], of: Option<&[u8]>) -> R
 
 /// Whether a column has no qualifier, or the name of this table.
 fn is_of(column: &[u8], table: Option<&[u8]>) -> bool {
-    let qualifier = column.iter().rposition(|byte| *byte == b'.').map(|dot| &column[..dot]);
-    qualifier.zip(table).is_none_or(|(qualifier, table)| qualifier == table)
+    parts(column).0.zip(table).is_none_or(|(qualifier, table)| qualifier == table)
 }
 
 /// The token behind a condition that goes on at a token: AND, or what ends all conditions.
@@ -321,32 +321,48 @@ fn inserted(tokens: &[&[u8]], at: usize) -> (Arc<[u64]>, bool) {
 }
 
 fn is_name(token: &[u8]) -> bool {
-    token.first().is_some_and(|first| is_of_name(*first)) && token != b"..."
+    token.first().is_some_and(|first| *first == b'`' || is_of_name(*first))
 }
 
-fn is_of_name(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | b'`' | b'.') || !byte.is_ascii()
-}
-
-/// The hash of the part of a name after its last dot.
+/// The hash of a name without backticks, in lower case.
 pub fn name_hash(name: &[u8]) -> u64 {
     let mut hasher = DefaultHasher::new();
-    hasher.write(name.rsplit(|byte| *byte == b'.').next().unwrap_or_default());
+    hasher.write(name);
     hasher.finish()
 }
 
-/// Iterates over the words and signs of a digest.
-struct Tokens<'a>(&'a [u8]);
+/// The hash of the last part of a name.
+fn hash_of(name: &[u8]) -> u64 {
+    name_hash(parts(name).1)
+}
 
-impl<'a> Iterator for Tokens<'a> {
-    type Item = &'a [u8];
-
-    fn next(&mut self) -> Option<&'a [u8]> {
-        let text = self.0.trim_ascii_start();
-        let first = *text.first()?;
-        let length = if is_of_name(first) { text.iter().take_while(|byte| is_of_name(**byte)).count() } else { 1 };
-        let (token, rest) = text.split_at(length);
-        self.0 = rest;
-        Some(token)
+/// What is in front of the last dot of a name, and its last part without backticks.
+fn parts(name: &[u8]) -> (Option<&[u8]>, &[u8]) {
+    let (mut begin, mut at) = (0, 0);
+    while at < name.len() {
+        if name[at] == b'.' {
+            at += 1;
+            begin = at;
+        } else {
+            at += token_at(&name[at..]).length;
+        }
     }
+    let last = &name[begin..];
+    let bare = last.strip_prefix(b"`").and_then(|name| name.strip_suffix(b"`")).unwrap_or(last);
+    (begin.checked_sub(1).map(|dot| &name[..dot]), bare)
+}
+
+/// The words and signs of a digest. A name with its schema and table is one word; so are the dots that stand for values.
+fn tokens(digest: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let mut rest = digest;
+    std::iter::from_fn(move || {
+        rest = rest.trim_ascii_start();
+        let mut length = if rest.starts_with(b"...") { 3 } else { (!rest.is_empty()).then(|| token_at(rest).length)? };
+        while is_name(rest) && rest.get(length) == Some(&b'.') && is_name(&rest[length + 1..]) {
+            length += 1 + token_at(&rest[length + 1..]).length;
+        }
+        let token;
+        (token, rest) = rest.split_at(length);
+        Some(token)
+    })
 }
