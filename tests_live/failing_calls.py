@@ -19,21 +19,24 @@ ERRORS = {
     "open": errno.EMFILE,
     "read": errno.EIO,
     "write": errno.ENOSPC,
+    "truncate": errno.EIO,
     "fsync": errno.EIO,
     "rename": errno.ENOSPC,
     "unlink": errno.EIO,
+    "mkdir": errno.ENOSPC,
     "flock": errno.ENOLCK,
     "socket": errno.EMFILE,
+    "connect": errno.ETIMEDOUT,
     "send": errno.ECONNRESET,
     "recv": errno.ECONNRESET,
     "mmap": errno.ENOMEM,
     "thread": errno.EAGAIN,
     "fork": errno.EAGAIN,
 }
-MOST = tuple(call for call in ERRORS if call not in ("read", "unlink", "flock", "send"))
-"""The calls that fail in every process; all of `ERRORS` fail in `dialin restore`."""
+MOST = tuple(call for call in ERRORS if call not in ("truncate", "mkdir", "connect"))
+"""The calls of the matrix of studies, which has single cells of the others."""
 
-ON_FILES = ("open", "read", "write", "fsync", "rename", "unlink", "flock")
+ON_FILES = ("open", "read", "write", "truncate", "fsync", "rename", "unlink", "mkdir", "flock")
 
 
 def compiled(directory):

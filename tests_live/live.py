@@ -18,6 +18,7 @@ from dialin.paths import Home
 from dialin.servers import builds
 from dialin.servers.ledger import Ledger
 from dialin.store.store import Store
+from fixtures.internal_codes import codes_in
 from home import WORKER, use_home_of_worker
 
 if WORKER:
@@ -103,6 +104,7 @@ class Dialin:
         out, err = process.communicate(timeout=timeout)
         allowed = (0, 1) if code is self.any_code else (code,)
         assert process.returncode in allowed, f"exit code {process.returncode}\n{out}\n{err}"
+        assert not codes_in(err), err
         return out, err
 
     def verdict(self, *words, code=0):

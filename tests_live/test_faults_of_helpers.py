@@ -13,7 +13,7 @@ import pytest
 
 from dialin.paths import Home
 from driving import BINARY, needs_dialin_load
-from failing_calls import ERRORS, FOR_EVER, MOST, ON_FILES, FailingCalls, needs_compiler, often
+from failing_calls import FOR_EVER, MOST, ON_FILES, FailingCalls, needs_compiler, often
 from live import FAST, LIMIT, MYSQL, find, kill, only_with_all, until
 from live_traffic import SCHEMA as CLIENTS
 from live_traffic import prepare
@@ -24,11 +24,12 @@ from test_load_hosts import agent
 pytestmark = [needs_compiler, needs_dialin_load]
 
 BEGIN, LATER = "begin", "later"
+IN_WATCHDOG = tuple(call for call in MOST if call not in ("read", "unlink", "flock", "send"))
 IN_AGENT = ("open", "write", "socket", "recv", "thread")
 """The calls of dialin-load that fail: the runtime of Rust itself ends a program that gets no memory."""
 
 
-def matrix(*in_short, calls=MOST, phases=(BEGIN, LATER)):
+def matrix(*in_short, calls=IN_WATCHDOG, phases=(BEGIN, LATER)):
     """Every call that fails from a phase on, once and for ever; all but those named are in the long matrix only."""
     cells = []
     for call, phase, times in product(calls, phases, (1, FOR_EVER)):
@@ -67,7 +68,7 @@ def is_as_before(server, before):
     return values(server) == before and (SCHEMA,) not in server.query("SHOW DATABASES")
 
 
-@matrix("open-begin-1_times", calls=ERRORS, phases=(BEGIN,))
+@matrix("open-begin-1_times", calls=MOST, phases=(BEGIN,))
 def test_what_could_not_be_restored_is_named_and_the_next_restore_does_it(dialin, server, failing, call, phase, times):
     before = values(server)
     account = option_file(server, dialin.directory / "account.cnf")

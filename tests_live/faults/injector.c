@@ -1,6 +1,7 @@
 /* Makes system calls of one process fail, for failing_calls.py: loaded by LD_PRELOAD.
 
-   FAULT_CALL   the call: open, read, write, fsync, rename, unlink, flock, socket, send, recv, mmap, thread or fork
+   FAULT_CALL   the call: open, read, write, truncate, fsync, rename, unlink, mkdir, flock, socket, connect, send, recv,
+                mmap, thread or fork
    FAULT_PATH   only calls on a file whose path has this part; empty for all
    FAULT_SINCE  only calls after this file exists; empty from the start
    FAULT_FIRST  the number of the first such call that fails, from 1
@@ -23,6 +24,7 @@
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -103,16 +105,42 @@ ssize_t pwrite64(int to, const void *data, size_t size, off64_t at) {
     return fails("write", NULL, to) ? -1 : NEXT(pwrite64)(to, data, size, at);
 }
 ssize_t read(int from, void *data, size_t size) { return fails("read", NULL, from) ? -1 : NEXT(read)(from, data, size); }
+ssize_t pread(int from, void *data, size_t size, off_t at) {
+    return fails("read", NULL, from) ? -1 : NEXT(pread)(from, data, size, at);
+}
+ssize_t pread64(int from, void *data, size_t size, off64_t at) {
+    return fails("read", NULL, from) ? -1 : NEXT(pread64)(from, data, size, at);
+}
+int ftruncate(int file, off_t size) { return fails("truncate", NULL, file) ? -1 : NEXT(ftruncate)(file, size); }
+int ftruncate64(int file, off64_t size) { return fails("truncate", NULL, file) ? -1 : NEXT(ftruncate64)(file, size); }
+int mkdir(const char *path, mode_t mode) { return fails("mkdir", path, -1) ? -1 : NEXT(mkdir)(path, mode); }
 int unlink(const char *path) { return fails("unlink", path, -1) ? -1 : NEXT(unlink)(path); }
 int unlinkat(int at, const char *path, int flags) {
     return fails("unlink", *path == '/' ? path : NULL, at) ? -1 : NEXT(unlinkat)(at, path, flags);
 }
 int rmdir(const char *path) { return fails("unlink", path, -1) ? -1 : NEXT(rmdir)(path); }
 int flock(int file, int how) { return fails("flock", NULL, file) ? -1 : NEXT(flock)(file, how); }
+
+/* SQLite locks by fcntl. */
+static int is_lock(int command) { return command == F_SETLK || command == F_SETLKW || command == F_OFD_SETLK || command == F_OFD_SETLKW; }
+#define FCNTL(name)                                                                       \
+    int name(int file, int command, ...) {                                                \
+        va_list more;                                                                     \
+        va_start(more, command);                                                          \
+        void *argument = va_arg(more, void *);                                            \
+        va_end(more);                                                                     \
+        return is_lock(command) && fails("flock", NULL, file) ? -1 : NEXT(name)(file, command, argument); \
+    }
+FCNTL(fcntl)
+FCNTL(fcntl64)
+
 int fsync(int file) { return fails("fsync", NULL, file) ? -1 : NEXT(fsync)(file); }
 int fdatasync(int file) { return fails("fsync", NULL, file) ? -1 : NEXT(fdatasync)(file); }
 int rename(const char *from, const char *to) { return fails("rename", to, -1) ? -1 : NEXT(rename)(from, to); }
 int socket(int family, int kind, int protocol) { return fails("socket", NULL, -1) ? -1 : NEXT(socket)(family, kind, protocol); }
+int connect(int from, const struct sockaddr *to, socklen_t size) {
+    return fails("connect", NULL, from) ? -1 : NEXT(connect)(from, to, size);
+}
 ssize_t send(int to, const void *data, size_t size, int flags) {
     return fails("send", NULL, to) ? -1 : NEXT(send)(to, data, size, flags);
 }

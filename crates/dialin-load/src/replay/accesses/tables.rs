@@ -101,11 +101,7 @@ impl TouchedTables {
             }
             Some(&b"delete") => {
                 let Some(at) = named(&tokens).filter(|at| begins_conditions(&tokens[at + 1..])) else { return Self::Unknown };
-                tables.push(Table {
-                    name: hash_of(tokens[at]),
-                    does: Does::Delete,
-                    rows: rows_of(&tokens, at + 1, &[], None),
-                });
+                tables.push(Table { name: hash_of(tokens[at]), does: Does::Delete, rows: rows_of(&tokens, at + 1, &[], None) });
                 selected(&tokens, at + 1, &Does::Use, &mut tables);
             }
             _ => return Self::Unknown,
