@@ -1,10 +1,10 @@
-"""Writes docs/images: reports and the live page of the stored example studies, as people see them.
+"""Writes docs/images: reports and the live page of the stored example studies, and analyses of logs, as people see them.
 
     python scripts/screenshots.py [--only report|live|tie|...] [--out docs/images]
 
 The studies are real ones, stored in docs/example. Their reports are opened in headless Chromium on a desktop and on a phone, in
 light and dark. For the live page the first study is written again up to the middle of one of its trials, with its clock
-set so that this is now, and `dialin watch` serves the page.
+set so that this is now, and `dialin watch` serves the page. The analyses are of folders of logs in tests/fixtures.
 """
 
 from __future__ import annotations
@@ -45,7 +45,8 @@ CUT_AT = 0.55
 class Shot:
     """A picture: of which page, how wide and high, in which scheme, and what of it is at the top.
 
-    The page is `live`, or the name of a stored study, whose report it is; `report` is that of the first one.
+    The page is `live`, or the name of a stored study, whose report it is, or of a folder of logs; `report` is that of the first
+    study.
     """
 
     name: str
@@ -75,7 +76,13 @@ SHOTS = (
     Shot("live", "live", 1280, 900),
     Shot("live-dark", "live", 1280, 900, "dark"),
     Shot("live-phone", "live", 390, 844),
+    Shot("analyze-alternatives", "alternatives", 1280, 600, top="#over-time"),
+    Shot("analyze-suite", "suite", 1280, 700),
+    Shot("analyze-scaling", "scaling", 1280, 600, top="#over-time"),
+    Shot("analyze-ramp", "ramp", 1280, 560),
 )
+LOGS = {"alternatives": "no-comma", "suite": "summary-only", "scaling": "one-server", "ramp": "rate-ramp"}
+"""The folder of logs of each page that shows an analysis."""
 
 
 def example(directory: Path, name: str) -> StudyRecord:
@@ -155,6 +162,15 @@ def watched(directory: Path) -> Iterator[str]:
             process.send_signal(signal.SIGINT)
 
 
+def analyzed(directory: Path, name: str) -> Path:
+    """Analyze a folder of logs and return the page."""
+    page = directory / "page.html"
+    folder = ROOT / "tests" / "fixtures" / "log_folders" / LOGS[name]
+    command = [sys.executable, "-m", "dialin", "analyze", str(folder), "--html", str(page)]
+    subprocess.run(command, check=False, stdout=subprocess.DEVNULL)
+    return page
+
+
 def take(shot: Shot, browser: Any, address: str, out: Path) -> None:
     """Open a page and write its picture."""
     context = browser.new_context(
@@ -193,6 +209,11 @@ def main() -> None:
                 pages.setdefault(shot.page, []).append(shot)
         for page, shots in pages.items():
             (directory := Path(scratch) / page).mkdir()
+            if page in LOGS:
+                written = analyzed(directory, page)
+                for shot in shots:
+                    take(shot, browser, written.as_uri(), options.out)
+                continue
             record = example(directory / "stored", "study" if page in ("report", "live") else page)
             if page != "live":
                 files.write_all(record, directory, explain(record))

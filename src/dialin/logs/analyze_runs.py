@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
+from functools import cached_property
 
 from dialin.logs import analysis_sentences, beside_logs, cells, course_notes, factors, notes, one_server
 from dialin.logs.assignment import AssignedRuns, assign
@@ -22,6 +23,7 @@ from dialin.model.analysis import (
     FileEntry,
     FileStatus,
     FolderKind,
+    RateRamp,
     RunAnalysis,
     ScalingCurve,
     Starts,
@@ -35,7 +37,7 @@ _THREADS = ("virtual_users", "threads", "terminals", "connections")
 """Parameters that say how many connections applied load."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Material:
     """The runs of a folder, read, assigned to candidates and summed up."""
 
@@ -50,6 +52,17 @@ class _Material:
     def is_compared(self) -> bool:
         kind = self.reading.kind
         return kind is FolderKind.ALTERNATIVES or (kind is FolderKind.SUITE and not self.reading.rule.by_file)
+
+    @cached_property
+    def curves(self) -> list[ScalingCurve]:
+        """The curves over threads, by candidate where candidates are compared; none where each log is one."""
+        if self.is_compared and self.request.rule.by_file:
+            return []
+        return one_server.scaling_curves(self.counted, by_candidate=self.is_compared)
+
+    @cached_property
+    def ramps(self) -> list[RateRamp]:
+        return one_server.rate_ramps(self.folder.runs, self.figures, by_candidate=self.is_compared)
 
     @property
     def alternatives(self) -> Values:
@@ -163,7 +176,6 @@ def _conditions(log: RunLog) -> dict[str, str]:
 
 def _analysis(material: _Material, result: _Result) -> Analysis:
     request, assigned, kind = material.request, material.assigned, material.reading.kind
-    by_candidate = bool(result.baseline)
     return Analysis(
         kind=kind,
         taken_as=list(material.reading.taken_as),
@@ -180,9 +192,9 @@ def _analysis(material: _Material, result: _Result) -> Analysis:
         run_noise=result.run_noise,
         candidates=list(result.candidates),
         suite=list(result.suite),
-        scaling=_curves(material, by_candidate=by_candidate),
-        ramps=one_server.rate_ramps(material.folder.runs, material.figures, by_candidate=by_candidate),
-        factors=cells.analyze_factors(assigned.settings, assigned.candidate_of, assigned.names if by_candidate else ()),
+        scaling=material.curves,
+        ramps=material.ramps,
+        factors=cells.analyze_factors(assigned.settings, assigned.candidate_of, assigned.names if result.baseline else ()),
         cells=list(result.cells),
         proposals=list(result.proposals),
         runs=[one.run for one in material.figures],
@@ -200,12 +212,6 @@ def _beside(entry: FileEntry) -> FileEntry:
     ):
         return entry.model_copy(update={"status": FileStatus.BESIDE, "detail": ""})
     return entry
-
-
-def _curves(material: _Material, *, by_candidate: bool) -> list[ScalingCurve]:
-    if by_candidate and material.request.rule.by_file:
-        return []
-    return one_server.scaling_curves(material.counted, by_candidate=by_candidate)
 
 
 def _notes_on_runs(material: _Material) -> list[Note]:
@@ -230,10 +236,9 @@ def _one_server(material: _Material) -> _Result:
     """Return the result of runs that nothing is compared in."""
     kind = material.reading.kind
     if kind is FolderKind.RATE_RAMP:
-        ramps = one_server.rate_ramps(material.folder.runs, material.figures, by_candidate=False)
-        headline = analysis_sentences.ramp_headline(ramps)
+        headline = analysis_sentences.ramp_headline(material.ramps)
     elif kind is FolderKind.SCALING:
-        headline = analysis_sentences.scaling_headline(_curves(material, by_candidate=False), material.unit)
+        headline = analysis_sentences.scaling_headline(material.curves, material.unit)
     else:
         loads = len(set(material.reading.loads.values()))
         headline = f"One server under {loads} loads: nothing is compared."

@@ -87,41 +87,45 @@ def assign(runs: Sequence[Run], rule: AssignmentRule, options: Values | None = N
         UserError: an expression or a pattern is invalid or matches nothing, or no run is left.
     """
     labels = run_names.short_labels([run.name for run in runs])
-    of = assign_candidates(runs, rule, labels)
-    ambiguous = _ambiguous_runs(runs, of)
-    warnings = _copy_notes(runs, of, labels, ambiguous)
-    warnings += [_unassigned([run.name for run in runs if run.name not in of], labels)] if len(of) < len(runs) else []
-    of = {name: candidate for name, candidate in of.items() if name not in ambiguous}
-    counting = [run for run in runs if run.copy_of is None and run.name in of]
+    candidate_of = assign_candidates(runs, rule, labels)
+    ambiguous = _ambiguous_runs(runs, candidate_of)
+    warnings = _copy_notes(runs, candidate_of, labels, ambiguous)
+    warnings += (
+        [_unassigned([run.name for run in runs if run.name not in candidate_of], labels)]
+        if len(candidate_of) < len(runs)
+        else []
+    )
+    candidate_of = {name: candidate for name, candidate in candidate_of.items() if name not in ambiguous}
+    counting = [run for run in runs if run.copy_of is None and run.name in candidate_of]
     if not counting:
         raise UserError(warnings[0].text, "Remove the copies: a run belongs to one candidate")
     parts = {run.name: run_names.read_name(run.name, rule.by) for run in counting}
     threads = {run.name: str(run.log.threads) for run in counting}
-    named = factors.with_threads(run_names.find_factors(parts, rule.ignored, threads), threads, of, rule.ignored)
-    sorted_options = factors.sort_options(options or {}, named, of, rule.ignored)
-    settings = factors.with_options(named, sorted_options)
+    named = factors.with_threads(run_names.find_factors(parts, rule.ignored, threads), threads, candidate_of, rule.ignored)
+    differing_options = factors.find_differing_options(options or {}, named, candidate_of, rule.ignored)
+    settings = factors.with_options(named, differing_options)
     conditions: Values
     if rule.by_file:
         rates = {run.name: rate_of(run) for run in counting}
         kept = {run_names.THREADS, factors.RATE, *factors.LOAD_OPTIONS, *factors.load_factors(settings, threads, rates)}
         conditions = {name: {key: value for key, value in row.items() if key in kept} for name, row in settings.items()}
     else:
-        conditions = _without_names_of_candidates(settings, of)
+        conditions = _without_names_of_candidates(settings, candidate_of)
     confounds: list[Note] = []
     if rule.table is not None:
-        conditions, confounds = _without_defining_factors(settings, of)
-    order = list(rule.table) if rule.table is not None else sorted({*of.values()}, key=natural_order)
+        conditions, confounds = _without_defining_factors(settings, candidate_of)
+    order = list(rule.table) if rule.table is not None else sorted(set(candidate_of.values()), key=natural_order)
     stamps = {name: name_parts.stamp for name, name_parts in parts.items()}
     spans = run_spans(counting, stamps)
     if not any(stamp.form for stamp in stamps.values()):
         stamps = {name: date_of(begin) for name, (begin, _) in spans.items()}
     return AssignedRuns(
-        names=tuple(name for name in order if any(of[run.name] == name for run in counting)),
+        names=tuple(name for name in order if any(candidate_of[run.name] == name for run in counting)),
         labels=labels,
-        candidate_of=of,
+        candidate_of=candidate_of,
         settings=settings,
         conditions=conditions,
-        options=sorted_options,
+        options=differing_options,
         stamps=stamps,
         spans=spans,
         ordered=run_names.in_order(stamps),
@@ -144,17 +148,22 @@ def assign_candidates(runs: Sequence[Run], rule: AssignmentRule, labels: Mapping
     return {run.name: (labels or {}).get(run.copy_of or run.name, run.name) for run in runs}
 
 
-def _ambiguous_runs(runs: Sequence[Run], of: Mapping[str, str]) -> set[str]:
+def _ambiguous_runs(runs: Sequence[Run], candidate_of: Mapping[str, str]) -> set[str]:
     """Return the runs with a copy in another candidate, and these copies: it is unknown which candidate they belong to."""
     ambiguous = set()
     for run in runs:
-        if run.copy_of is not None and of.get(run.name) != of.get(run.copy_of) and run.name in of and run.copy_of in of:
+        if (
+            run.copy_of is not None
+            and candidate_of.get(run.name) != candidate_of.get(run.copy_of)
+            and run.name in candidate_of
+            and run.copy_of in candidate_of
+        ):
             ambiguous |= {run.copy_of, *(other.name for other in runs if other.copy_of == run.copy_of)}
     return ambiguous
 
 
 def _copy_notes(
-    runs: Sequence[Run], of: Mapping[str, str], labels: Mapping[str, str], ambiguous: Collection[str]
+    runs: Sequence[Run], candidate_of: Mapping[str, str], labels: Mapping[str, str], ambiguous: Collection[str]
 ) -> list[Note]:
     notes = []
     for original in runs:
@@ -167,7 +176,9 @@ def _copy_notes(
         text = f"{copy_labels} {are} of {label}, {alike}: counted as one run"
         data = {"run": original.name, "copies": [run.name for run in copies], "exact": all(run.exact for run in copies)}
         if original.name in ambiguous:
-            candidates = listed(sorted({of[run.name] for run in (original, *copies) if run.name in of}, key=natural_order))
+            candidates = listed(
+                sorted({candidate_of[run.name] for run in (original, *copies) if run.name in candidate_of}, key=natural_order)
+            )
             text = f"{copy_labels} {are} of {label}, {alike}, but they are assigned to {candidates}: left out"
         notes.append(Note(code="copy_in_two_candidates" if original.name in ambiguous else "copies", text=text, data=data))
     return notes
@@ -180,9 +191,9 @@ def _unassigned(files: Sequence[str], labels: Mapping[str, str]) -> Note:
     return Note(code="left_out", text=text, data={"files": files})
 
 
-def _without_names_of_candidates(settings: Values, of: Mapping[str, str]) -> Values:
+def _without_names_of_candidates(settings: Values, candidate_of: Mapping[str, str]) -> Values:
     """Remove numbers and words without a name that differ as the candidates do, such as `8.4.5` below `mysql`."""
-    candidates = factors.groups({name: of[name] for name in settings})
+    candidates = factors.groups({name: candidate_of[name] for name in settings})
     same = [
         key
         for key in factors.keys(settings)
@@ -191,17 +202,19 @@ def _without_names_of_candidates(settings: Values, of: Mapping[str, str]) -> Val
     return {name: {key: value for key, value in row.items() if key not in same} for name, row in settings.items()}
 
 
-def _without_defining_factors(settings: Values, of: Mapping[str, str]) -> tuple[dict[str, dict[str, str]], list[Note]]:
+def _without_defining_factors(
+    settings: Values, candidate_of: Mapping[str, str]
+) -> tuple[dict[str, dict[str, str]], list[Note]]:
     """Remove the factors that are constant within each candidate, which define it; return a note where there are several."""
     defining = []
     for key in factors.keys(settings):
         values: dict[str, set[str]] = {}
         for name, row in settings.items():
-            values.setdefault(of[name], set()).add(row[key])
+            values.setdefault(candidate_of[name], set()).add(row[key])
         if all(len(row) == 1 for row in values.values()):
             defining.append(key)
-    others = {name: {key: value for key, value in row.items() if key not in defining} for name, row in settings.items()}
+    remaining = {name: {key: value for key, value in row.items() if key not in defining} for name, row in settings.items()}
     if len(defining) < 2:
-        return others, []
+        return remaining, []
     text = f"{listed(defining)} differ together between candidates: the result is their combined effect"
-    return others, [Note(code="differ_together", text=text, data={"names": defining})]
+    return remaining, [Note(code="differ_together", text=text, data={"names": defining})]

@@ -74,10 +74,10 @@ def analyze_cells(cells: Cells, runs: Sequence[RunAnalysis], names: Sequence[str
     return analyses
 
 
-def analyze_factors(settings: Values, of: Mapping[str, str], names: Sequence[str]) -> list[FactorAnalysis]:
+def analyze_factors(settings: Values, candidate_of: Mapping[str, str], names: Sequence[str]) -> list[FactorAnalysis]:
     analyses = []
     for key in keys(settings):
-        values = [{settings[file][key] for file in settings if of[file] == name} for name in names]
+        values = [{settings[file][key] for file in settings if candidate_of[file] == name} for name in names]
         crossed = all(candidate_values == values[0] for candidate_values in values)
         analyses.append(FactorAnalysis(name=key, values=factor_levels(settings, key), crossed=crossed))
     return analyses

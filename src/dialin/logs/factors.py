@@ -42,11 +42,15 @@ class DifferingOptions:
 
 
 def with_threads(
-    factors: Values, threads: Mapping[str, str], of: Mapping[str, str], ignored: Collection[str]
+    factors: Values, threads: Mapping[str, str], candidate_of: Mapping[str, str], ignored: Collection[str]
 ) -> dict[str, dict[str, str]]:
     """Return factors with the threads that the logs report, where these differ and no factor groups the runs as they do."""
     extended = {name: dict(values) for name, values in factors.items()}
-    if len(set(threads.values())) < 2 or THREADS in ignored or groups({name: of[name] for name in threads}) == groups(threads):
+    if (
+        len(set(threads.values())) < 2
+        or THREADS in ignored
+        or groups({name: candidate_of[name] for name in threads}) == groups(threads)
+    ):
         return extended
     named = column(factors, THREADS)
     twin = next((key for key in keys(factors) if groups(column(factors, key)) == groups(threads)), None)
@@ -90,11 +94,13 @@ def differing_headers(headers: Mapping[str, Mapping[str, str]]) -> dict[str, dic
     return {name: {key: header[key] for key in differing if key in header} for name, header in headers.items()}
 
 
-def sort_options(options: Values, factors: Values, of: Mapping[str, str], ignored: Collection[str]) -> DifferingOptions:
+def find_differing_options(
+    options: Values, factors: Values, candidate_of: Mapping[str, str], ignored: Collection[str]
+) -> DifferingOptions:
     """Return the options that differ between runs, and which of them make cells.
 
     An option whose value contains a date or the name of its log differs in each run and says nothing about the server; it is
-    left out. `factors` are the other differences between these runs, `of` has the candidate of each run, and `ignored` names
+    left out. `factors` are the other differences between these runs, and `ignored` names
     options without an effect.
     """
     runs = list(factors)
@@ -105,7 +111,7 @@ def sort_options(options: Values, factors: Values, of: Mapping[str, str], ignore
             continue
         if len(set(of_runs.values())) > 1 and not any(_names_its_run(value, name) for name, value in of_runs.items()):
             values[key] = of_runs
-    candidates = {name: of[name] for name in runs}
+    candidates = {name: candidate_of[name] for name in runs}
     same_as, defining, making = {}, [], []
     for key, of_runs in values.items():
         if groups(of_runs) == groups(candidates):
@@ -197,8 +203,8 @@ def groups(values: Mapping[str, str]) -> frozenset[frozenset[str]]:
     return frozenset(map(frozenset, groups.values()))
 
 
-def _is_function(values: Mapping[str, str], of: Mapping[str, str]) -> bool:
-    return len({(of[name], value) for name, value in values.items()}) == len({of[name] for name in values})
+def _is_function(values: Mapping[str, str], candidate_of: Mapping[str, str]) -> bool:
+    return len({(candidate_of[name], value) for name, value in values.items()}) == len({candidate_of[name] for name in values})
 
 
 def _names_its_run(value: str, name: str) -> bool:

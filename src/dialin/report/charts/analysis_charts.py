@@ -17,6 +17,8 @@ from dialin.text import listed, number, visible
 
 _MOST_RUNS = 24
 """Runs that a chart shows; more lines cannot be told apart."""
+_MOST_NAMED = 8
+"""Lines of a chart up to which each has its name at its end."""
 _POINTS = 400
 _NEAR_ZERO = 0.5
 _WINDOW = 60.0
@@ -73,6 +75,7 @@ def _over_time(series: Sequence[RunSeries], runs: Mapping[str, RunAnalysis], sty
         xaxis=axis("seconds since the run began"),
         yaxis=_axis(series, _unit(runs.values())),
     )
+    places = list(dict.fromkeys(runs[one.file].candidate for one in series))
     for place, one in enumerate(series):
         run = runs[one.file]
         look = _style_of(style, run.candidate or "", place)
@@ -87,9 +90,25 @@ def _over_time(series: Sequence[RunSeries], runs: Mapping[str, RunAnalysis], sty
                 hovertemplate=f"{safe(visible(run.label))}<br>%{{x}} s: %{{y:,.0f}} {safe(run.unit)}<extra></extra>",
             )
         )
+        if len(series) <= _MOST_NAMED:
+            figure.add_trace(_name_at(one.times[-1], means[-1], run.label, look, places.index(run.candidate)))
     levels = ", ".join(f"{visible(runs[one.file].label)} {number(runs[one.file].tps)}" for one in series)
     text = f"Rolling mean over {_WINDOW:g} s of each run, with its start. Throughput after it: {levels}."
     return Chart("throughput-course", "Throughput over time", text, 380, plain(figure))
+
+
+def _name_at(x: float, y: float, label: str, look: Style, place: int) -> go.Scatter:
+    """Return the name of a line at its end, above or below it in turns, because lines often end side by side."""
+    return go.Scatter(
+        x=[short(x)],
+        y=[short(y)],
+        mode="text",
+        text=[safe(visible(label))],
+        textposition="bottom left" if place % 2 else "top left",
+        cliponaxis=False,
+        textfont={"color": look.colour, "size": 12},
+        hoverinfo="skip",
+    )
 
 
 def _boxes(series: Sequence[RunSeries], runs: Mapping[str, RunAnalysis], style: Mapping[str, Style]) -> Chart:
@@ -144,6 +163,8 @@ def _by_threads(curves: Sequence[ScalingCurve], style: Mapping[str, Style], unit
         figure.add_trace(
             marked_line([point.threads for point in curve.points], [short(point.tps) for point in curve.points], look, hovers)
         )
+        if len(curves) <= _MOST_NAMED:
+            figure.add_trace(_name_at(curve.points[-1].threads, curve.points[-1].tps, label, look, place))
         peaks.append(f"{visible(label)} at {curve.peak_threads:,}")
     text = f"Throughput by threads, both axes logarithmic. It is highest with these threads: {listed(peaks)}."
     return Chart("by-threads", "Throughput by threads", text, 380, plain(figure))

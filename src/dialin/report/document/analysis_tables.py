@@ -18,6 +18,8 @@ _RUNS = 40
 """Runs that a table shows at most; JSON has them all."""
 _CELLS = 40
 """Cells that a table shows at most; JSON has them all."""
+_NARROW = 7
+"""Columns of a table up to which it has room beside the text."""
 _ALIKE = 5e-4
 """Levels of the baseline whose relative difference is no larger than this are shown as one."""
 _NOT_COMPARED = "not compared"
@@ -296,7 +298,7 @@ def _table(key: str, caption: str, columns: Sequence[tuple[Column, Values]], rol
         Row(list(cells), roles[place] if roles else RowRole.PLAIN)
         for place, cells in enumerate(zip(*(values for _, values in columns), strict=True))
     ]
-    return Table(key, caption, [column for column, _ in columns], rows, is_wide=True)
+    return Table(key, caption, [column for column, _ in columns], rows, is_wide=len(columns) > _NARROW)
 
 
 def _runs_of(candidate: CandidateAnalysis) -> str:
