@@ -135,7 +135,7 @@ def test_a_body_is_what_stands_inside_the_report_s_main():
     body = html.body(record)
     assert str(body.main) in html.render(record)
     assert body.title == record.verdict.headline
-    assert set(body.data) == {"trials", "metrics", "charts", "summary-markdown"}
+    assert set(body.data) == {"trials", "metrics", "charts", "flames", "summary-markdown"}
 
 
 @pytest.mark.parametrize("seconds", [0, 1, 12, 30])

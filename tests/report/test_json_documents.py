@@ -11,7 +11,7 @@ from fixtures import example_reasons, example_studies
 from schemas_and_columns import OUTPUTS, schemas
 
 SCHEMA = Path(__file__).parents[2] / "schema"
-EVERY = ("reasons", "costs", "scaling", "statements", "kinds", "statement_times", "waits", "wait_trials")
+EVERY = ("reasons", "costs", "scaling", "statements", "kinds", "statement_times", "waits", "wait_trials", "profile")
 GOOD = {
     "capture-counters-before": lambda sample: sample["digests"][-1]["digest_text"] is None,
     "capture-header": lambda sample: sample["source"] == "slow+extra",

@@ -195,7 +195,7 @@ def test_a_trial_that_collects_waits_is_called_so():
     text = "\n".join(line.plain for line in screen.draw(board, 50, 100, 30))
     assert "collecting raw waits, about" in text
     assert f"Trial {trial.position} for waits: " in text
-    assert ", collecting waits for 30 s" in text
+    assert ", collecting raw waits for 30 s" in text
 
 
 def test_where_several_numbers_of_threads_are_measured_the_step_reports_which():

@@ -75,7 +75,7 @@ def conduct(
     its name. `base_file` is the option file that the settings of a tune's baseline come from.
     """
     hosts = FleetChoice(fleet, fleet_hosts)
-    check_fleet(hosts, attached=bool(question.attach), tune=question.tune is not None)
+    check_fleet(hosts, attached=bool(question.attach), tune=question.tune is not None, profile=question.profile)
     where = out or new_directory(name)
     check_new_directory(where)
     tools = Tools.open(say)
@@ -151,7 +151,8 @@ def go_on(
     tools = Tools.open(say)
     ready = check_resume(directory, tools, minutes=minutes, confirm=confirm, permission=permission)
     hosts = FleetChoice(fleet, fleet_hosts)
-    check_fleet(hosts, attached=ready.spec.attachment is not None, tune=ready.spec.tune is not None)
+    spec = ready.spec
+    check_fleet(hosts, attached=spec.attachment is not None, tune=spec.tune is not None, profile=spec.profile)
     _say_all(ready)
     if ready.changes and not yes and not ask_to_start(ready):
         say("Nothing was started")

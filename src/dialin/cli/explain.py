@@ -2,19 +2,34 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dialin.cli.console import output
+from dialin.cli.console import output, say
 from dialin.cli.exit_codes import exit_code
 from dialin.cli.studies import Directory
+from dialin.errors import UserError
 from dialin.store import is_suite
+from dialin.text import visible
+
+if TYPE_CHECKING:
+    from dialin.model.record import StudyRecord
 
 
 def explain(
     directory: Directory,
     json: Annotated[bool, typer.Option("--json", help="Print all of it as JSON; see schema/why.schema.json.")] = False,
+    profile: Annotated[
+        bool, typer.Option("--profile", help="Show only the CPU profile of the baseline and the choice.")
+    ] = False,
+    folded: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="Write the profiles as folded stacks into this directory, for programs that draw flame graphs."
+        ),
+    ] = None,
 ) -> None:
     """Explain a verdict: what changed with it, what was never used, and what a query costs.
 
@@ -23,18 +38,40 @@ def explain(
     dialin explain dialin-innodb_buffer_pool_instances-20260902-120041
     """
     if is_suite(directory):
+        if profile or folded is not None:
+            raise UserError(f"{directory} is a suite of studies, which have no CPU profiles", "Name a study of one workload")
         from dialin.cli.conduct_suite import explain_suite
 
         raise typer.Exit(explain_suite(directory, json=json))
     from dialin.evidence.why_verdict import explain as explain_verdict
     from dialin.report import json_documents
+    from dialin.report.document import profile_parts
     from dialin.report.render.terminal import print_why
     from dialin.store import read_only
 
     record = read_only.read(directory, lambda store: store.read())
+    if (profile or folded is not None) and not record.profiles:
+        raise UserError(f"{directory} has no CPU profile", "Run the study with --profile")
+    if folded is not None:
+        _write_folded(record, folded)
+        return
     why = explain_verdict(record)
     if json:
         typer.echo(json_documents.render(why), nl=False)
     else:
-        print_why(record, why, output())
+        print_why(record, why, output(), only=profile_parts.KEY if profile else "")
     raise typer.Exit(exit_code(record.verdict.verdict if record.verdict else None))
+
+
+def _write_folded(record: StudyRecord, directory: Path) -> None:
+    from dialin.store import profile_file
+
+    names = {trial.id: trial.candidate for trial in record.trials}
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        for trial, profile in record.profiles.items():
+            path = directory / f"trial-{trial}.folded"
+            path.write_text(profile_file.folded(profile), encoding="utf-8")
+            say(f"{visible(names[trial])}, {profile.samples:,} samples: {path.absolute()}")
+    except OSError as error:
+        raise UserError(f"{directory} cannot be written: {error.strerror}", "Name another directory") from error

@@ -183,7 +183,7 @@ OF_A_TUNE = ("worst",)
 OF_FILES = ("leave_out_unknown", "includes", "scale_sizes")
 """Options for commands that take files of settings."""
 
-NOT_OF_A_TUNE = ("waits", "hold", "confirm", "baseline", "until", "confidence", "fleet", "fleet_hosts")
+NOT_OF_A_TUNE = ("waits", "profile", "hold", "confirm", "baseline", "until", "confidence", "fleet", "fleet_hosts")
 """Options that a tune refuses."""
 
 OF_LIVE_TRAFFIC = ("traffic", *LiveOptions.model_fields)

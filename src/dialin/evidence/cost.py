@@ -45,8 +45,11 @@ ITEMS = (
     Item("written", "KiB", (("process", ("write_bytes",)), ("status", ("Innodb_data_written",))), 1 / 1024),
     Item("log", "bytes", (("status", ("Innodb_os_log_written",)), ("innodb", ("log_bytes",)))),
     Item("row lock waits", "", (("status", ("Innodb_row_lock_waits",)),)),
+    Item("involuntary switches", "", (("process", ("involuntary_switches",)),)),
+    Item("page faults", "", (("process", ("minor_faults", "major_faults")),)),
 )
-"""`read` and `written` are bytes that went to and from the disk; `reads` are system calls."""
+"""`read` and `written` are bytes that went to and from the disk; `reads` are system calls. `involuntary switches`
+are those of the context switches in which the kernel took the CPU from a thread."""
 
 
 def costs(record: StudyRecord, trials: Sequence[MeasuredTrial]) -> list[CostRow]:

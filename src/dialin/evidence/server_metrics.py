@@ -12,7 +12,7 @@ from statistics import fmean
 
 from dialin.model.evidence import PointColumns, Watched
 from dialin.model.record import StudyRecord
-from dialin.model.trial import Purpose, Sample, Step, Trial, TrialState
+from dialin.model.trial import Sample, Step, Trial, TrialState
 from dialin.stats.time_steps import TimeSteps, gauges, lowest, rates, time_steps
 
 Values = list[float | None]
@@ -205,7 +205,7 @@ def server_metrics(record: StudyRecord) -> ServerMetrics:
     trials = [
         trial
         for trial in record.trials
-        if trial.id in record.over_time and trial.state is TrialState.DONE and trial.purpose is not Purpose.WAITS
+        if trial.id in record.over_time and trial.state is TrialState.DONE and not trial.purpose.is_instrumented
     ]
     most = min(_MOST, max(_FEWEST, _STEPS_OF_A_STUDY // max(1, len(trials))))
     metrics = [one for trial in trials if (one := _of_trial(trial, record, most)) is not None]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dialin.evidence import measured, waits
+from dialin.evidence import measured, profiles, waits
 from dialin.evidence.block_figures import block_figures
 from dialin.evidence.cost import costs, probe_costs
 from dialin.evidence.latencies import latencies
@@ -50,5 +50,6 @@ def explain(record: StudyRecord) -> Why:
         semaphores=semaphores(record, trials),
         waits=summaries,
         wait_trials=waits.wait_trials(record, trials),
+        profile=profiles.compare(record, trials),
         probes=probe_costs(trials),
     )

@@ -39,7 +39,7 @@ class FleetChoice:
 ONE_HOST = FleetChoice()
 
 
-def check_fleet(choice: FleetChoice, *, attached: bool, tune: bool) -> None:
+def check_fleet(choice: FleetChoice, *, attached: bool, tune: bool, profile: bool = False) -> None:
     """Make sure that a study can run on a fleet, before anything is started.
 
     Raises:
@@ -55,6 +55,8 @@ def check_fleet(choice: FleetChoice, *, attached: bool, tune: bool) -> None:
         )
     if tune:
         raise UserError("A tune runs on one host: each of its trials depends on the one before", "Leave --fleet out")
+    if profile:
+        raise UserError("--profile runs perf on this machine, and not on a fleet", "Leave --fleet or --profile out")
     try:
         import ray  # noqa: F401
     except ImportError as error:

@@ -14,7 +14,7 @@ from dialin.fleet.worker import BlockRequest, WorkerHost
 from dialin.model.trial import first_driver_choices
 from dialin.preflight.checked import CheckedStudy
 from dialin.probes import host
-from dialin.trials import raw_waits, trial_steps
+from dialin.trials import profiling, raw_waits, trial_steps
 from dialin.trials.events import Event, TrialEnded
 from dialin.trials.probing import by_probes, watch_nothing
 from dialin.trials.site import OpenSite
@@ -75,6 +75,6 @@ def local_worker(
             workload=ready.workload,
             stage=site.stage,
             check=functools.partial(load_identity.check, spec, load_facts, ready.workload),
-            watch=raw_waits.by_purpose(probes, spec.waits, clock, directory),
+            watch=profiling.by_purpose(raw_waits.by_purpose(probes, spec.waits, clock, directory), clock),
         )
         yield LocalWorker(site, context, WorkerHost(name or socket.gethostname(), host.inventory(tools.home.root)))

@@ -25,8 +25,8 @@ _TRIAL = FrameColumn(pl.Int32, "the trial's number in the study, from 1")
 _BLOCK = FrameColumn(pl.Int32, "the number of its block, from 1")
 _PURPOSE = FrameColumn(
     pl.String,
-    "what it is for: race (decides), confirm (confirmation trials), waits (raw waits), search (a tune), observe (a live server "
-    "before its study)",
+    "what it is for: race (decides), confirm (confirmation trials), waits (raw waits), profile (a CPU profile), search (a "
+    "tune), observe (a live server before its study)",
 )
 _OF_A_TRIAL = {"trial": _TRIAL, "block": _BLOCK, "candidate": _CANDIDATE, "purpose": _PURPOSE}
 _PROBE = FrameColumn(pl.String, "the probe that read it, such as status (docs/probes.md)")

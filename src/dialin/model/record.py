@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Any
 
 from dialin.model.evidence import PointColumns, RawWaits, Watched
+from dialin.model.profile import Profile
 from dialin.model.setting import Value
 from dialin.model.study import Goal, StudySpec
 from dialin.model.trial import Block, Sample, Trial, TrialState
@@ -124,6 +125,7 @@ class StudyRecord:
         watched: per trial id, what its probes saw, by probe.
         over_time: per trial id, the requested readings of its probes over time.
         waits: per trial id, the raw waits that it collected.
+        profiles: per trial id, the profile of its server.
         course: how the search of a tune went; the other attributes then describe its proof. None in other studies.
     """
 
@@ -142,6 +144,7 @@ class StudyRecord:
     watched: Mapping[int, Mapping[str, Watched]] = field(default_factory=dict)
     over_time: Mapping[int, PointColumns] = field(default_factory=dict)
     waits: Mapping[int, RawWaits] = field(default_factory=dict)
+    profiles: Mapping[int, Profile] = field(default_factory=dict)
     looks: Sequence[Look] = ()
     log: Sequence[LogLine] = ()
     verdict: Verdict | None = None

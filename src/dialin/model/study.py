@@ -211,6 +211,11 @@ class MethodOptions(FrozenModel):
         default=None,
         description="collect raw waits of instruments, such as hash_table_locks, in one more trial of each candidate",
     )
+    profile: Annotated[bool, WHY] = Field(
+        default=False,
+        description="profile the CPU of the server's threads with perf, in one more trial of the baseline and of the choice "
+        "after the verdict; the server must run on this machine",
+    )
     server_cpus: Annotated[str | None, MACHINE] = Field(default=None, description="CPUs for the servers, such as 0-3,8")
     server_memory: Annotated[Sizes | None, MACHINE] = Field(
         default=None,

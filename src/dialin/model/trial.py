@@ -40,15 +40,26 @@ class TrialState(StrEnum):
 class Purpose(StrEnum):
     """What a trial is for. Only trials of the race decide; those that confirm are fresh, so that selection does not bias them.
 
-    Trials for waits run with costly instruments on: they explain a verdict, and never decide it. Those of a search find the
-    settings that a race then proves. A live server is observed before anything is changed.
+    Trials for waits and for a profile run with costly instruments on: they explain a verdict, and never decide it. Those of a
+    search find the settings that a race then proves. A live server is observed before anything is changed.
     """
 
     RACE = "race"
     CONFIRM = "confirm"
     WAITS = "waits"
+    PROFILE = "profile"
     SEARCH = "search"
     OBSERVE = "observe"
+
+    @property
+    def is_instrumented(self) -> bool:
+        """Whether costly instruments are on."""
+        return self in (Purpose.WAITS, Purpose.PROFILE)
+
+    @property
+    def is_clean(self) -> bool:
+        """Whether it is a trial of a candidate without costly instruments; the observation of a live server is none."""
+        return not self.is_instrumented and self is not Purpose.OBSERVE
 
 
 @dataclass(frozen=True, slots=True)

@@ -142,6 +142,41 @@ class WaitTrial(FrozenModel):
     )
 
 
+class ProfiledFunction(FrozenModel):
+    """The CPU time of one function, without that of the functions it calls; microseconds per transaction."""
+
+    function: str = Field(description="its name; time in the kernel belongs to the system call; [file] has no name for it")
+    baseline_us: float
+    other_us: float
+    difference_us: Estimate = Field(description="other less baseline; the interval allows for the number of functions")
+    is_certain: bool = Field(description="whether it changed by more than chance")
+
+
+class ProfileTrial(FrozenModel):
+    """A trial that profiled the server's CPU, and what that cost it."""
+
+    candidate: str
+    samples: int
+    cpu_seconds: float = Field(description="CPU time that the samples stand for")
+    cpu_us: float = Field(description="the same per transaction, in microseconds")
+    tps: float
+    throughput: Estimate | None = Field(
+        description="throughput as a ratio to the candidate's trials that were not profiled; its interval is that of one trial"
+    )
+    nameless: float = Field(description="share of the samples in functions without a name, 0 to 1")
+
+
+class ProfileComparison(FrozenModel):
+    """The CPU profiles of two candidates."""
+
+    baseline: str
+    other: str
+    trials: list[ProfileTrial]
+    gained: list[ProfiledFunction] = Field(description="functions that took more time with `other`; certain changes first")
+    lost: list[ProfiledFunction] = Field(description="functions that took less; certain changes first")
+    functions: int = Field(description="how many functions were compared")
+
+
 class StatementFigures(FrozenModel):
     """Figures of one statement with one candidate; all but `per_second` are per execution."""
 
@@ -263,6 +298,7 @@ class Why(FrozenModel):
     semaphores: Semaphores
     waits: list[WaitSummary]
     wait_trials: list[WaitTrial]
+    profile: ProfileComparison | None = Field(default=None, description="null where no trial profiled the server")
     probes: list[ProbeCost]
 
     model_config = ConfigDict(populate_by_name=True)

@@ -44,6 +44,7 @@ def refuse_options(question: StudyOptions, request: StudyRequest) -> None:
     """
     requested = {
         "--waits": question.waits is not None,
+        "--profile": question.profile,
         "--hold": question.hold,
         "--confirm": question.confirm,
         "--baseline": question.baseline is not None,

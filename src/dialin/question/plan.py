@@ -22,6 +22,9 @@ BLOCKS_NEEDED = 3
 OVERHEAD = {Switch.RESTART: 2.0, Switch.SET: 0.2}
 """Seconds that a trial takes beside its load and restoring its data; used until the study has measured them."""
 
+PROFILED = 2
+"""Trials that profile a server, where that is requested: one of the baseline and one of the choice."""
+
 WAIT_TRIALS = 1
 """Trials of each candidate that collect raw waits, where these are requested; they are part of the same budget."""
 
@@ -55,7 +58,7 @@ class Plan:
     Attributes:
         measure: seconds measured in each trial, for each number of threads.
         warmup: the most seconds that a trial warms up before them.
-        blocks: about how many blocks fit the budget, beside the trials that collect raw waits.
+        blocks: about how many blocks fit the budget, beside the trials with costly instruments.
         trial_seconds: about how long a trial takes in all.
     """
 
@@ -77,7 +80,7 @@ def plan(spec: StudySpec) -> Plan:
         return _plan_of_live(spec, spec.live)
     budget = spec.minutes * 60
     count = len(spec.candidates)
-    slot = budget / (count * (BLOCKS_WANTED + (WAIT_TRIALS if spec.waits else 0)))
+    slot = budget / (count * (BLOCKS_WANTED + (WAIT_TRIALS if spec.waits else 0)) + (PROFILED if spec.profile else 0))
     overhead, share, most = _overhead(spec), _WARMUP_SHARE[spec.switch], _WARMUP_MOST[spec.switch]
     levels = spec.workload.number_of_levels
     if (runs := spec.workload.traits.runs) is not None:
@@ -201,12 +204,13 @@ def longest_warmup(switch: Switch, measure: float) -> float:
 def _blocks(spec: StudySpec, trial_seconds: float, shorter: str = "") -> int:
     count = len(spec.candidates)
     reserved = count * WAIT_TRIALS * wait_trial_seconds(spec, trial_seconds) if spec.waits else 0.0
+    reserved += PROFILED * trial_seconds if spec.profile else 0.0
     blocks = int((spec.minutes * 60 - reserved) // (trial_seconds * count))
     if blocks < BLOCKS_NEEDED:
         least = (reserved + BLOCKS_NEEDED * trial_seconds * count) / 60
-        waits = " besides those that collect raw waits" if reserved else ""
+        others = " besides those with costly instruments" if reserved else ""
         raise BudgetTooSmallError(
-            f"{spec.minutes:g} minutes are enough for fewer than {BLOCKS_NEEDED} trials of each of {count} candidates{waits}",
+            f"{spec.minutes:g} minutes are enough for fewer than {BLOCKS_NEEDED} trials of each of {count} candidates{others}",
             f"Give --minutes {int(least) + 1} or more, or fewer candidates{shorter}",
             least,
         )

@@ -8,8 +8,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from dialin.clock import Clock
-from dialin.model.trial import Purpose, TrialState
-from dialin.question.plan import WAIT_TRIALS, Plan, wait_trial_seconds
+from dialin.model.trial import TrialState
+from dialin.question.plan import Plan
+from dialin.race.instrumented_trials import reserved_seconds
 from dialin.race.state import RaceState
 from dialin.stats.allocation import SIZE
 from dialin.verdict import comparison
@@ -27,15 +28,6 @@ class _Run:
 
     trials: int = 0
     seconds: float = 0.0
-
-
-def without_waits(state: RaceState) -> list[str]:
-    """Return the candidates that lack a trial for raw waits; none where the study collects no waits."""
-    if not state.spec.waits:
-        return []
-    ended = {t.candidate for t in state.trials if t.purpose is Purpose.WAITS and t.has_ended}
-    raced = state.race_trials
-    return [name for name in state.spec.names if name not in ended and not comparison.is_given_up(name, raced)]
 
 
 class Budget:
@@ -79,7 +71,7 @@ class Budget:
         return hosts * (1 + (self._plan.blocks - 1) * count // min(SIZE, count))
 
     def fits(self, count: int) -> bool:
-        """Return whether one host can run `count` more trials within the budget, in addition to those for raw waits."""
+        """Return whether one host can run `count` more trials within the budget, beside those with costly instruments."""
         return count <= self.trials_that_fit()
 
     def trials_that_fit(self) -> int:
@@ -131,7 +123,7 @@ class Budget:
         return self._clock.monotonic() - self._began - self._waited
 
     def _reserved(self) -> float:
-        return len(without_waits(self._state)) * WAIT_TRIALS * wait_trial_seconds(self._state.spec, self.trial_seconds())
+        return reserved_seconds(self._state, self.trial_seconds())
 
     def _count(self) -> None:
         """Add the trials that have ended since the last time: with hundreds of hosts, adding up all of them takes long."""

@@ -85,3 +85,5 @@ class Recorder:
             self._store.save_watched(trial_id, evidence.watched, evidence.points)
         if evidence.waits is not None:
             self._store.save_waits(trial_id, evidence.waits, evidence.waits_file)
+        if evidence.profile is not None:
+            self._store.save_profile(trial_id, evidence.profile)

@@ -19,9 +19,10 @@ from dialin.model.verdict import Verdict
 from dialin.preflight.admission import Admit, refuse
 from dialin.question.plan import Plan, block_order
 from dialin.race.broken_study import all_failed, disturbed_in_a_row, failed_in_a_row, keeps_failing, last_tries_of, now_failing
-from dialin.race.budget import Budget, without_waits
+from dialin.race.budget import Budget
 from dialin.race.host_blocks import HostBlocks, Work
 from dialin.race.in_suite import ALONE, InSuite, finished
+from dialin.race.instrumented_trials import to_run
 from dialin.race.recorder import Recorder
 from dialin.race.state import Place, RaceState
 from dialin.report.log_sentences import log_text
@@ -47,8 +48,8 @@ _FEWEST_TRIALS = 2
 _MANY_HOSTS = 8
 """Number of hosts from which on figures and looks wait until there is one more trial per host."""
 
-_WAIT_TRIES = 2
-"""Times that a trial for raw waits is run where it is interrupted, because the host itself stalled for most of it."""
+_TRIES = 2
+"""Times that a trial with costly instruments is run where it is interrupted, as when the host stalled for most of it."""
 
 
 class Runner:
@@ -123,8 +124,8 @@ class Runner:
         verdict = self._conclude()
         if self._spec.confirm and not self._spec.aa:
             verdict = yield from self._confirm(verdict)
-        if self._spec.waits:
-            self._collect_waits()
+        for purpose in (Purpose.WAITS, Purpose.PROFILE):
+            self._run_instrumented(purpose)
         self._watcher.study_ended(verdict)
         return verdict
 
@@ -478,17 +479,16 @@ class Runner:
         self._state.save_verdict(judgement.verdict, decided=bool(look.decided))
         return judgement.verdict
 
-    def _collect_waits(self) -> None:
-        """Run a trial for raw waits of each candidate that could be measured; they do not affect the verdict."""
+    def _run_instrumented(self, purpose: Purpose) -> None:
+        """Run the trials with costly instruments that the study still lacks; they do not affect the verdict."""
         state = self._state
-        block = comparison.wait_block_number(state.trials)
-        measured = {t.candidate for t in comparison.racing(state.trials) if t.state is TrialState.DONE}
-        left = [name for name in without_waits(state) if name in measured]
+        left = to_run(state, purpose)
         if left:
             self._is_stopping()
+        block = comparison.instrumented_block_number(state.trials, purpose)
         for position, name in enumerate(left, start=1):
-            for _ in range(_WAIT_TRIES):
-                self._run_trials(block, [(position, name)], Purpose.WAITS)
+            for _ in range(_TRIES):
+                self._run_trials(block, [(position, name)], purpose)
                 ended = state.trials[-1]
                 if ended.state is not TrialState.INTERRUPTED:
                     break

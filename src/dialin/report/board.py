@@ -34,10 +34,13 @@ STEP_LABELS = {
 }
 """The label of each step of a trial while it runs."""
 
+_INSTRUMENTED = {Purpose.WAITS: "collecting raw waits", Purpose.PROFILE: "profiling"}
+"""What is done in trials with costly instruments."""
+
 
 def step_label(trial: Trial, step: Step, newest: Sample | None, levels: int) -> str:
     """Return the label of a running step, with the number of threads where a study has several levels."""
-    words = "collecting waits" if trial.purpose is Purpose.WAITS and step is Step.MEASURE else STEP_LABELS[step]
+    words = _INSTRUMENTED.get(trial.purpose, STEP_LABELS[step]) if step is Step.MEASURE else STEP_LABELS[step]
     if levels and newest is not None and newest.step is step and newest.threads:
         return f"{words} with {counted(newest.threads, 'thread')}"
     return words
@@ -124,8 +127,8 @@ class Board:
         """The running block, or trial of a tune, and about how many are planned, as the screen shows it."""
         if self.trial is None:
             return "between trials"
-        if self.trial.purpose is Purpose.WAITS:
-            return "collecting raw waits"
+        if self.trial.purpose in _INSTRUMENTED:
+            return _INSTRUMENTED[self.trial.purpose]
         if self.trial.purpose is Purpose.SEARCH:
             return f"search, trial {self.trial.id} of about {max(self.blocks, self.trial.id)} with its proof"
         if self.spec is not None and self.spec.tune is not None:
@@ -146,6 +149,7 @@ class Board:
             Purpose.RACE: f"Trial {trial.position} of the block",
             Purpose.CONFIRM: f"Confirmation trial {trial.position} of the block",
             Purpose.WAITS: f"Trial {trial.position} for waits",
+            Purpose.PROFILE: f"Trial {trial.position} for the profile",
             Purpose.SEARCH: f"Trial {trial.block} of the search",
             Purpose.OBSERVE: "Observing the baseline",
         }[trial.purpose]

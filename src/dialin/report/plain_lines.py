@@ -86,7 +86,7 @@ class PlainLines:
         where = self._where(trial)
         figures = figures_of_trial(trial, self._samples, self._workload)
         lost_seconds = sum(sample.lost and sample.step is Step.MEASURE for sample in self._samples.pop(trial.id, ()))
-        standing = None if trial.purpose is Purpose.WAITS else standings.get(trial.candidate)
+        standing = None if trial.purpose.is_instrumented else standings.get(trial.candidate)
         out = "; it gets no further trials" if standing and standing.out else ""
         if trial.state is not TrialState.DONE:
             self._write(f"{where} {trial.state}{out}.")
@@ -119,6 +119,8 @@ class PlainLines:
             return f"Trial {trial.id}: {name}"
         if trial.purpose is Purpose.WAITS:
             return f"Trial {trial.position} for waits: {name}"
+        if trial.purpose is Purpose.PROFILE:
+            return f"Trial {trial.position} for the profile: {name}"
         return f"Block {trial.block}, trial {trial.position}: {name}"
 
     def _write(self, text: str) -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import errno
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from dialin.model.evidence import PointColumns
+from dialin.model.trial import Trial
 
 
 def file_name(trial_id: int) -> str:
@@ -56,3 +57,9 @@ def read(path: Path, wanted: Collection[tuple[str, str]]) -> PointColumns:
     except (OSError, pl.exceptions.PolarsError):
         return PointColumns()
     return PointColumns(names, frame["at"].to_list(), frame["which"].to_list(), frame["value"].to_list())
+
+
+def read_all(directory: Path, trials: Iterable[Trial], wanted: Collection[tuple[str, str]]) -> dict[int, PointColumns]:
+    """Return the wanted figures of trials, by trial; trials without any are left out."""
+    points = {trial.id: read(directory / file_name(trial.id), wanted) for trial in trials} if wanted else {}
+    return {trial_id: columns for trial_id, columns in points.items() if columns.at}

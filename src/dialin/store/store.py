@@ -20,6 +20,7 @@ from sqlalchemy.exc import DatabaseError, OperationalError, SQLAlchemyError
 
 from dialin.errors import MachineError, UserError
 from dialin.model.evidence import PointColumns, RawWaits, Watched
+from dialin.model.profile import Profile
 from dialin.model.progress import Progress
 from dialin.model.record import LogLine, Look, StudyRecord, TuneCourse
 from dialin.model.study import Candidate, StudySpec
@@ -27,7 +28,7 @@ from dialin.model.trial import Block, Sample, Step, Trial, TrialState
 from dialin.model.tune import TuneAsk
 from dialin.model.verdict import TuneFindings, Verdict
 from dialin.paths import parse_json
-from dialin.store import STUDY_FILE, UNFINISHED_STUDY_FILE, is_suite, row_types, rows, schema, series
+from dialin.store import STUDY_FILE, UNFINISHED_STUDY_FILE, is_suite, profile_file, row_types, rows, schema, series
 from dialin.store.damaged_study import BAD_ROWS, check_candidates, damaged, machine_failed, not_opened, read_mark
 from dialin.store.proof_view import proof_view
 
@@ -78,11 +79,18 @@ _ADD_SAMPLE = insert(schema.sample)
 
 
 class Store:
-    """The database of one study. Use it as a context manager, or call `close`."""
+    """The database of one study. Use it as a context manager, or call `close`.
+
+    Attributes:
+        directory_of_series: has the figures of each trial over time, `trial-N.parquet`; raw waits and profiles have their own.
+    """
 
     def __init__(self, directory: Path, engine: Engine) -> None:
         self._directory = directory
         self._engine = engine
+        self.directory_of_series = directory / "evidence"
+        self.directory_of_waits = directory / "waits"
+        self.directory_of_profiles = directory / "profiles"
 
     @classmethod
     def create(
@@ -329,20 +337,8 @@ class Store:
             for each in watched:
                 row = {"trial": trial_id, "probe": each.probe, "saw": asdict(each)}
                 connection.execute(insert(schema.watched).prefix_with("OR REPLACE").values(**row))
-        try:
+        with self._writing_file():
             series.write(self.directory_of_series / series.file_name(trial_id), points)
-        except OSError as error:
-            raise self._unwritable(error.strerror or str(error)) from error
-
-    @property
-    def directory_of_series(self) -> Path:
-        """The directory of the files with the figures of each trial over time, `evidence/trial-N.parquet`."""
-        return self._directory / "evidence"
-
-    @property
-    def directory_of_waits(self) -> Path:
-        """The directory of the files with the raw waits of trials, `waits/trial-N.parquet`."""
-        return self._directory / "waits"
 
     def save_waits(self, trial_id: int, waits: RawWaits, file: Path | None = None) -> None:
         """Store the summary of a trial's raw waits, and move the file of the waits themselves into the study.
@@ -352,13 +348,22 @@ class Store:
         """
         place = self.directory_of_waits / series.file_name(trial_id)
         if file is not None and file != place:
-            try:
+            with self._writing_file():
                 place.parent.mkdir(exist_ok=True)
                 shutil.move(file, place)
-            except OSError as error:
-                raise self._unwritable(error.strerror or str(error)) from error
         with self._write() as connection:
             connection.execute(insert(schema.waits).prefix_with("OR REPLACE").values(trial=trial_id, summary=asdict(waits)))
+
+    def save_profile(self, trial_id: int, profile: Profile) -> None:
+        with self._writing_file():
+            profile_file.write(self.directory_of_profiles / series.file_name(trial_id), profile)
+
+    @contextmanager
+    def _writing_file(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise self._unwritable(error.strerror or str(error)) from error
 
     def add_look(self, look: Look) -> None:
         """Store that a look was taken, before its verdict is used."""
@@ -443,12 +448,6 @@ class Store:
         query = select(schema.watched).where(schema.watched.c.trial == trial_id)
         return {row.probe: rows.watched(row.saw) for row in self._rows(query)}
 
-    def _over_time(self, readings: Collection[tuple[str, str]]) -> dict[int, PointColumns]:
-        """Return the figures of probes over time, by trial; trials without any are left out."""
-        files = {trial.id: self.directory_of_series / series.file_name(trial.id) for trial in self.trials()}
-        points = {number: series.read(path, readings) for number, path in files.items()}
-        return {trial_id: columns for trial_id, columns in points.items() if columns.at}
-
     def waits(self) -> dict[int, RawWaits]:
         return {row.trial: rows.waits(row.summary) for row in self._rows(select(schema.waits))}
 
@@ -482,11 +481,12 @@ class Store:
                 catalogues=row.catalogues,
                 command=row.command,
                 blocks=self.blocks(),
-                trials=self.trials(),
+                trials=(trials := self.trials()),
                 samples=self.samples() if samples else {},
                 watched=self.watched(),
-                over_time=self._over_time(readings) if readings else {},
+                over_time=series.read_all(self.directory_of_series, trials, readings),
                 waits=self.waits(),
+                profiles=profile_file.read_all(self.directory_of_profiles, trials),
                 looks=self.looks(),
                 log=[line for _, line in self.log_after(0)],
                 verdict=Verdict.model_validate(row.verdict) if row.verdict else None,

@@ -19,7 +19,7 @@ def remove_unfinished_files(store: Store) -> None:
     A file that cannot be removed is left. Only the process that runs the study may call this.
     """
     interrupted = {series.file_name(trial.id) for trial in store.trials() if trial.state is TrialState.INTERRUPTED}
-    for directory in (store.directory_of_series, store.directory_of_waits):
+    for directory in (store.directory_of_series, store.directory_of_waits, store.directory_of_profiles):
         for path in _unfinished(directory, interrupted):
             with suppress(OSError):
                 path.unlink(missing_ok=True)

@@ -76,6 +76,7 @@ def _refuse_unfit(question: StudyOptions) -> None:
         "tune": (question.tune is not None, "A tune searches under one workload"),
         "attach": (question.attach, "A suite runs on servers that dialin starts"),
         "waits": (question.waits, "Raw waits are collected in a study of one workload"),
+        "profile": (question.profile, "A server is profiled in a study of one workload"),
         "confirm": (question.confirm, "Confirmation trials of a choice belong to a study of one workload"),
         "switch set": (question.switch == "set", "Each trial of a suite starts a server, because other workloads run between"),
     }

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from dialin.model.evidence import PointColumns, RawWaits, Watched
+from dialin.model.profile import Profile
 from dialin.model.trial import Sample, Step, Trial
 
 
@@ -17,12 +18,14 @@ class Evidence:
     Attributes:
         waits: the raw waits that the trial collected; None where it collected none.
         waits_file: the file that holds each of them, for the receiver to take.
+        profile: the profile of the server, in a trial for one.
     """
 
     watched: tuple[Watched, ...] = ()
     points: PointColumns = field(default_factory=PointColumns)
     waits: RawWaits | None = None
     waits_file: Path | None = None
+    profile: Profile | None = None
 
 
 @dataclass(frozen=True, slots=True)

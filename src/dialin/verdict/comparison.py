@@ -35,12 +35,12 @@ def racing(trials: Sequence[Trial]) -> list[Trial]:
 
 def clean(trials: Sequence[Trial]) -> list[Trial]:
     """Return the trials that ran without costly instruments, except the observation of a live server."""
-    return [trial for trial in trials if trial.purpose not in (Purpose.WAITS, Purpose.OBSERVE)]
+    return [trial for trial in trials if trial.purpose.is_clean]
 
 
-def wait_block_number(trials: Sequence[Trial]) -> int:
-    """Return the number of the block for raw waits: that of a block already begun, else the next free number."""
-    begun = [trial.block for trial in trials if trial.purpose is Purpose.WAITS]
+def instrumented_block_number(trials: Sequence[Trial], purpose: Purpose) -> int:
+    """Return the number of the block for a costly instrument: that of a block already begun, else the next free number."""
+    begun = [trial.block for trial in trials if trial.purpose is purpose]
     return max(begun) if begun else 1 + max((trial.block for trial in trials), default=0)
 
 

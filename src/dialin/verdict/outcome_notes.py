@@ -9,7 +9,7 @@ from dialin.model.cause import Fault
 from dialin.model.durability import DurabilityLoss, as_data
 from dialin.model.record import StudyRecord
 from dialin.model.study import StudySpec
-from dialin.model.trial import Purpose, TrialState, seconds_of
+from dialin.model.trial import TrialState, seconds_of
 from dialin.model.verdict import AgainstBest, Note
 from dialin.stats.decide import Decision
 from dialin.stats.safety import Failures
@@ -55,7 +55,7 @@ def failure_notes(record: StudyRecord) -> list[Note]:
             for t in record.trials
             if t.candidate == candidate.name
             and t.state is TrialState.FAILED
-            and t.purpose is not Purpose.WAITS
+            and not t.purpose.is_instrumented
             and (t.failure is None or t.failure.fault is not Fault.GUARD)  # the note `guard_tripped` reports these
         ]
         if not failed:

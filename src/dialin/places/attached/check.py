@@ -30,6 +30,7 @@ from dialin.servers.attached.server import Attached
 from dialin.servers.attached.undo import SCHEMA
 from dialin.servers.connection import status
 from dialin.text import listed
+from dialin.trials import profiling
 from dialin.trials.network import round_trip_ms
 from dialin.trials.tools import Tools
 from dialin.variables import behaviour, catalogue, check
@@ -176,13 +177,14 @@ def check_on_server(
         _check_tables(attached, spec.attachment.database, workload)
     _check_load_hosts(attached, workload, spec.attachment.database or SCHEMA)
     live = check_live(attached, permission)
+    profiled = profiling.check(attached) if spec.profile else []
     return CheckedStudy(
         spec=spec,
         plan=allowed,
         servers={attached.build.id: facts_of_server(attached)},
         workload=workload,
         site=site,
-        notes=(*attached.account.notes, *notes, *live, *_far_away(spec, attached, tools)),
+        notes=(*attached.account.notes, *notes, *live, *profiled, *_far_away(spec, attached, tools)),
         changes=tuple(describe_changes(site, values)),
         admit=(admission or _admission)(site),
         catalogues={known.build_id: effective_settings.excerpt(known, spec.set_variables)} if known else {},

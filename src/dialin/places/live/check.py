@@ -50,6 +50,7 @@ def check_live(request: StudyRequest, tools: Tools) -> CheckedStudy:
         ("--worst", question.worst is not None),
         ("--confirm", question.confirm),
         ("--waits", question.waits is not None),
+        ("--profile", question.profile),
     ):
         if is_given:
             raise UserError(f"{option} is not for a live server", "Leave it out")

@@ -24,7 +24,7 @@ from dialin.question.candidates import candidates_of
 from dialin.question.plan import Plan, plan
 from dialin.report.note_sentences import note_text
 from dialin.servers import builds, dry_run
-from dialin.trials import raw_waits
+from dialin.trials import profiling, raw_waits
 from dialin.trials.changes import changes_between
 from dialin.trials.tools import Tools
 from dialin.variables import check, memory, rules
@@ -45,6 +45,7 @@ def check_sandboxed(request: StudyRequest, tools: Tools) -> CheckedStudy:
     question, workload = request.question, request.workload
     if question.hold and len(question.servers) > 1:
         raise UserError("--hold works within one build, and there are several", "Study one build at a time")
+    profile_notes = profiling.check(None) if question.profile else []
     installed = builds.discover(tools.home, os.environ)
     chosen = tools.choose(question.servers, installed)
     used = {build.id: build for build in chosen.values()}
@@ -88,6 +89,7 @@ def check_sandboxed(request: StudyRequest, tools: Tools) -> CheckedStudy:
         notes=(
             *of_files,
             *sizes,
+            *profile_notes,
             *wait_notes,
             *(note_text(spec, note) for note in notes),
             *inspection_notes,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dialin.model.record import StudyRecord
-from dialin.model.trial import Purpose, Sample, TrialState
+from dialin.model.trial import Sample, TrialState
 from dialin.model.workload import latency_name
 from dialin.report.charts import captions
 from dialin.report.charts import plotly_data as go
@@ -145,7 +145,7 @@ def _seconds(record: StudyRecord, name: str) -> list[Sample]:
     trials = [
         trial
         for trial in record.trials
-        if trial.candidate == name and trial.state is TrialState.DONE and trial.purpose not in (Purpose.WAITS, Purpose.OBSERVE)
+        if trial.candidate == name and trial.state is TrialState.DONE and trial.purpose.is_clean
     ]
     return [sample for trial in trials for sample in measured(record.samples.get(trial.id, ()))]
 

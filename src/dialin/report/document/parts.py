@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Any
 
 from dialin.model.why import ReasonKind
 from dialin.report.charts.chart import Chart
@@ -271,6 +272,48 @@ class Grid:
 
 
 @dataclass(frozen=True, slots=True)
+class FlameFrame:
+    """A bar of a flame graph: a function with those that called it, or a kind of thread.
+
+    Attributes:
+        parent: the place of what called it among the frames, which is before its own; None where it is at the bottom.
+        first: CPU time with all that it calls, µs per transaction, of the first candidate; `second` is that of the second.
+        interval: of the change, in words.
+        certain: the change, where it is certain; None where it may be chance.
+    """
+
+    name: str
+    parent: int | None
+    first: float
+    second: float
+    interval: str
+    certain: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class FlameGraph:
+    """The flame graphs of two candidates, and that of their difference; a page shows one at a time."""
+
+    key: str
+    title: str
+    text: str
+    first: str
+    second: str
+    unit: str
+    frames: Sequence[FlameFrame]
+
+    def embedded(self) -> dict[str, Any]:
+        """Return what a page's script draws: a row for each frame, with the place of its name among the names."""
+        names = list(dict.fromkeys(one.name for one in self.frames))
+        places = {name: place for place, name in enumerate(names)}
+        rows = [
+            [places[one.name], one.parent, round(one.first, 3), round(one.second, 3), one.interval, one.certain]
+            for one in self.frames
+        ]
+        return {"names": names, "rows": rows, "unit": self.unit}
+
+
+@dataclass(frozen=True, slots=True)
 class Fold:
     """Parts that a page folds away behind a line of text."""
 
@@ -298,7 +341,7 @@ class Beside:
 PlainPart = Paragraph | Table | Code | Tiles | Pairs | Terms | Caveats | Reasons | Log | Chart | Fold | Group
 """The parts that every renderer shows."""
 
-Part = PlainPart | MeasureSwitch | Copies | Grid | Beside
+Part = PlainPart | MeasureSwitch | Copies | Grid | Beside | FlameGraph
 """Anything that a section may hold."""
 
 
@@ -338,7 +381,15 @@ class Document:
 
     def charts(self) -> list[Chart]:
         """Return all charts, in their order."""
-        return [part for section in self.sections for part in every_part(section.parts) if isinstance(part, Chart)]
+        return [part for part in self._every_part() if isinstance(part, Chart)]
+
+    def flame_graphs(self) -> list[FlameGraph]:
+        """Return all flame graphs, in their order."""
+        return [part for part in self._every_part() if isinstance(part, FlameGraph)]
+
+    def _every_part(self) -> Iterator[Part]:
+        for section in self.sections:
+            yield from every_part(section.parts)
 
 
 def every_part(parts: Sequence[Part]) -> Iterator[Part]:
@@ -364,7 +415,7 @@ def flat(parts: Sequence[Part]) -> Iterator[PlainPart]:
                 yield from part.groups
             case Grid():
                 yield from part.charts
-            case MeasureSwitch() | Copies():
+            case MeasureSwitch() | Copies() | FlameGraph():
                 pass
             case _:
                 yield part

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dialin.evidence.server_metrics import ServerMetrics, server_metrics
 from dialin.model.record import StudyRecord
-from dialin.model.trial import Purpose, TrialState
+from dialin.model.trial import TrialState
 from dialin.model.why import Why
 from dialin.report import verdict_sentences
 from dialin.report.charts.style import styles
@@ -66,5 +66,4 @@ def charted_series(series: list[Series]) -> list[Series]:
 
     The observation of a live server before its study is left out too, because it is no trial of a candidate.
     """
-    left_out = (Purpose.WAITS, Purpose.OBSERVE)
-    return [one for one in series if one.trial.state is not TrialState.INTERRUPTED and one.trial.purpose not in left_out]
+    return [one for one in series if one.trial.state is not TrialState.INTERRUPTED and one.trial.purpose.is_clean]

@@ -20,6 +20,7 @@ _PURPOSES = {
     Purpose.RACE: "race",
     Purpose.CONFIRM: "confirm",
     Purpose.WAITS: "waits",
+    Purpose.PROFILE: "profile",
     Purpose.SEARCH: "search",
     Purpose.OBSERVE: "observe",
 }
@@ -29,6 +30,7 @@ _BLOCKS = {
     Purpose.RACE: "",
     Purpose.CONFIRM: ", fresh",
     Purpose.WAITS: ", for waits",
+    Purpose.PROFILE: ", for the profile",
     Purpose.SEARCH: ", of the search",
     Purpose.OBSERVE: ", to observe",
 }

@@ -9,7 +9,7 @@ from dialin.model.why import Reason, ReasonKind, Why
 from dialin.report import wait_groups
 from dialin.report.charts import dots, explaining
 from dialin.report.charts.style import Style
-from dialin.report.document import costs, semaphore_tables, statement_tables, wait_tables, why_sentences
+from dialin.report.document import costs, profile_parts, semaphore_tables, statement_tables, wait_tables, why_sentences
 from dialin.report.document.parts import (
     Fold,
     Group,
@@ -35,6 +35,7 @@ def why_section(record: StudyRecord, why: Why, labels: Mapping[str, str], style:
     if why_sentences.is_known(why):
         parts += _reasons(record, why, labels)
         parts += _costs(why, names, labels)
+        parts += profile_parts.parts(record, why.profile, labels)
         parts += _statements(why, names, labels)
         parts += _semaphores(record, why, names, labels)
         parts += _waits(record, why, names, labels, style)

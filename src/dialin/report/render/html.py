@@ -66,6 +66,7 @@ def body(record: StudyRecord, why: Why | None = None) -> Body:
         "trials": {one.trial.id: one.embedded() for one in charted_series(series)},
         "metrics": server_metrics_chart.embedded(metrics),
         "charts": {chart.key: chart.figure for chart in document.charts()},
+        "flames": {graph.key: graph.embedded() for graph in document.flame_graphs()},
     }
     if record.verdict is not None:
         data[MARKDOWN] = summary(record, why, document)

@@ -14,7 +14,7 @@ from dialin.model.why import Why
 from dialin.report.charts import dots, forest
 from dialin.report.charts.chart import Chart
 from dialin.report.charts.style import headline_style
-from dialin.report.document import why_sentences
+from dialin.report.document import profile_parts, why_sentences
 from dialin.report.document.parts import (
     Caveats,
     Code,
@@ -73,11 +73,15 @@ def print_verdict(record: StudyRecord, console: Console, why: Why | None = None)
         writer.show([caveats])
 
 
-def print_why(record: StudyRecord, why: Why, console: Console) -> None:
-    """Print all that explains a verdict; control characters in text from servers are escaped."""
+def print_why(record: StudyRecord, why: Why, console: Console, only: str = "") -> None:
+    """Print all that explains a verdict, or the part of that key; control characters in text from servers are escaped."""
     document, page = study_document(record, why), Page(console)
     writer = Writer(page, document, is_whole=True)
     page.text(document.headline, headline_style(record.verdict))
+    if only:
+        part = find(document.section(SectionKey.WHY).parts, only)
+        writer.show([part] if part else [])
+        return
     writer.show(document.section(SectionKey.LIVE).parts)
     writer.show(document.section(SectionKey.REPLAY).parts)
     candidates = document.section(SectionKey.CANDIDATES).parts
@@ -115,6 +119,8 @@ def _print_strongest(record: StudyRecord, document: Document, why: Why | None, w
     """Print the few strongest reasons beside a verdict, and where the others are."""
     parts, page = document.section(SectionKey.WHY).parts, writer.page
     page.fact("Why:", why_sentences.summary(why, record))
+    if why is not None and why.profile is not None:
+        page.fact("Profile:", profile_parts.sentence(why.profile, record.spec.workload.traits.unit))
     if why_sentences.is_known(why):
         writer.show([part for part in parts if isinstance(part, Reasons)])
         page.text("Costs, charts and all reasons:", "dim", _INDENT)

@@ -1,0 +1,192 @@
+"""Runs `perf`, which samples the call stacks of a server's threads.
+
+Cost: a timer interrupt for each `PERIOD` of CPU time that the server uses, and some 300 bytes each. How much throughput that
+takes is measured in every profile. Privileges: those of the server's user, or root; kernel.perf_event_paranoid may forbid more.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import shutil
+import signal
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from dialin.errors import MachineError, UserError
+from dialin.probes.perf_stacks import FIELDS, Sample, read_samples
+from dialin.text import visible
+
+PERIOD = 0.001997
+"""Seconds of CPU time between two samples of a thread; no divisor of a second, so that it keeps step with no timer."""
+
+_ANSWERS_WITHIN = 30.0
+_ENDS_WITHIN = 30.0
+_PARANOID = Path("/proc/sys/kernel/perf_event_paranoid")
+_WITHOUT_KERNEL = 2
+"""The value of perf_event_paranoid from which on the kernel's functions are hidden from users without privileges."""
+
+_INSTALL = "Install it (Debian: linux-perf, Ubuntu: linux-tools-generic, Red Hat: perf), or leave out --profile"
+_ALLOW = "Run dialin as root or as the server's user with kernel.perf_event_paranoid at 2 or less, or leave out --profile"
+
+
+def check_perf(pid: int | None = None) -> list[str]:
+    """Make sure that perf can profile a process, by doing it for a moment; without a process, that it can profile a program.
+
+    Returns:
+        A note where the kernel's functions are hidden.
+
+    Raises:
+        UserError: perf is missing, too old, or not allowed.
+    """
+    if shutil.which("perf") is None:
+        raise UserError("--profile needs perf, which is not installed", _INSTALL)
+    try:
+        with tempfile.TemporaryDirectory() as directory, recording(pid or os.getpid(), Path(directory) / "trial"):
+            pass
+    except MachineError as error:
+        raise UserError(f"--profile: {error.what}", _ALLOW) from error
+    return [] if _sees_kernel() else ["Profiles are without the kernel's functions: kernel.perf_event_paranoid is 2 or more"]
+
+
+def _sees_kernel() -> bool:
+    if os.geteuid() == 0:
+        return True
+    try:
+        return int(_PARANOID.read_text(encoding="ascii")) < _WITHOUT_KERNEL
+    except (OSError, ValueError):
+        return True
+
+
+class Recording:
+    """A recording of the stacks of all threads of a process, those that it starts later included.
+
+    perf takes seconds to start on a busy machine, so it is started before the load, and samples only in windows.
+    """
+
+    def __init__(self, ask: int, answers: int) -> None:
+        self._ask = ask
+        self._answers = answers
+
+    @contextmanager
+    def window(self) -> Iterator[None]:
+        """Sample while this is open.
+
+        Raises:
+            MachineError: perf has ended.
+        """
+        self.order("enable")
+        try:
+            yield
+        except BaseException:  # what ended the trial is to be seen, also where the server's end has ended perf
+            with suppress(MachineError):
+                self.order("disable")
+            raise
+        self.order("disable")
+
+    def order(self, word: str) -> None:
+        """Have perf carry out an order.
+
+        Raises:
+            MachineError: perf has ended, or does not answer.
+        """
+        with suppress(BrokenPipeError):
+            os.write(self._ask, f"{word}\n".encode())
+        ready, _, _ = select.select([self._answers], [], [], _ANSWERS_WITHIN)
+        if not ready or not os.read(self._answers, 64):
+            raise MachineError("perf has ended or does not answer")
+
+
+@contextmanager
+def recording(pid: int, file: Path) -> Iterator[Recording]:
+    """Record the stacks of a process into a file, in the windows of what this yields; times are of the monotonic clock.
+
+    Raises:
+        MachineError: perf does not start, or is not allowed.
+    """
+    control, ask = os.pipe()
+    answers, acknowledge = os.pipe()
+    words = [
+        *("perf", "record", "--event", "cpu-clock", "--count", str(round(PERIOD * 1e9)), "--clockid", "monotonic"),
+        *("--call-graph", "fp", "--no-buildid", "--no-buildid-cache", "--delay", "-1"),
+        *("--control", f"fd:{control},{acknowledge}", "--pid", str(pid), "--output", str(file)),
+    ]
+    descriptors = {control, ask, answers, acknowledge}
+    try:
+        with tempfile.TemporaryFile() as errors:
+            process = subprocess.Popen(
+                words,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=errors,
+                pass_fds=(control, acknowledge),
+                start_new_session=True,
+                env=_environment(),
+            )
+            try:
+                for descriptor in (control, acknowledge):
+                    os.close(descriptor)
+                    descriptors.remove(descriptor)
+                recorded = Recording(ask, answers)
+                try:
+                    recorded.order("disable")
+                except MachineError as error:
+                    _end(process)
+                    errors.seek(0)
+                    raise MachineError(f"perf cannot profile process {pid}: {_first_line(errors.read())}", _ALLOW) from error
+                yield recorded
+            finally:
+                _end(process)
+    except OSError as error:
+        raise MachineError.of(error, "perf cannot be started", _INSTALL) from error
+    finally:
+        for descriptor in descriptors:
+            os.close(descriptor)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    if process.poll() is None:
+        process.send_signal(signal.SIGINT)
+        try:
+            process.wait(_ENDS_WITHIN)
+        except subprocess.TimeoutExpired:
+            process.kill()
+
+
+def _first_line(errors: bytes) -> str:
+    lines = [line.strip() for line in errors.decode(errors="replace").splitlines() if line.strip(" -")]
+    return visible(next((line for line in lines if line != "Error:"), "it gives no reason"))
+
+
+def stacks(file: Path) -> Iterator[Sample]:
+    """Yield the samples of a recording, with the names of functions; the server should still run.
+
+    Raises:
+        MachineError: perf cannot read the recording.
+    """
+    words = ["perf", "script", "--input", str(file), "--no-inline", "--fields", FIELDS]
+    try:
+        with tempfile.TemporaryFile() as errors:
+            with subprocess.Popen(
+                words,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                text=True,
+                errors="replace",
+                env=_environment(),
+            ) as process:
+                yield from read_samples(process.stdout or ())
+            if process.returncode != 0:
+                errors.seek(0)
+                raise MachineError(f"perf cannot read its recording: {_first_line(errors.read())}")
+    except OSError as error:
+        raise MachineError.of(error, "perf cannot be started", _INSTALL) from error
+
+
+def _environment() -> dict[str, str]:
+    """Return an environment in which perf reads no configuration and asks no server for symbols."""
+    return {**os.environ, "LC_ALL": "C", "PERF_CONFIG": os.devnull, "DEBUGINFOD_URLS": ""}

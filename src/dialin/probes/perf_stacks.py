@@ -1,0 +1,94 @@
+"""Reads the call stacks that `perf script` prints, and adds them up by kind of thread and by slice of time."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import PurePath
+
+from dialin.model.profile import KERNEL, Slice, Stack, ThreadKind
+from dialin.text import visible
+
+FIELDS = "comm,tid,time,period,ip,sym,dso"
+"""The fields that `perf script` must print."""
+
+_SAMPLE = re.compile(r"(?P<name>\S.*?)\s+(?P<thread>\d+)\s+(?P<time>\d+\.\d+):\s+\d+\s*")
+_FRAME = re.compile(r"\s+(?P<address>[0-9a-f]+) (?P<symbol>.+) \((?P<file>[^()]*)(?: \(deleted\))?\)")
+_NO_SYMBOL = "[unknown]"
+
+_KINDS: Sequence[tuple[ThreadKind, re.Pattern[str]]] = (
+    (ThreadKind.PURGE, re.compile(r"purge|srv_wkr|srv_worker|trx_purge")),
+    (ThreadKind.LOG, re.compile(r"^ib_log|/innodb/log_|log_(?:writer|flusher|checkpointer|.*notifier)")),
+    (ThreadKind.FLUSH, re.compile(r"page_clean|pg_flush|page_flush|buf_flush_page")),
+    (ThreadKind.IO, re.compile(r"^ib_io|/innodb/io_|io_handler|fil_aio")),
+    (ThreadKind.CONNECTIONS, re.compile(r"^connection$|one_connection|handle_connection|do_command|thread_pool/worker")),
+)
+"""How threads are recognized: by their name in the performance schema or the kernel, or by a function that they are in."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """A stack, the outermost frame first; `time` is of the clock that perf recorded with, in seconds."""
+
+    name: str
+    thread: int
+    time: float
+    frames: tuple[str, ...]
+
+
+def read_samples(lines: Iterable[str]) -> Iterator[Sample]:
+    """Yield the samples that `perf script -F FIELDS` prints; lines that are neither a sample nor a frame are left out."""
+    head: re.Match[str] | None = None
+    frames: list[str] = []
+    for line in lines:
+        text = line.rstrip("\n")
+        if frame := _FRAME.fullmatch(text):
+            frames.append(_name(frame["symbol"], frame["file"]))
+        elif found := _SAMPLE.fullmatch(text):
+            if head is not None:
+                yield _sample(head, frames)
+            head, frames = found, []
+    if head is not None:
+        yield _sample(head, frames)
+
+
+def _sample(head: re.Match[str], frames: Sequence[str]) -> Sample:
+    return Sample(head["name"], int(head["thread"]), float(head["time"]), tuple(reversed(frames)))
+
+
+def _name(symbol: str, file: str) -> str:
+    """Return the name of a frame: its function, or in brackets the file that has no name for it."""
+    in_kernel = file.startswith("[") and file not in ("[vdso]", "[unknown]")
+    name = f"[{PurePath(file.strip('[]')).name or 'unknown'}]" if symbol == _NO_SYMBOL else symbol
+    return visible(name).replace(";", ":") + (KERNEL if in_kernel else "")
+
+
+def kind_of(names: Iterable[str], frames: Sequence[str]) -> ThreadKind:
+    """Return what a thread does, by its names, or where these say nothing by the functions that it is in."""
+    for text in (*names, *frames):
+        for kind, pattern in _KINDS:
+            if pattern.search(text):
+                return kind
+    return ThreadKind.OTHER
+
+
+def add_up(samples: Iterable[Sample], slices: Sequence[Slice], threads: Mapping[int, str], offset: float) -> list[Stack]:
+    """Return the stacks of samples, those with most samples first; samples outside the slices are left out.
+
+    `threads` has names of threads by their number, as the server calls them; `offset` is the seconds from the clock of perf to
+    that of the slices.
+    """
+    counts: dict[tuple[ThreadKind, tuple[str, ...]], Counter[int]] = {}
+    for sample in samples:
+        at = sample.time + offset
+        number = next((number for number, one in enumerate(slices) if one.began <= at < one.ended), None)
+        if number is not None:
+            names = (threads[sample.thread],) if sample.thread in threads else ()
+            kind = kind_of((*names, sample.name), sample.frames)
+            counts.setdefault((kind, sample.frames), Counter())[number] += 1
+    stacks = [
+        Stack(kind, frames, tuple(found[number] for number in range(len(slices)))) for (kind, frames), found in counts.items()
+    ]
+    return sorted(stacks, key=lambda one: (-sum(one.samples), one.kind, one.frames))

@@ -1,0 +1,98 @@
+"""Running perf: what is refused, and what a program in its place is asked for."""
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from dialin.errors import MachineError, UserError
+from dialin.probes import perf
+
+_PROGRAM = """#!/usr/bin/env python3
+import os, signal, sys
+words = sys.argv[1:]
+if words[0] == "script":
+    print("connection 7 5.000000:    1997000 \\n\\t  1f work (/usr/sbin/mysqld)\\n")
+    sys.exit(0)
+ask, answer = map(int, words[words.index("--control") + 1].removeprefix("fd:").split(","))
+out = open(words[words.index("--output") + 1], "w")
+signal.signal(signal.SIGINT, lambda *_: sys.exit(0))
+for _ in range(ORDERS):
+    order = os.read(ask, 64)
+    out.write(order.decode())
+    out.flush()
+    os.write(answer, b"ack\\n\\0")
+"""
+
+
+def answers(orders=3):
+    """A program that answers so many orders, and then ends."""
+    return _PROGRAM.replace("ORDERS", str(orders))
+
+
+REFUSES = """#!/bin/sh
+printf 'Error:\\nAccess to performance monitoring is \\033[2Jlimited.\\n' >&2
+exit 255
+"""
+
+
+@pytest.fixture
+def program(tmp_path, monkeypatch):
+    def make(text):
+        (tmp_path / "bin").mkdir()
+        path = tmp_path / "bin" / "perf"
+        path.write_text(text)
+        path.chmod(path.stat().st_mode | stat.S_IXUSR)
+        monkeypatch.setenv("PATH", f"{path.parent}{os.pathsep}{os.environ['PATH']}")
+
+    return make
+
+
+def test_without_perf_a_profile_is_refused_with_what_installs_it(monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(UserError, match="not installed") as refused:
+        perf.check_perf()
+    assert "linux-perf" in refused.value.remedy
+
+
+def test_where_perf_is_not_allowed_its_reason_is_reported_and_harmless(program):
+    program(REFUSES)
+    with pytest.raises(UserError, match="Access to performance monitoring is") as refused:
+        perf.check_perf(os.getpid())
+    assert "perf_event_paranoid" in refused.value.remedy
+    assert "\x1b" not in refused.value.what
+
+
+def test_it_samples_in_windows_alone_and_the_recording_is_read(program, tmp_path):
+    program(answers())
+    file = tmp_path / "recorded"
+    with perf.recording(os.getpid(), file) as recording:
+        with recording.window():
+            assert file.read_text().split() == ["disable", "enable"]
+        assert file.read_text().split() == ["disable", "enable", "disable"]
+    assert [one.frames for one in perf.stacks(file)] == [("work",)]
+
+
+def test_what_ends_a_window_is_not_hidden_by_the_end_of_perf(program, tmp_path):
+    program(answers(2))
+    recorded = perf.recording(os.getpid(), tmp_path / "recorded")
+    with recorded as recording, pytest.raises(KeyError), recording.window():
+        raise KeyError
+
+
+def test_perf_that_ends_in_a_window_is_a_fault_of_this_machine(program, tmp_path):
+    program(answers(2))
+    recorded = perf.recording(os.getpid(), tmp_path / "recorded")
+    with recorded as recording, pytest.raises(MachineError, match="perf has ended"), recording.window():
+        pass
+
+
+def test_no_descriptor_and_no_process_is_left(program, tmp_path):
+    program(answers())
+    before = set(map(str, Path("/proc/self/fd").iterdir()))
+    with perf.recording(os.getpid(), tmp_path / "recorded"):
+        pass
+    assert set(map(str, Path("/proc/self/fd").iterdir())) == before
+    children = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
+    assert not any("perf" in Path(f"/proc/{child}/cmdline").read_text() for child in children)

@@ -1,0 +1,88 @@
+"""The CPU profiles in the report, in the terminal and in Markdown."""
+
+import io
+import json
+from dataclasses import replace
+
+import pytest
+from rich.console import Console
+
+from dialin.evidence.why_verdict import explain
+from dialin.report.document import profile_parts
+from dialin.report.document.study_document import study_document
+from dialin.report.render import html, markdown
+from dialin.report.render.terminal import print_verdict, print_why
+from fixtures.example_evidence import nothing_moved, unseen
+from fixtures.profiles import profiled
+from fixtures.report_page import Page
+from fixtures.study_builder import HOSTILE
+
+
+@pytest.fixture(scope="module")
+def record():
+    return profiled(unseen(), "16", 5, {"function_58": 4.0, "function_105": 0.1})
+
+
+def terminal(write, *given, **options):
+    console = Console(width=100, record=True, file=io.StringIO())
+    write(*given, console, **options)
+    return console.export_text()
+
+
+def test_the_sentence_names_the_functions_that_changed_most(record):
+    sentence = profile_parts.sentence(explain(record).profile, "transaction")
+    assert "CPU time of the server per transaction:" in sentence
+    assert "Most changed: function_58 +" in sentence
+    assert "function_105 −" in sentence
+
+
+def test_where_nothing_changed_the_sentence_says_so():
+    sentence = profile_parts.sentence(explain(profiled(nothing_moved(), "16", 5)).profile, "transaction")
+    assert sentence.endswith("functions changed by more than chance.")
+
+
+def test_the_page_draws_each_frame_once_with_both_candidates_and_marks_what_is_certain(record):
+    page = Page(html.render(record, explain(record)))
+    flame = page.data["flames"]["flame"]
+    rows = {flame["names"][row[0]]: row for row in flame["rows"]}
+    assert rows["function_58"][2] < rows["function_58"][3]
+    assert rows["function_58"][5] > 0 > rows["function_105"][5]
+    assert all(row[1] is None or row[1] < place for place, row in enumerate(flame["rows"]))
+    assert "CPU profile" in page.words
+    assert page.misnested == []
+    ids = {attrs["id"] for _, attrs in page.elements if "id" in attrs}
+    (figure,) = [attrs for attrs in page.all("figure") if attrs.get("class") == "flame"]
+    assert {figure["aria-labelledby"], figure["aria-describedby"]} <= ids
+
+
+def test_the_terminal_shows_the_top_lines_and_explain_the_table_alone_on_request(record):
+    why = explain(record)
+    assert "Profile:" in terminal(lambda r, console: print_verdict(r, console, why), record)
+    shown = terminal(lambda r, w, console: print_why(r, w, console, only=profile_parts.KEY), record, why)
+    assert "function_58" in shown
+    assert "throughput against other trials" in shown
+    assert "Cost per query" not in shown
+
+
+def test_a_study_without_profiles_shows_nothing_of_them():
+    record = unseen()
+    text = html.render(record, explain(record))
+    assert "CPU profile" not in text
+    assert Page(text).data["flames"] == {}
+
+
+def test_names_of_functions_are_shown_as_text(record):
+    def renamed(profile):
+        first, *others = sorted(profile.stacks, key=lambda one: one.frames[-1] != "function_58")
+        return replace(profile, stacks=[replace(first, frames=(*first.frames[:-1], HOSTILE)), *others])
+
+    hostile = replace(record, profiles={number: renamed(one) for number, one in record.profiles.items()})
+    why = explain(hostile)
+    text = html.render(hostile, why)
+    assert "<script>alert('x')" not in text
+    assert any("alert" in name for name in Page(text).data["flames"]["flame"]["names"])
+    assert "\x1b" not in text
+    assert "\x1b[31m" not in terminal(print_why, hostile, why)
+    document = study_document(hostile, why)
+    assert "<script>" not in markdown.to_markdown(document)
+    assert "\x1b" not in json.dumps([one.embedded() for one in document.flame_graphs()], ensure_ascii=False)

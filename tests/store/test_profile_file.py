@@ -1,0 +1,28 @@
+"""The profile of a trial in a study's directory."""
+
+import pytest
+
+from dialin.store import profile_file
+from fixtures.profiles import PROFILE
+
+
+def test_a_profile_is_read_as_it_was_written_with_slices_that_have_no_sample(tmp_path):
+    path = tmp_path / "profiles" / "trial-7.parquet"
+    profile_file.write(path, PROFILE)
+    assert profile_file.read(path) == PROFILE
+    assert list(path.parent.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("content", [None, b"", b"PAR1 and nothing else"])
+def test_a_file_that_is_missing_or_damaged_is_no_profile(tmp_path, content):
+    path = tmp_path / "trial-7.parquet"
+    if content is not None:
+        path.write_bytes(content)
+    assert profile_file.read(path) is None
+
+
+def test_folded_stacks_begin_with_the_kind_of_thread_and_end_with_the_number_of_samples():
+    assert profile_file.folded(PROFILE).splitlines() == [
+        "connections;main;do_command;fsync;do_fsync_[k] 5",
+        "redo log;main;log_writer 2",
+    ]
