@@ -27,7 +27,7 @@ def page(record):
 
 def test_all_panels_share_one_time_axis_and_one_crosshair(record):
     metrics = server_metrics(record)
-    chart = server_metrics_chart.chart(metrics, naming(record.spec).labels, SECONDS)
+    chart = server_metrics_chart.chart(metrics, naming(record.spec).labels, SECONDS, "1", "16")
     layout = chart.figure["layout"]
     assert (layout["hovermode"], layout["hoversubplots"]) == ("x unified", "axis")
     assert (layout["xaxis"]["showspikes"], layout["xaxis"]["spikemode"]) == (True, "across")
@@ -63,6 +63,21 @@ def test_two_lines_of_a_panel_differ_without_their_colour(page):
     for trace in page.data["charts"]["server-metrics"]["data"]:
         by_axis.setdefault(trace["yaxis"], []).append(trace["line"]["dash"])
     assert all(len(dashes) == len(set(dashes)) for dashes in by_axis.values())
+
+
+def test_the_baseline_of_the_same_block_is_drawn_beside_every_line_and_a_trial_of_the_choice_comes_first(record, page):
+    traces = page.data["charts"]["server-metrics"]["data"]
+    beside = {trace["meta"]["metric"] for trace in traces if trace["meta"].get("beside")}
+    assert beside == {trace["meta"]["metric"] for trace in traces}
+    by_id = {str(trial.id): trial for trial in record.trials}
+    for trial, course in page.data["metrics"].items():
+        is_baseline = by_id[trial].candidate == record.spec.baseline
+        assert is_baseline == ("b" not in course)
+        if not is_baseline:
+            other = by_id[str(course["b"])]
+            assert (other.candidate, other.block) == (record.spec.baseline, by_id[trial].block)
+    (first,) = [attrs["value"] for attrs in page.all("option") if "selected" in attrs]
+    assert by_id[first].candidate == record.verdict.recommended_candidate
 
 
 def test_any_trial_can_be_chosen(record, page):
@@ -107,5 +122,5 @@ def test_a_study_without_readings_has_no_such_chart():
 
 def test_the_metrics_of_twelve_trials_are_small(record):
     metrics = server_metrics(record)
-    twelve = dict(list(server_metrics_chart.embedded(metrics).items())[:12])
+    twelve = dict(list(server_metrics_chart.embedded(metrics, "1").items())[:12])
     assert len(json.dumps(twelve, separators=(",", ":"))) < 120_000

@@ -53,6 +53,7 @@ class ChartChoice:
 
     trial: int
     label: str
+    is_shown_first: bool = False
 
 
 @dataclass(frozen=True, slots=True)

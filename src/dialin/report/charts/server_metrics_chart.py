@@ -20,8 +20,15 @@ _THROUGHPUT, _PANEL, _GAP, _MARGINS = 150, 88, 34, {"t": 26, "b": 44}
 """Heights in CSS pixels."""
 
 
-def chart(metrics: ServerMetrics, labels: Mapping[str, str], unit: Units) -> Chart | None:
-    """Return the chart, of which a page shows one trial at a time; None where no trial has readings over time."""
+_BESIDE = (("var(--muted)", "2 3"), ("var(--muted)", "8 3 2 3"))
+"""Colour and dash of the same lines of the baseline's trial."""
+
+
+def chart(metrics: ServerMetrics, labels: Mapping[str, str], unit: Units, baseline: str, choice: str) -> Chart | None:
+    """Return the chart, of which a page shows one trial at a time, beside the baseline's trial of the same block.
+
+    It first shows a trial of `choice`. None where no trial has readings over time.
+    """
     if not metrics.trials:
         return None
     heights = [_THROUGHPUT, *(_PANEL for _ in metrics.panels)]
@@ -78,23 +85,52 @@ def chart(metrics: ServerMetrics, labels: Mapping[str, str], unit: Units) -> Cha
     for place, panel in enumerate(metrics.panels, start=1):
         for line, (colour, dash) in zip(panel.lines, _LINES, strict=False):
             figure.add_trace(_line(line.key, place, colour, dash, f"{panel.unit} ({line.label})", 1.6))
+    beside = _baseline_beside(metrics, baseline)
+    if beside:
+        figure.add_trace(_line("tps", 0, *_BESIDE[0], f"{unit.rate} (baseline)", 1.2, is_beside=True))
+        for place, panel in enumerate(metrics.panels, start=1):
+            for line, look in zip(panel.lines, _BESIDE, strict=False):
+                figure.add_trace(_line(line.key, place, *look, f"{panel.unit} ({line.label}, baseline)", 1.2, is_beside=True))
+    first = next((one.trial.id for one in metrics.trials if one.trial.candidate == choice), None)
     return Chart(
         KEY,
         "Throughput and server metrics of one trial",
         _text(metrics),
         room + sum(_MARGINS.values()),
         plain(figure),
-        legend=_legend(metrics),
+        legend=[*_legend(metrics), *([LegendKey("the baseline in the same block", *_BESIDE[0])] if beside else [])],
         choices=[
-            ChartChoice(one.trial.id, f"trial {one.trial.id}, block {one.trial.block}: {labels[one.trial.candidate]}")
+            ChartChoice(
+                one.trial.id,
+                f"trial {one.trial.id}, block {one.trial.block}: {labels[one.trial.candidate]}",
+                is_shown_first=one.trial.id == first,
+            )
             for one in metrics.trials
         ],
     )
 
 
-def embedded(metrics: ServerMetrics) -> dict[int, Any]:
-    """Return the data that the page's script draws, by trial: the seconds of a step, and the values of each line."""
-    return {one.trial.id: {"s": one.steps.length, "l": _lines(one)} for one in metrics.trials}
+def embedded(metrics: ServerMetrics, baseline: str) -> dict[int, Any]:
+    """Return the data that the page's script draws, by trial: the seconds of a step, and the values of each line.
+
+    `b` is the baseline's trial of the same block, where there is another one.
+    """
+    beside = _baseline_beside(metrics, baseline)
+    return {
+        one.trial.id: {
+            "s": one.steps.length,
+            "l": _lines(one),
+            **({"b": beside[one.trial.id]} if one.trial.id in beside else {}),
+        }
+        for one in metrics.trials
+    }
+
+
+def _baseline_beside(metrics: ServerMetrics, baseline: str) -> dict[int, int]:
+    """Return the baseline's trial of the same block, by the trials of other candidates."""
+    of_block = {one.trial.block: one.trial.id for one in metrics.trials if one.trial.candidate == baseline}
+    others = [one.trial for one in metrics.trials if one.trial.candidate != baseline]
+    return {trial.id: of_block[trial.block] for trial in others if trial.block in of_block}
 
 
 def _lines(one: TrialMetrics) -> dict[str, Any]:
@@ -126,7 +162,7 @@ def _text(metrics: ServerMetrics) -> str:
     )
 
 
-def _line(key: str, place: int, colour: str, dash: str, label: str, width: float) -> Any:
+def _line(key: str, place: int, colour: str, dash: str, label: str, width: float, *, is_beside: bool = False) -> Any:
     """Return a line that the page's script fills with the values of the chosen trial."""
     return go.Scatter(
         x=[],
@@ -135,7 +171,7 @@ def _line(key: str, place: int, colour: str, dash: str, label: str, width: float
         mode="lines",
         line={"color": colour, "width": width, "dash": pixels(dash)},
         name=label,
-        meta={"metric": key},
+        meta={"metric": key, **({"beside": True} if is_beside else {})},
         hovertemplate="%{y:,.3~r} %{fullData.name}<extra></extra>",
     )
 

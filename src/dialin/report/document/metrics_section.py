@@ -11,9 +11,9 @@ from dialin.report.load_units import Units
 from dialin.text import counted, number
 
 
-def metrics_group(metrics: ServerMetrics, labels: Mapping[str, str], unit: Units) -> Sequence[Part]:
+def metrics_group(metrics: ServerMetrics, labels: Mapping[str, str], unit: Units, baseline: str, choice: str) -> Sequence[Part]:
     """Return the group; nothing where no trial has readings over time."""
-    chart = server_metrics_chart.chart(metrics, labels, unit)
+    chart = server_metrics_chart.chart(metrics, labels, unit, baseline, choice)
     if chart is None:
         return ()
     table = Fold("metrics", f"Server metrics of {counted(len(metrics.trials), 'trial')}", [_table(metrics, labels)])

@@ -38,13 +38,14 @@ def time_section(
     Latency per second is summed up here only where there are no histograms of transactions.
     """
     latency = windows.latency(record, style)
+    choice = record.verdict.recommended_candidate if record.verdict else record.spec.baseline
     parts: list[Part] = [Paragraph(f"{_READING} {captions.key(series)}".rstrip(), Role.LEAD)]
     if latency:
         parts.append(MeasureSwitch(latency_name(record.spec.workload.percentile)))
     parts += [
         Grid(over_time.over_time(record, series, style)),
         over_time.combined(record, series, style),
-        *metrics_group(metrics, names.labels, units_of_record(record)),
+        *metrics_group(metrics, names.labels, units_of_record(record), record.spec.baseline, choice),
         windows.windows(record, series, style),
     ]
     if latency and not has_histograms:

@@ -64,7 +64,7 @@ def body(record: StudyRecord, why: Why | None = None) -> Body:
     document = study_document(record, why, series, metrics)
     data: dict[str, Any] = {
         "trials": {one.trial.id: one.embedded() for one in charted_series(series)},
-        "metrics": server_metrics_chart.embedded(metrics),
+        "metrics": server_metrics_chart.embedded(metrics, record.spec.baseline),
         "charts": {chart.key: chart.figure for chart in document.charts()},
         "flames": {graph.key: graph.embedded() for graph in document.flame_graphs()},
     }

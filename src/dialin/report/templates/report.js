@@ -56,9 +56,11 @@
     return null;
   }
 
-  // Fills a line with the values of the trial that the reader chose for a chart: one for each step of time.
+  // Fills a line with the values of the trial that the reader chose for a chart, or of the baseline's trial beside it: one for
+  // each step of time.
   function stepped(trace, trial) {
-    const course = (data.metrics || {})[trial];
+    const every = data.metrics || {};
+    const course = trace.meta.beside ? every[(every[trial] || {}).b] : every[trial];
     const y = (course && course.l[trace.meta.metric]) || [];
     const middle = course && course.s === 1 ? 1 : 0.5;
     return { ...trace, x: y.map((_, place) => course.s * (place + middle)), y };
