@@ -1,0 +1,187 @@
+"""Two applications on SQLAlchemy with its defaults: a pool, autocommit off. Each counts its own transactions."""
+
+import random
+import threading
+import time
+from datetime import UTC, datetime
+
+import sqlalchemy
+from sqlalchemy import ForeignKey, String, func, select
+from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column, relationship, selectinload
+
+ZONE = "+03:00"
+"""What the pool of the bank sets when it opens a connection, before the log begins."""
+
+
+class Application:
+    """Works in some threads; every transaction that it began was committed or rolled back."""
+
+    WORKERS = 4
+    INIT = ""
+
+    def __init__(self, sandbox):
+        options = {"unix_socket": str(sandbox.socket), **({"init_command": self.INIT} if self.INIT else {})}
+        self.engine = sqlalchemy.create_engine(
+            "mysql+pymysql://root@localhost/shop", connect_args=options, pool_size=self.WORKERS
+        )
+        self.committed = self.rolled_back = 0
+        self._lock = threading.Lock()
+
+    def open_pool(self):
+        connections = [self.engine.connect() for _ in range(self.WORKERS)]
+        for connection in connections:
+            connection.close()
+
+    def work(self, seconds):
+        until = time.monotonic() + seconds
+        threads = [threading.Thread(target=self._serve, args=(seed, until)) for seed in range(self.WORKERS)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.engine.dispose()
+
+    def _serve(self, seed, until):
+        choice = random.Random(seed)
+        while time.monotonic() < until:
+            is_committed = self.serve_one(choice)
+            with self._lock:
+                self.committed += is_committed
+                self.rolled_back += not is_committed
+            time.sleep(choice.random() * 0.01)
+
+
+class Bank(Application):
+    """Moves money between accounts; every fifth transaction it takes back."""
+
+    ACCOUNTS = 200
+    INIT = f"SET time_zone = '{ZONE}'"
+    ROWS = ("SELECT id, money, moves FROM account ORDER BY id",)
+
+    def prepare(self):
+        rows = ", ".join(f"({number}, 1000, 0, '')" for number in range(1, self.ACCOUNTS + 1))
+        with self.engine.begin() as connection:
+            for statement in (
+                "CREATE TABLE account (id INT PRIMARY KEY, money INT NOT NULL, moves INT NOT NULL, zone VARCHAR(9))",
+                f"INSERT INTO account VALUES {rows}",
+            ):
+                connection.exec_driver_sql(statement)
+
+    def serve_one(self, choice):
+        takes_back, amount = choice.random() < 0.2, choice.randint(1, 99)
+        first, second = sorted(choice.sample(range(1, self.ACCOUNTS + 1), 2))
+        move = "UPDATE account SET money = money + :change, moves = moves + 1, zone = @@time_zone WHERE id = :id"
+        with self.engine.connect() as connection:
+            for number, change in ((first, amount), (second, -amount)):
+                connection.execute(sqlalchemy.text(move), {"change": change, "id": number})
+            if takes_back:
+                connection.rollback()
+            else:
+                connection.commit()
+        return not takes_back
+
+
+class Base(DeclarativeBase):
+    pass
+
+
+class User(Base):
+    __tablename__ = "user"
+    id: Mapped[int] = mapped_column(primary_key=True)
+    name: Mapped[str] = mapped_column(String(60), unique=True)
+    seen: Mapped[datetime | None]
+    visits: Mapped[int] = mapped_column(default=0)
+
+
+class Product(Base):
+    __tablename__ = "product"
+    id: Mapped[int] = mapped_column(primary_key=True)
+    name: Mapped[str] = mapped_column(String(80), index=True)
+    price: Mapped[int]
+    stock: Mapped[int]
+
+
+class Order(Base):
+    __tablename__ = "orders"
+    id: Mapped[int] = mapped_column(primary_key=True)
+    user_id: Mapped[int] = mapped_column(ForeignKey("user.id"))
+    at: Mapped[datetime]
+    total: Mapped[int] = mapped_column(default=0)
+    user: Mapped[User] = relationship()
+    lines: Mapped[list["Line"]] = relationship(back_populates="order")
+
+
+class Line(Base):
+    __tablename__ = "line"
+    id: Mapped[int] = mapped_column(primary_key=True)
+    order_id: Mapped[int] = mapped_column(ForeignKey("orders.id"))
+    product_id: Mapped[int] = mapped_column(ForeignKey("product.id"))
+    n: Mapped[int]
+    order: Mapped[Order] = relationship(back_populates="lines")
+    product: Mapped[Product] = relationship()
+
+
+class Shop(Application):
+    """Customers look, buy until something is sold out, change their profile and register, some under a name that is taken."""
+
+    WORKERS = 6
+    ROWS = (
+        "SELECT id, name, visits, seen FROM user ORDER BY id",
+        "SELECT id, stock FROM product ORDER BY id",
+        "SELECT id, user_id, total, at FROM orders ORDER BY id",
+        # Nothing names the number of a line, so a replay may give it to another one.
+        "SELECT order_id, product_id, n FROM line ORDER BY order_id, product_id",
+    )
+
+    def prepare(self):
+        Base.metadata.create_all(self.engine)
+        choice = random.Random(0)
+        with Session(self.engine) as session:
+            session.add_all(User(name=f"u{number}") for number in range(1, 301))
+            session.add_all(
+                Product(name=f"p{choice.randint(1, 99)}", price=choice.randint(1, 99), stock=choice.randint(5, 60))
+                for _ in range(500)
+            )
+            session.commit()
+
+    def serve_one(self, choice):
+        kind = choice.random()
+        with Session(self.engine) as session:
+            if kind < 0.5:
+                session.scalars(select(Product).where(Product.name.like(f"p{choice.randint(1, 99)}%")).limit(10)).all()
+                session.scalar(select(func.count()).select_from(Product))
+                return False
+            if kind < 0.75:
+                return self._buy(session, choice)
+            if kind < 0.85:
+                session.get(User, choice.randint(1, 300)).seen = datetime.now(UTC).replace(tzinfo=None, microsecond=0)
+            elif kind < 0.95:
+                orders = select(Order).where(Order.user_id == choice.randint(1, 300))
+                lines = selectinload(Order.lines).joinedload(Line.product)
+                session.scalars(orders.options(lines).order_by(Order.id.desc()).limit(5)).all()
+                return False
+            else:
+                session.add(User(name=f"u{choice.randint(1, 3000)}"))
+            try:
+                session.commit()
+            except sqlalchemy.exc.IntegrityError:
+                session.rollback()
+                return False
+            return True
+
+    def _buy(self, session, choice):
+        user = session.get(User, choice.randint(1, 300), with_for_update=True)
+        order, total = Order(user=user, at=datetime.now(UTC).replace(tzinfo=None, microsecond=0)), 0
+        for number in sorted(choice.sample(range(1, 501), choice.randint(1, 4))):
+            product, count = session.get(Product, number, with_for_update=True), choice.randint(1, 3)
+            if product.stock < count:
+                session.rollback()
+                return False
+            product.stock -= count
+            order.lines.append(Line(product=product, n=count))
+            total += count * product.price
+        order.total = total
+        user.visits += 1
+        session.add(order)
+        session.commit()
+        return True
