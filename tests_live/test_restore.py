@@ -116,8 +116,7 @@ class Trials:
 
     def __init__(self, tools, build, dataset):
         self.tools, self.build, self.dataset = tools, build, dataset
-        self.data = TrialData(tools.home, tools.ledger, tools.clock, self._fail)
-        self.data._way = RestoreWay.PAGES
+        self.data = TrialData(tools.home, tools.ledger, tools.clock, self._fail, RestoreWay.PAGES)
 
     @staticmethod
     def _fail(text):

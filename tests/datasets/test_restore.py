@@ -97,7 +97,7 @@ def test_data_that_is_kept_for_others_makes_room_where_the_disk_is_full(driver, 
     trials.keep(dataset, driver / "first")
     other = StoredDataset("other", dataset.directory, 1000)
 
-    def check_space(directory, needed, smaller):
+    def check_space(directory, needed):
         if trials.has(dataset):
             raise UserError("no room")
 

@@ -146,16 +146,21 @@ class TrialData:
     """The data that trials run on: `take` restores it for one, `keep` takes it back for the next.
 
     Args:
-        smaller: what the user may give for a smaller dataset.
+        way: how data is restored; None for the cheapest way here.
+
+    Attributes:
+        last: what dialin-load did in the last restore; None after a full copy.
     """
 
-    def __init__(self, home: Home, ledger: Ledger, clock: Clock, say: Callable[[str], None], smaller: str = "") -> None:
+    def __init__(
+        self, home: Home, ledger: Ledger, clock: Clock, say: Callable[[str], None], way: RestoreWay | None = None
+    ) -> None:
         self._home = home
         self._ledger = ledger
         self._clock = clock
         self._say = say
-        self._smaller = smaller
-        self._way: RestoreWay | None = None
+        self.last: Restored | None = None
+        self._way = way
         self._entry: LedgerEntry | None = None
         self._seconds: dict[str, float] = {}
 
@@ -167,6 +172,7 @@ class TrialData:
             MachineError: it could not be copied.
         """
         self._way = self._way or choose_way(self._home)
+        self.last = None
         began, was_kept = self._clock.monotonic(), self.has(dataset)
         if not (self._way is RestoreWay.PAGES and self._restore(dataset, target)):
             self._check_space(dataset)
@@ -184,7 +190,7 @@ class TrialData:
             shutil.rmtree(kept, ignore_errors=True)
             kept.mkdir()
         try:
-            restore_pages(dataset.data, target, index=dataset.directory / _INDEX, state=kept / "state")
+            self.last = restore_pages(dataset.data, target, index=dataset.directory / _INDEX, state=kept / "state")
         except DialinError as error:
             self._say(f"{error.what}: the data is copied in full from now on")
             self._way = RestoreWay.COPY
@@ -204,13 +210,13 @@ class TrialData:
 
     def _check_space(self, dataset: StoredDataset) -> None:
         try:
-            check_space(self._home.sandboxes, dataset.size, self._smaller)
+            check_space(self._home.sandboxes, dataset.size)
         except UserError:
             if self._entry is None:
                 raise
             for kept in Path(self._entry.directory).iterdir():
                 shutil.rmtree(kept, ignore_errors=True)
-            check_space(self._home.sandboxes, dataset.size, self._smaller)
+            check_space(self._home.sandboxes, dataset.size)
 
     def has(self, dataset: StoredDataset) -> bool:
         """Return whether data of this dataset is kept, so that restoring it takes no more room."""
