@@ -2,7 +2,9 @@
 
 import json
 import shutil
+import signal
 
+import psutil
 import pytest
 
 from dialin.datasets import restore
@@ -152,3 +154,25 @@ def test_a_forecast_is_what_the_last_restore_took_else_a_full_copy_at_the_speed_
 )
 def test_the_plan_says_how_data_is_restored_and_how_long_that_takes(restored, text):
     assert restore_sentence(restored, "trial") == text
+
+
+def test_an_interrupted_restore_leaves_no_driver_that_writes(driver, dataset, trials, home):
+    (driver / "driver").write_text(f"#!/bin/sh\necho $$ > {driver}/pid\nexec sleep 600\n")
+
+    def interrupt(*_):
+        if not (driver / "pid").exists():  # it has not begun
+            signal.setitimer(signal.ITIMER_REAL, 0.05)
+            return
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.05)
+        with pytest.raises(KeyboardInterrupt):
+            trials.take(dataset, driver / "first")
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert not psutil.pid_exists(int((driver / "pid").read_text()))
+    trials.keep(dataset, driver / "first")
+    assert not trials.has(dataset)

@@ -10,8 +10,9 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+import tempfile
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +24,7 @@ from dialin.errors import DialinError, MachineError, UserError, os_error
 from dialin.model.study import Restore, RestoreWay
 from dialin.paths import Home, parse_json, replace_text
 from dialin.servers.ledger import Ledger, LedgerEntry
+from dialin.servers.processes import kill, spawn
 from dialin.workloads import load_binary
 
 _MEASURED = "restore.json"
@@ -130,16 +132,31 @@ def restore_pages(original: Path, target: Path, *, index: Path, state: Path) -> 
         UserError: dialin-load is not installed, or the directory is no copy.
         MachineError: a file could not be read or written.
     """
-    words: list[str | Path] = [load_binary.need(), "restore", original, target, "--index", index, "--state", state]
+    words = [load_binary.need(), "restore", original, target, "--index", index, "--state", state]
+    with tempfile.TemporaryFile() as output:
+        code = _run([str(word) for word in words], target.parent, output.fileno())
+        output.seek(0)
+        lines = output.read().decode("utf-8", "replace").strip().splitlines()
+    last = lines[-1] if lines else f"dialin-load ended with code {code}"
+    if code != 0:
+        raise MachineError(last.removeprefix("error: "), "Check that the disk is healthy and has space")
+    facts: dict[str, Any] = parse_json(last)
+    return Restored(**facts)
+
+
+def _run(words: Sequence[str], directory: Path, output: int) -> int:
+    """Run the driver to its end; it ends with dialin, so that nobody writes where a killed dialin's files were removed."""
     try:
-        done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", check=False)
+        process = spawn(words, directory, "restore", output)
     except OSError as error:
         raise os_error(error, UserError(f"dialin-load cannot be run: {error.strerror}", "Check its file")) from error
-    if done.returncode != 0:
-        reason = (done.stderr.strip().splitlines() or [f"dialin-load ended with code {done.returncode}"])[-1]
-        raise MachineError(reason.removeprefix("error: "), "Check that the disk is healthy and has space")
-    facts: dict[str, Any] = parse_json(done.stdout)
-    return Restored(**facts)
+    try:
+        return process.wait()
+    except BaseException:
+        kill(process, "dialin-load")
+        raise
+    finally:
+        (directory / "restore.pid").unlink(missing_ok=True)
 
 
 class TrialData:
