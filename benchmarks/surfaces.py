@@ -51,6 +51,8 @@ class Surface:
 
     def crashes(self, setting: Mapping[str, Value]) -> bool:
         """Return whether the server dies of a setting: it takes a little more memory than the known formula says."""
+        if self.constraints.memory is None:
+            return False
         pool, rest = _memory_parts({**self.space.defaults, **setting})
         return 1.06 * pool + 0.5 * GIB + 1.15 * rest > RAM
 
@@ -130,6 +132,50 @@ def make_surface(seed: int, *, count: int = 20, gain: float = 0.4, hard: bool = 
         names,
         lambda setting: log_of(space.point(setting), scale),
     )
+
+
+def make_additive_surface(seed: int, *, count: int, gain: float, most: float, interacting: int = 0) -> Surface:
+    """Return the server of a seed on which every variable acts a little: each carries 0 to `most`, all together `gain`.
+
+    Effects add up on the log scale, and no resource hides them. `interacting` of the variables are in pairs, each of which
+    carries half of its share only where the other one of its pair is at its best, too. Memory limits nothing.
+    """
+    rng = np.random.default_rng([20_261_129, seed])
+    half, quarter = count // 2, count // 4
+    kinds = rng.permutation(["log"] * half + ["linear"] * quarter + ["category"] * (count - half - quarter))
+    static = set(rng.permutation(count)[:quarter].tolist())
+    made = [
+        _variable(rng, index + 3, str(kind), acts=True, static=index in static, best_is_default=False)  # no memory among them
+        for index, kind in enumerate(kinds)
+    ]
+    space, benefits = Space(tuple(one for one, _, _ in made)), [benefit for _, benefit, _ in made]
+    best, default = np.array([optimum for _, _, optimum in made]), space.default_point
+    weights = _shares(rng, count, gain, most)
+    pairs = rng.permutation(count)[:interacting].reshape(-1, 2).tolist()
+
+    def log_of(point: np.ndarray) -> float:
+        reached = [
+            (benefits[i](point[i]) - benefits[i](default[i])) / max(benefits[i](best[i]) - benefits[i](default[i]), 1e-9)
+            for i in range(count)
+        ]
+        alone = weights.copy()
+        together = 0.0
+        for first, second in pairs:
+            alone[[first, second]] /= 2
+            both = max(min(reached[first], reached[second]), 0.0)
+            together += (alone[first] + alone[second]) * both
+        return float(alone @ [max(2 * share, -6.0) if share < 0 else share for share in reached] + together)
+
+    names = frozenset(one.name for one in space.dimensions)
+    return Surface(space, Constraints(), space.setting(best), log_of(best), names, lambda setting: log_of(space.point(setting)))
+
+
+def _shares(rng: np.random.Generator, count: int, gain: float, most: float) -> np.ndarray:
+    """Return positive shares of a gain, none above `most`."""
+    shares = rng.exponential(size=count)
+    for _ in range(60):
+        shares = np.minimum(shares * gain / shares.sum(), most)
+    return shares
 
 
 def _variable(

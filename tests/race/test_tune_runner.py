@@ -18,7 +18,7 @@ from dialin.store.store import Store
 from dialin.verdict.reach_verdict import reach_verdict
 from dialin.verdict.tune_verdict import tune_verdict
 from fixtures.simulated_runs import Killed
-from fixtures.simulated_servers import CAPACITY, METHOD, POOL, SimulatedServers, planted, tune_spec
+from fixtures.simulated_servers import CAPACITY, METHOD, POOL, SimulatedServers, nothing, planted, tune_spec
 from fixtures.tuned import run_tune, tuned
 
 
@@ -172,11 +172,20 @@ def test_more_minutes_search_on_and_prove_anew(tune):
     longer = tune_spec(16).model_copy(update={"tune": more})
     with_more, record = tune(SimulatedServers(), longer)
     later = record.course.asks[searched:]
-    assert later[0].stage is not TuneStage.PROOF
+    assert sum(ask.stage is not TuneStage.PROOF for ask in later) >= 5, "what was given in addition is searched, too"
     assert later[-1].stage is TuneStage.PROOF
     blocks = {ask.block for ask in later if ask.stage is TuneStage.PROOF}
     assert {trial.block for trial in record.trials} <= blocks
     assert with_more.tune.proven <= sum(ask.stage is TuneStage.PROOF for ask in later)
+
+
+def test_a_search_that_found_nothing_goes_on_when_it_has_more_minutes(tune):
+    _, first = tune(SimulatedServers(nothing, noise=0.003), tune_spec(20))
+    searched = len(first.course.asks)
+    more = first.spec.tune.model_copy(update={"searched": searched})
+    _, record = tune(SimulatedServers(nothing, noise=0.003), tune_spec(30).model_copy(update={"tune": more}))
+    later = record.course.asks[searched:]
+    assert sum(ask.stage is not TuneStage.PROOF for ask in later) >= 5
 
 
 def test_it_stops_between_two_trials_when_asked_and_says_the_best_so_far(tune, tmp_path):

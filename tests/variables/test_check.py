@@ -6,6 +6,7 @@ from dialin.model.workload import WorkloadSpec
 from dialin.variables import check
 from dialin.variables.catalogue import Catalogue, Kind, Variable
 from dialin.variables.memory import Need, Room
+from fixtures.real_catalogues import real_catalogue
 
 GIB = 2**30
 
@@ -275,3 +276,13 @@ def test_a_candidate_that_does_not_fit_is_refused_with_every_size_that_does_not(
     assert "23 GiB are free; its redo log grows to 40 GiB, and the disk has 30 GiB free" in text
     assert "scale" not in text
     assert "--scale-sizes 55%" in refusal(check.check_fits, "40G", Need({"buffer pool": 39 * GIB}, 0), ROOM, 0.55)
+
+
+@pytest.mark.parametrize("build", ["mysql@5.6.24", "mysql@9.7.4"])
+def test_a_variable_that_the_server_adjusts_itself_is_refused_unless_it_is_kept_from_that(build):
+    known = real_catalogue(build)
+    settings = [{"innodb_thread_sleep_delay": value} for value in (1000, 10000)]
+    with pytest.raises(UserError, match="the server itself adjusts it while innodb_adaptive_max_sleep_delay") as refused:
+        check.check_study(study(*settings, server=build), {build: known}, {})
+    assert "--set innodb_adaptive_max_sleep_delay=0" in refused.value.remedy
+    check.check_study(study(*settings, server=build, fixed={"innodb_adaptive_max_sleep_delay": 0}), {build: known}, {})

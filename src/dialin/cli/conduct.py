@@ -39,7 +39,7 @@ from dialin.report.names import naming
 from dialin.report.plain_lines import PlainLines
 from dialin.report.render.terminal_page import Page
 from dialin.report.render.terminal_summary import print_summary
-from dialin.report.render.terminal_table import columns_of
+from dialin.report.render.terminal_table import GAP, columns_of, long_texts
 from dialin.report.screen import LiveScreen
 from dialin.report.setting_sentences import difference_lines
 from dialin.report.tune_words import best_so_far, setting_text
@@ -216,7 +216,9 @@ def _announce_tune(ready: CheckedStudy, where: Path) -> None:
     spec, plan = ready.spec, ready.plan
     page = Page(errors())
     say(f"Tuning {counted(len(spec.space), 'variable')} on {', '.join(ready.servers)}:")
-    page.table(columns_of(space_table(spec)))
+    *columns, last = columns_of(space_table(spec))
+    widths = [max(map(len, (column.title, *column.cells))) + GAP for column in columns]
+    page.table([*columns, long_texts(last.title, last.cells, page.width - sum(widths))])
     if chosen := choice_text(spec, plan):
         say(chosen)
     for reason, names in left_out_pairs(spec):

@@ -20,7 +20,7 @@ from dialin.places.attached.tune import check_tuned_attached, resume_tuned_attac
 from dialin.places.live.check import check_live, resume_live
 from dialin.places.sandbox.check import check_sandboxed, resume_sandboxed
 from dialin.places.sandbox.tune import check_tuned, resume_tuned
-from dialin.preflight import machine_noise
+from dialin.preflight import machine_noise, tune_forecast
 from dialin.preflight.checked import CheckedStudy, StudyRequest, check_cpus, with_plan
 from dialin.preflight.option_files import check_early
 from dialin.preflight.tune_space import parse_named
@@ -145,6 +145,7 @@ def check_resume(
     load_identity.check(spec, record.host, workload)
     drivers = load_identity.notes({**record.host, **load_identity.later_driver_facts(record.host, workload.version())})
     texts = [note_text(spec, note) for note in drivers]
+    texts.append(tune_forecast.resume_text(record, spec, allowed))
     return _with_notes(_resume_by_kind(spec, allowed, tools, workload, permission, record), *texts)
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dialin.model.record import StudyRecord
 from dialin.model.study import StudySpec
+from dialin.model.trial import seconds_of
 from dialin.model.tune import LeftOutReason
 from dialin.question.plan import Plan
 from dialin.search.study_tuner import make_options
 from dialin.search.tune_budget import MOST_VARIABLES, minutes_to_separate, provable_gain, separable_variables
-from dialin.text import counted, percent
+from dialin.text import change, counted, percent
 
 
 def choice_text(spec: StudySpec, plan: Plan) -> str:
@@ -34,3 +36,23 @@ def smallest_gain(spec: StudySpec, noise: float | None = None, spent: float = 0.
         return ""
     gain = provable_gain(make_options(spec, spec.tune), restarts=bool(spec.tune.at_start), noise=noise, spent=spent)
     return percent(gain) if gain is not None and gain < 1 else ""
+
+
+def resume_text(record: StudyRecord, spec: StudySpec, plan: Plan) -> str:
+    """Return what a tune that resumes can still show; empty where it has no larger budget, which `spec` has."""
+    if spec.tune is None or spec.minutes <= record.spec.minutes:
+        return ""
+    spent = seconds_of(record.trials) / 60
+    trials = int(60 * (spec.minutes - spent) / plan.trial_seconds)
+    verdict = record.verdict
+    least = smallest_gain(spec, verdict.trial_noise if verdict else None, spent if spec.tune.searched else 0.0)
+    shows = f"its proof can show a gain from {least} on" if least else "its proof has too few trials to show a gain"
+    text = f"The search continues with about {counted(trials, 'more trial')}; {shows}."
+    findings = verdict.tune if verdict else None
+    if findings and findings.gain and findings.gain.low is not None and findings.gain.high is not None:
+        text += f" So far the best setting has {change(findings.gain.low)} to {change(findings.gain.high)}."
+    cut = sum(one.reason is LeftOutReason.BUDGET for one in spec.tune.left_out)
+    if cut:
+        minutes = minutes_to_separate(min(len(spec.tune.variables) + cut, MOST_VARIABLES), plan.trial_seconds)
+        text += f" It keeps its variables: a new tune of {minutes} minutes takes the {cut} that were left out, too."
+    return text

@@ -95,6 +95,7 @@ def name_variables(
     variables = []
     for one in requested:
         known = catalogue.variables[one.name]
+        check.refuse_self_adapting(one.name, situation.in_force, catalogue.build_id)
         facts = _facts(known, catalogue, situation, weaker=weaker)
         if one.low is not None and known.kind in NUMBERS:  # the user's range replaces dialin's own
             facts = replace(facts, choices=(), minimum=known.minimum, maximum=known.maximum)

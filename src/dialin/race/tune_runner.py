@@ -23,6 +23,7 @@ from dialin.question.plan import Plan
 from dialin.race.broken_study import keeps_failing
 from dialin.race.runner import Runner
 from dialin.report.load_units import units
+from dialin.report.tune_words import name_by_changes
 from dialin.search.study_tuner import StudyTuner, answers
 from dialin.search.trial_records import Ask
 from dialin.search.tune_findings import final_findings, findings_so_far
@@ -103,7 +104,7 @@ class TuneRunner(Runner):
         setting = {**base.setting, **following.setting}
         known = candidate_of(self._spec, setting)
         candidate = known or Candidate(
-            name=f"setting {len(self._spec.candidates)}", setting=setting, server=base.server, born=number
+            name=name_by_changes(following.setting, self._spec.names), setting=setting, server=base.server, born=number
         )
         ask = TuneAsk(
             number,

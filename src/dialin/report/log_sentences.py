@@ -116,8 +116,10 @@ _SENTENCES: Mapping[LogCode, Callable[[Figures], str]] = {
     LogCode.SEARCH_ENDED: lambda figures: (
         f"The search ends after {counted(figures['trials'], 'trial')}; now confirmation trials prove what it found"
     ),
-    LogCode.SETTING_CHOSEN: lambda figures: f"{figures['candidate']}: {setting_text(figures['setting'])}",
-    LogCode.TRIAL_CUT_SHORT: lambda figures: f"{_trial(figures)} ended early: below {figures['floor']:,.0f} {figures['unit']}",
+    LogCode.SETTING_CHOSEN: lambda figures: f"Next setting: {setting_text(figures['setting'])}",
+    LogCode.TRIAL_CUT_SHORT: lambda figures: (
+        f"Trial {figures['trial']} ended early: below {figures['floor']:,.0f} {figures['unit']}"
+    ),
     LogCode.OBSERVED: _observed,
     LogCode.WASHOUT_LENGTHENED: lambda figures: (
         f"An effect is slow to settle: the washout is {figures['washout']:g} s from now on instead of {figures['before']:g} s, "

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from dialin.model.setting import combination_name
+from dialin.model.setting import changed, combination_name
 from dialin.model.study import Candidate, StudySpec
+from dialin.report.tune_words import brief_setting
 from dialin.text import listed, visible
 
 _BETWEEN = " / "
+DIRECTORY = "DIR"
+"""What stands for the directory of a study in texts that are stored with it, and may be moved with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +38,8 @@ class Naming:
 
 def naming(spec: StudySpec) -> Naming:
     """Return the display names of a study's candidates; where variables are swept, their labels are the values alone."""
+    if spec.tune is not None:
+        return _by_changes(spec)
     names = spec.names
     labels = {name: visible(name) for name in names}
     variables = spec.variables_under_test
@@ -46,6 +52,15 @@ def naming(spec: StudySpec) -> Naming:
         return Naming(tuple(variables), labels, full)
     by_value = {one.name: _values(one, variables, labels[one.name]) for one in spec.candidates}
     return Naming(tuple(variables), by_value, labels)
+
+
+def _by_changes(spec: StudySpec) -> Naming:
+    """Return the settings of a tune, whose names are their changes; in a sentence all changes are named where they are few."""
+    base, labels = spec.candidate(spec.baseline).setting, {name: visible(name) for name in spec.names}
+    changes = {one.name: changed(one.setting, base) for one in spec.candidates}
+    full = {name: brief_setting(setting) if setting else labels[name] for name, setting in changes.items()}
+    times = Counter(full.values())
+    return Naming((), labels, {name: text if times[text] == 1 else labels[name] for name, text in full.items()})
 
 
 def _is_by_value(candidate: Candidate, variables: Sequence[str]) -> bool:

@@ -16,7 +16,7 @@ from dialin.model.verdict import Estimate, Note
 from dialin.report import host_sentences, live_sentences, load_sentences, setting_sentences
 from dialin.report.headline import change_with_confidence, detectable_difference
 from dialin.report.load_units import units
-from dialin.report.names import name_in_sentence
+from dialin.report.names import DIRECTORY, name_in_sentence
 from dialin.text import change, counted, duration, listed, percent
 
 Figures = Mapping[str, Any]
@@ -131,7 +131,8 @@ def _inconclusive(_spec: StudySpec, data: Figures) -> str:
         return took
     text = f"{took}. With this noise, {detectable_difference(data['trials'], data['detectable'])}"
     if "trials_needed" in data:
-        text += f"; a choice may take about {data['trials_needed']:,} trials: dialin resume DIR --minutes {data['minutes']}"
+        command = f"dialin resume {data['directory']} --minutes {data['minutes']}"
+        text += f"; a choice may take about {data['trials_needed']:,} trials: {command}"
     return f"{text}. Or start a new study with a larger --worthwhile"
 
 
@@ -154,11 +155,14 @@ _SENTENCES: Mapping[str, Callable[[StudySpec, Figures], str]] = {
 """By the code of the note."""
 
 
-def note_text(spec: StudySpec, note: Note) -> str:
-    """Return a note as a sentence without its full stop; the stored text where its code or its figures are unknown."""
+def note_text(spec: StudySpec, note: Note, directory: str = DIRECTORY) -> str:
+    """Return a note as a sentence without its full stop; the stored text where its code or its figures are unknown.
+
+    `directory` is that of the study in commands.
+    """
     sentence = _SENTENCES.get(note.code)
     try:
-        return sentence(spec, note.data) if sentence else note.text
+        return sentence(spec, {**note.data, "directory": directory}) if sentence else note.text
     except (AttributeError, LookupError, TypeError, ValueError):  # written by another version of dialin
         return note.text
 

@@ -6,7 +6,7 @@ from dialin.model.durability import from_data
 from dialin.model.study import StudySpec
 from dialin.model.verdict import ReasonCode, Verdict
 from dialin.report.headline import gain, named_leader
-from dialin.report.names import baseline_in_sentence, name_in_sentence, names_in_sentence
+from dialin.report.names import DIRECTORY, baseline_in_sentence, name_in_sentence, names_in_sentence
 from dialin.text import exact_percent
 from dialin.variables.durability import losses_text
 
@@ -31,10 +31,13 @@ _ALONE = {
 """Codes that need no figure; `{baseline}` is what a sentence calls the baseline."""
 
 
-def reason(spec: StudySpec, verdict: Verdict) -> str:
-    """Return the reason for the recommendation; the stored text where figures that its code needs are missing."""
+def reason(spec: StudySpec, verdict: Verdict, directory: str = DIRECTORY) -> str:
+    """Return the reason for the recommendation; the stored text where figures that its code needs are missing.
+
+    `directory` is that of the study in commands.
+    """
     try:
-        text = _sentence(spec, verdict, verdict.reason_code)
+        text = _sentence(spec, verdict, verdict.reason_code, directory)
     except (LookupError, TypeError, ValueError):  # written by another version of dialin
         return verdict.reason
     chosen = verdict.chosen
@@ -43,7 +46,7 @@ def reason(spec: StudySpec, verdict: Verdict) -> str:
     return text
 
 
-def _sentence(spec: StudySpec, verdict: Verdict, code: ReasonCode) -> str:
+def _sentence(spec: StudySpec, verdict: Verdict, code: ReasonCode, directory: str) -> str:
     baseline = baseline_in_sentence(spec)
     if code in _ALONE:
         return _ALONE[code].format(baseline=baseline)
@@ -53,7 +56,7 @@ def _sentence(spec: StudySpec, verdict: Verdict, code: ReasonCode) -> str:
         case ReasonCode.BEST_BUT_FAILED_BASELINE:
             return f"The baseline could not be measured; {name} is the best of the other candidates."
         case ReasonCode.WEAKER_DURABILITY:
-            text = _refusal(spec, verdict)
+            text = _refusal(spec, verdict, directory)
             return text if chosen.name == verdict.baseline else f"{text} {name} is as durable as the baseline: {figures}."
         case ReasonCode.FEWEST_CHANGES:
             near = exact_percent(data["worthwhile"])
@@ -71,7 +74,7 @@ def _sentence(spec: StudySpec, verdict: Verdict, code: ReasonCode) -> str:
             if "minutes" not in data:
                 return f"{text}, or give the tune more minutes."
             minutes = data["minutes"]
-            return f"{text}. About {minutes} minutes in total may show which: dialin resume DIR --minutes {minutes}."
+            return f"{text}. About {minutes} minutes in total may show which: dialin resume {directory} --minutes {minutes}."
         case ReasonCode.DRIVER_DELAYED:
             how = "give the load driver separate CPUs (--load-cpus)"
             return f"Nothing is claimed while the load driver's own delay could explain it: keep {baseline}, and {how}."
@@ -93,11 +96,11 @@ def _sentence(spec: StudySpec, verdict: Verdict, code: ReasonCode) -> str:
             return f"{name} against {baseline}: {figures}."
 
 
-def _refusal(spec: StudySpec, verdict: Verdict) -> str:
+def _refusal(spec: StudySpec, verdict: Verdict, directory: str) -> str:
     data = verdict.reason_data
     is_better = "is better" if data["is_better"] else "may be better"
     return (
         f"{name_in_sentence(spec, data['candidate'])} {is_better} but weakens durability: "
         f"{losses_text(from_data(data['losses']))}. It is recommended only if you accept that: "
-        "dialin report DIR --accept-weaker-durability."
+        f"dialin report {directory} --accept-weaker-durability."
     )

@@ -65,7 +65,7 @@ def inert_reason(data: Figures) -> str:
     return rules.inert(data["variable"]) or str(data["reason"])
 
 
-def confound(_spec: StudySpec, data: Figures) -> str:
+def confound(spec: StudySpec, data: Figures) -> str:
     """Return the sentence on a variable that differs between candidates but is not under test."""
     name, hold = data["variable"], data["hold"]
     text = f"{name} differs but is not under test: {_by_value(data['values'])}"
@@ -74,7 +74,9 @@ def confound(_spec: StudySpec, data: Figures) -> str:
     if data["inert"]:
         text += f"; {inert_reason(data)}"
     elif hold:
-        text += f"; --hold pins it ({', '.join(f'{variable}={_sized(str(value))}' for variable, value in hold.items())})"
+        values = [f"{variable}={_sized(str(value))}" for variable, value in hold.items()]
+        is_tune = spec.tune is not None  # which does not take --hold
+        text += f"; pin it: --set {' --set '.join(values)}" if is_tune else f"; --hold pins it ({', '.join(values)})"
     return text
 
 

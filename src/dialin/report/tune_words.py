@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from dialin.model.dimension import Dimension
 from dialin.model.record import StudyRecord
@@ -39,6 +39,14 @@ def value_text(name: str, value: Value) -> str:
 def setting_text(setting: Setting) -> str:
     """Return a setting in one line: `a = 1, b = 2M`; `the baseline` where it changes nothing."""
     return ", ".join(f"{visible(name)} = {value_text(name, value)}" for name, value in setting.items()) or "the baseline"
+
+
+def name_by_changes(changes: Setting, names: Collection[str]) -> str:
+    """Return a name for a setting of a tune that is none of `names`: `innodb_io_capacity = 4000 + 2 more`."""
+    more = f" + {len(changes) - 1} more" if len(changes) > 1 else ""
+    name = setting_text(dict(list(changes.items())[:1])) + more
+    same = sum(other == name or other.startswith(f"{name} (") for other in names)
+    return f"{name} ({same + 1})" if same else name
 
 
 def brief_setting(setting: Setting) -> str:

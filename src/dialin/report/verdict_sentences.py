@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
 
 from dialin.apply.option_file import Comments
@@ -69,7 +70,7 @@ def headline(record: StudyRecord) -> str:
 def reason(record: StudyRecord) -> str:
     """Return why this is recommended; where there is no verdict, how to get one."""
     if record.verdict:
-        return visible(reason_sentences.reason(record.spec, record.verdict))
+        return visible(reason_sentences.reason(record.spec, record.verdict, shlex.quote(record.directory)))
     return visible(f"Resume the study with: dialin resume {record.directory}")
 
 

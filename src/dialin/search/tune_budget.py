@@ -46,6 +46,15 @@ def proof_share(options: Options, *, restarts: bool) -> float:
     return max(options.proof_share, min(_MOST_PROOF, least / (60 * options.minutes)))
 
 
+def proof_seconds(options: Options, share: float, spent: float = 0.0) -> float:
+    """Return the seconds of the proof that has a share of the budget, or half of what is left where a tune resumes.
+
+    `spent` are the seconds before that; 0 for a new tune.
+    """
+    total = 60 * options.minutes
+    return min(share * total, (total - spent) / 2) if spent else share * total
+
+
 def provable_gain(options: Options, *, restarts: bool, noise: float | None = None, spent: float = 0.0) -> float | None:
     """Return the smallest gain that the proof shows four times out of five, relative; None where it has too few trials.
 
@@ -53,10 +62,10 @@ def provable_gain(options: Options, *, restarts: bool, noise: float | None = Non
         options: the budget, and what trials cost.
         restarts: whether any variable needs a start of the server.
         noise: standard deviation of a trial of the proof, on the log scale; None for the expected one.
-        spent: minutes that are spent already.
+        spent: minutes before the tune is resumed; 0 for a new one.
     """
     restart = options.start_seconds - options.set_seconds if restarts else 0.0
-    seconds = 60 * min(proof_share(options, restarts=restarts) * options.minutes, options.minutes - spent)
+    seconds = proof_seconds(options, proof_share(options, restarts=restarts), 60 * spent)
     trials = int(seconds / (options.proof_seconds + options.set_seconds + restart / 2))
     if trials < _FEWEST_TRIALS:
         return None

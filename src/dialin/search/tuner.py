@@ -30,7 +30,7 @@ from dialin.search.start_design import FEWEST, design_size, start_design
 from dialin.search.surrogate import Observations, Surrogate, Weights, correlations, learn_weights, soften
 from dialin.search.trial_costs import overheads
 from dialin.search.trial_records import Ask, Options, Result, TrialOutcome
-from dialin.search.tune_budget import FEWEST_BLOCKS, proof_share
+from dialin.search.tune_budget import FEWEST_BLOCKS, proof_seconds, proof_share
 from dialin.stats.trial_fit import TimedTrial, fit_trials
 
 _Array = NDArray[np.float64]
@@ -141,7 +141,14 @@ class Tuner:
     @property
     def _progress(self) -> float:
         """The share of the search that is over."""
-        return self._spent / ((1 - self._proof_share) * 60 * self.options.minutes)
+        return self._spent / self._search_seconds
+
+    @property
+    def _search_seconds(self) -> float:
+        """The seconds until the proof begins; of what a resumed tune was given in addition, the search has at least half."""
+        resumed = self.options.resumed
+        spent = self._ends[resumed - 1] if 0 < resumed <= len(self._ends) else 0.0
+        return 60 * self.options.minutes - proof_seconds(self.options, self._proof_share, spent)
 
     def _design_size(self) -> int | None:
         """Return how many settings the design has: fewer where the search has no time for all of them."""
@@ -157,11 +164,10 @@ class Tuner:
         return Ask(setting, self.options.search_seconds, TuneStage.START)
 
     def _search_is_over(self) -> bool:
-        total = 60 * self.options.minutes
         next_trial = self.options.search_seconds + self.options.set_seconds
         if len(self.history) >= len(self._start) and not any(outcome.ok for outcome in self.history):
             return True
-        return self._spent + next_trial > (1 - self._proof_share) * total
+        return self._spent + next_trial > self._search_seconds
 
     def _nothing_to_expect(self) -> bool:
         """Return whether the last five proposals promised little, so that more trials are not worth their time."""

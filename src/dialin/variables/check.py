@@ -143,6 +143,9 @@ def check_study(spec: StudySpec, catalogues: Mapping[str, Catalogue], elsewhere:
     for candidate in spec.candidates:
         setting: Setting = spec.setting_of(candidate.name)
         check_setting(setting, catalogues[candidate.server], elsewhere)
+        known = catalogues[candidate.server]
+        for name in spec.variables_under_test:
+            refuse_self_adapting(name, {**known.defaults(), **setting}, known.build_id)
         allowed = as_number(setting.get("max_connections", spec.workload.threads))
         if allowed is not None and allowed < spec.workload.threads:
             raise UserError(
@@ -158,6 +161,18 @@ def check_study(spec: StudySpec, catalogues: Mapping[str, Catalogue], elsewhere:
         for name, value in candidate.setting.items()
         if name in spec.fixed and not same_value(value, spec.fixed[name])
     ]
+
+
+def refuse_self_adapting(name: str, in_force: Mapping[str, object], build_id: str) -> None:
+    """Refuse a variable under test that the server itself adjusts: no trial would have the value that was set.
+
+    Raises:
+        UserError: the server adjusts it with the values in force.
+    """
+    if (switch := behaviour.adapts_itself(name, in_force, build_id)) is not None:
+        raise UserError(
+            f"{name} cannot be tested: the server itself adjusts it while {switch} is above 0", f"Add --set {switch}=0"
+        )
 
 
 def duplicates(candidates: Sequence[Candidate]) -> list[tuple[str, str]]:

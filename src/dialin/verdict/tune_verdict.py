@@ -210,8 +210,8 @@ def _gain_not_shown(record: StudyRecord, judged: Verdict, findings: TuneFindings
 def _minutes_to_decide(record: StudyRecord, judged: Verdict, gain: Estimate | None) -> int | None:
     """Return about how many minutes in all may show a gain or that there is none; None where that is unknown, or very many.
 
-    The width of an interval falls with the square root of the proof's time. A new proof begins with fresh trials; it has what
-    is left after all trials so far, or the share of all minutes that this one had.
+    The width of an interval falls with the square root of the proof's time. A new proof begins with fresh trials; it has half
+    of what is left after all trials so far, or the share of all minutes that this one had.
     """
     if gain is None or gain.low is None or gain.high is None or gain.low <= 0:
         return None
@@ -219,5 +219,5 @@ def _minutes_to_decide(record: StudyRecord, judged: Verdict, gain: Estimate | No
     enough = max(level, math.log1p(judged.worthwhile) - level)
     times = max(_LEAST_MORE, (math.log(gain.high / gain.low) / 2 / enough) ** 2)
     proof, budget = seconds_of(record.trials) / 60, record.spec.minutes
-    minutes = math.ceil(max(budget + times * proof, times * budget))
+    minutes = math.ceil(max(budget + 2 * times * proof, times * budget))
     return minutes if minutes <= _MOST_MORE * budget else None

@@ -27,6 +27,7 @@ from dialin.report.charts.chart import (
     safe,
 )
 from dialin.report.load_units import change_in_percent, units
+from dialin.report.tune_effects import ShownEffect
 from dialin.report.tune_words import STAGES, not_separated, setting_text, value_text
 from dialin.report.verdict_sentences import change_with_interval
 from dialin.text import change, counted, number, percent, shorten
@@ -153,29 +154,35 @@ def _dots(
     )
 
 
-def effects(variables: Sequence[TunedVariable], noun: str) -> Chart | None:
-    """Return by how much the measure, `noun`, changes along the range of each variable; None where no effect is known."""
-    known = sorted(((one, one.effect) for one in variables if one.effect is not None), key=lambda pair: pair[1])
-    if not known:
+def effects(shown: Sequence[ShownEffect], noun: str, *, is_gain: bool) -> Chart | None:
+    """Return what the measure, `noun`, changes by each variable that was shown to matter; None where none was.
+
+    `is_gain` is whether any variable is recommended.
+    """
+    if not shown:
         return None
-    labels = [one.name for one, _ in known]
-    figures = [percent(effect) for _, effect in known]
-    figure = _rows(labels, figures, f"change of {noun} along the range, all else as in the best setting")
+    rows = list(reversed(shown))
+    labels = [f"{one.variable.name} = {value_text(one.variable.name, one.point.value)}" for one in rows]
+    figures = [change_with_interval(one.point.ratio) for one in rows]
+    figure = _rows(labels, figures, f"change of {noun} against the baseline's value")
+    ends = [change_in_percent(one.point.ratio) for one in rows]
+    colours = ["var(--c1)" if one.variable.recommended is not None or not is_gain else "var(--muted)" for one in rows]
     figure.add_trace(
-        go.Bar(
-            x=[100 * effect for _, effect in known],
-            y=list(range(len(known))),
-            orientation="h",
-            marker={"color": ["var(--c1)" if one.recommended is not None else "var(--muted)" for one, _ in known]},
-            width=0.55,
+        go.Scatter(
+            x=[one.mean for one in ends],
+            y=list(range(len(rows))),
+            mode="markers",
+            marker={"size": 9, "color": colours},
+            error_x=error_bars(ends, "var(--ink)", 1.2, 5),
             text=[f"{safe(label)}: {text}" for label, text in zip(labels, figures, strict=True)],
-            textposition="none",
             hovertemplate="%{text}<extra></extra>",
         )
     )
-    strongest = "; ".join(f"{one.name} {percent(effect)}" for one, effect in reversed(known[-3:]))
-    text = f"By the model, whose curve leads through what fresh trials measured. Most: {strongest}. Blue: recommended."
-    return Chart("tune-effects", "Importance of the variables", text, 84 + 30 * len(known), plain(figure))
+    text = (
+        "The value of each variable with the largest change that is shown, all else as in the best setting, by the model of "
+        f"all trials; intervals are of 95 %.{' Blue: recommended.' if is_gain else ''}"
+    )
+    return Chart("tune-effects", "Variables that matter", text, 84 + 30 * len(shown), plain(figure))
 
 
 def waterfall(findings: TuneFindings, aim: Measure) -> Chart | None:

@@ -32,8 +32,8 @@ _CLOSE = 0.2
 _MOST_DESCRIBED = 5
 
 
-def responses(findings: TuneFindings, spec: StudySpec, aim: Measure) -> Chart | None:
-    """Return a panel for each variable, the recommended and the strongest first; None where the model has no response."""
+def responses(findings: TuneFindings, spec: StudySpec, aim: Measure, key: str = "tune-responses") -> Chart | None:
+    """Return a panel for each variable, in their order; None where the model has no response."""
     known = [one for one in findings.variables if one.response]
     if not known or spec.tune is None:
         return None
@@ -92,7 +92,7 @@ def responses(findings: TuneFindings, spec: StudySpec, aim: Measure) -> Chart | 
         f"baseline's value; {aim.direction}. Shaded: intervals of 95 %{cut}. Where fresh trials measured what a value carries, "
         f"the curve leads through that. Best values: {listed}."
     )
-    return Chart("tune-responses", "What each variable does", text, 36 + _ROW * rows, plain(drawn), legend=legend)
+    return Chart(key, "What each variable does", text, 36 + _ROW * rows, plain(drawn), legend=legend)
 
 
 def _panel(row: int, rows: int) -> list[float]:

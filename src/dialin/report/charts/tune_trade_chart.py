@@ -43,7 +43,7 @@ def _dots(settings: Sequence[MeasuredSetting], colour: str, symbol: str, percent
     for one in settings:
         memory = f"<br>memory {size(one.memory)}" if one.memory is not None else ""
         figures = f"{number(one.throughput)} {safe(rate)}, {percentile} {number(one.latency)} ms"
-        hovers.append(f"{safe(one.name)}<br>{figures}{memory}<br>{safe(shorten(setting_text(one.changes), HOVER))}")
+        hovers.append(f"{figures}{memory}<br>{safe(shorten(setting_text(one.changes), HOVER))}")
     return go.Scatter(
         x=[one.throughput for one in settings],
         y=[one.latency for one in settings],

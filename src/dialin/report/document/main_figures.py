@@ -128,8 +128,8 @@ def figures_table(
     title = baseline if baseline == "baseline" else f"{baseline} (baseline)"
     columns = [Column("figure", ""), Column("before", title, is_figure=True, candidate=verdict.baseline)]
     if other is not None:
-        is_found = bool(record.spec.tune) and other.name == verdict.recommended_candidate
-        title = "recommended" if is_found else labels[other.name]
+        found = "recommended" if other.name == verdict.recommended_candidate else "best setting"
+        title = labels[other.name] if record.spec.tune is None else found  # the headline has its changes
         columns.append(Column("after", title, is_figure=True, candidate=other.name))
         columns.append(Column("change", f"change ({exact_percent(verdict.confidence)} CI)"))
     return Table("main-figures", "", columns, [_row(one, verdict, other) for one in figures])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from dialin.model.measure import capital
+from dialin.model.measure import capital, measure_of
 from dialin.model.record import StudyRecord
 from dialin.model.verdict import Verdict
 from dialin.model.why import Why
@@ -27,7 +27,8 @@ from dialin.report.document.parts import (
 )
 from dialin.report.document.study_document import study_document
 from dialin.report.document.verdict_section import consequences
-from dialin.text import counted
+from dialin.report.tune_effects import shown_effects, shown_text
+from dialin.text import counted, visible
 
 _MOST_ROWS = 9
 """A forest plot of more candidates has no room."""
@@ -59,6 +60,9 @@ def _parts(record: StudyRecord, verdict: Verdict, whole: Document, why: Why) -> 
         yield Paragraph(f"{capital('; '.join(f'{label} {text}' for label, text in consequences(record)))}.")
     yield figures_table(record, verdict, why, whole.candidates, _LEFT_OUT)
     yield from [one for one in whole.charts() if one.forest and len(one.forest.rows) <= _MOST_ROWS][:1]
+    if verdict.tune is not None:
+        matters = shown_effects(verdict.tune, record.spec, measure_of(verdict))
+        yield Paragraph(visible(shown_text(matters, len(verdict.tune.variables))))
     yield Pairs([("Why", why_sentences.strongest(why, record))])
     every = [one for part in _group(parts, "caveats") if isinstance(part, Caveats) for one in part.caveats]
     serious = [replace(one, data=()) for one in every if one.kind in _SERIOUS]

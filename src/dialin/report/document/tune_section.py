@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dialin.model.measure import capital, measure
+from collections.abc import Mapping, Sequence
+
+from dialin.model.measure import Measure, capital, measure
 from dialin.model.record import StudyRecord, TuneCourse
 from dialin.model.setting import Value, changed
 from dialin.model.study import StudySpec
@@ -30,12 +32,11 @@ from dialin.report.document.parts import (
 )
 from dialin.report.document.tune_space import left_out_pairs, space_table
 from dialin.report.load_units import units
+from dialin.report.names import naming
+from dialin.report.tune_effects import ShownEffect, hull, shown_effects, shown_text
 from dialin.report.tune_words import STAGES, interaction_text, not_separated, setting_text, value_text
-from dialin.report.verdict_sentences import interval
-from dialin.text import NOTHING, change, counted, number, percent, size, visible
-
-_SMALLEST = 0.003
-"""A variable that changes the measure by no more than this share along its range counts as having no detectable effect."""
+from dialin.report.verdict_sentences import change_with_interval, interval
+from dialin.text import NOTHING, change, counted, number, size, visible
 
 
 def tune_section(record: StudyRecord) -> Section:
@@ -46,7 +47,9 @@ def tune_section(record: StudyRecord) -> Section:
     aim, findings = measure(spec.goal, spec.workload.percentile), course.findings
     parts: list[Part] = []
     if findings is not None:
+        shown = shown_effects(findings, spec, aim)
         parts.append(Paragraph(_summary(findings, course), Role.LEAD))
+        parts.append(Paragraph(visible(shown_text(shown, len(findings.variables)))))
         if steps := waterfall(findings, aim):
             parts.append(steps)
             parts += [Paragraph(visible(interaction_text(pair))) for pair in findings.interactions]
@@ -55,11 +58,9 @@ def tune_section(record: StudyRecord) -> Section:
     if chart := search_course(course, spec):
         parts.append(chart)
     if findings is not None:
-        if bars := effects(findings.variables, aim.noun):
+        if bars := effects(shown, aim.noun, is_gain=bool(findings.recommended)):
             parts.append(bars)
-        if panels := responses(findings, spec, aim):
-            parts.append(panels)
-        parts.append(Group("tune-variables", "Variables", [_variables(findings, aim.noun)]))
+        parts.append(Group("tune-variables", "Variables", _variables(findings, shown, spec, aim)))
         parts.append(Group("tune-failures", "Settings that failed", _failures(findings)))
     parts.append(Group("tune-trade-off", "Throughput, latency and memory", _trades(course, record)))
     space: list[PlainPart] = [space_table(spec)]
@@ -73,57 +74,72 @@ def tune_section(record: StudyRecord) -> Section:
 def _summary(findings: TuneFindings, course: TuneCourse) -> str:
     settings = len({ask.candidate for ask in course.asks})
     trials = f"{counted(findings.searched, 'trial')} of the search and {findings.proven} of the proof"
-    text = f"{trials}, of {counted(settings, 'setting')}."
-    quiet = [
-        one.name for one in findings.variables if one.effect is not None and one.effect <= _SMALLEST and one.recommended is None
-    ]
-    if quiet:
-        text += f" {len(quiet)} of {counted(len(findings.variables), 'variable')} had no detectable effect."
-    return text
+    return f"{trials}, of {counted(settings, 'setting')}."
 
 
 def _proven(spec: StudySpec) -> Table:
-    base = spec.candidate(spec.baseline).setting
+    base, labels = spec.candidate(spec.baseline).setting, naming(spec).labels
     rows = [
-        [visible(one.name), setting_text(changed(one.setting, base))] for one in spec.candidates if one.name != spec.baseline
+        [labels[one.name], setting_text(changed(one.setting, base))] for one in spec.candidates if one.name != spec.baseline
     ]
     caption = "The best setting and subsets of its changes. Each is listed with its changes to the baseline."
     return text_table("tune-proven-table", caption, ["candidate", "setting"], rows, empty="No setting was proven.")
 
 
-def _variables(findings: TuneFindings, noun: str) -> Table:
+def _variables(findings: TuneFindings, shown: Sequence[ShownEffect], spec: StudySpec, aim: Measure) -> list[Part]:
+    """Return what matters first: the variables that are recommended or were shown to matter; the rest is folded away."""
+    effects = {one.variable.name: one for one in shown}
+    first = [one for one in findings.variables if one.name in effects or one.recommended is not None]
+    rest = [one for one in findings.variables if one not in first]
+    parts: list[Part] = []
+    if first:
+        parts.append(_variables_table("tune-variables-table", first, effects, findings, aim.noun))
+        parts += [panels] if (panels := responses(findings.model_copy(update={"variables": first}), spec, aim)) else []
+    if rest:
+        folded: list[PlainPart] = [_variables_table("tune-rest-table", rest, effects, findings, aim.noun)]
+        others = responses(findings.model_copy(update={"variables": rest}), spec, aim, key="tune-rest-responses")
+        folded += [others] if others else []
+        parts.append(Fold("tune-rest", f"{counted(len(rest), 'variable')} not shown to matter", folded))
+    return parts
+
+
+def _variables_table(
+    key: str, variables: Sequence[TunedVariable], effects: Mapping[str, ShownEffect], findings: TuneFindings, noun: str
+) -> Table:
     is_gain = bool(findings.recommended)
     columns = [
         Column("variable", "variable", is_code=True),
         Column("before", "baseline", is_code=True),
         Column("after", "recommended" if is_gain else "best setting, not proven", is_code=True),
         *([Column("carries", "carries", 1, is_figure=True)] if is_gain else []),
-        Column("effect", "effect", 2, is_figure=True),
+        Column("effect", "effect (95 % CI)", 2, is_figure=True),
+        *([Column("plateau", "as good as the best", 3)] if any(one.values for one in effects.values()) else []),
     ]
     carries = (
         f"Carries: {noun} of the recommended setting against the same with this variable alone as in the baseline, by the "
         "model of all trials unless measured in fresh ones. "
     )
     effect = (
-        f"Effect: the largest change of {noun} along the range, all else as in the best setting, by the model, whose curve "
-        "leads through what fresh trials measured."
+        f"Effect: the largest change of {noun} that is shown along the range, against the baseline's value and all else as in "
+        "the best setting, by the model of all trials; where none is shown, between which changes all intervals lie."
     )
-    rows = [_row(one, findings, is_gain=is_gain) for one in findings.variables]
-    return Table("tune-variables-table", f"{carries if is_gain else ''}{effect}", columns, rows)
+    rows = [_row(one, effects, findings, len(columns)) for one in variables]
+    return Table(key, f"{carries if is_gain else ''}{effect}", columns, rows)
 
 
-def _row(one: TunedVariable, findings: TuneFindings, *, is_gain: bool) -> Row:
+def _row(one: TunedVariable, effects: Mapping[str, ShownEffect], findings: TuneFindings, columns: int) -> Row:
+    is_gain, effect = bool(findings.recommended), effects.get(one.name)
     after = (findings.recommended if is_gain else findings.best).get(one.name)
-    return Row(
-        [
-            Cell(visible(one.name)),
-            Cell(value_text(one.name, one.before)),
-            Cell(NOTHING if after is None else value_text(one.name, after)),
-            *([_carries(one)] if is_gain else []),
-            Cell(percent(one.effect) if one.effect is not None else NOTHING, order=one.effect),
-        ],
-        RowRole.RECOMMENDED if one.recommended is not None else RowRole.PLAIN,
-    )
+    text = change_with_interval(effect.point.ratio) if effect else hull(one.response, one.before)
+    cells = [
+        Cell(visible(one.name)),
+        Cell(value_text(one.name, one.before)),
+        Cell(NOTHING if after is None else value_text(one.name, after)),
+        *([_carries(one)] if is_gain else []),
+        Cell(text or NOTHING, order=effect.point.ratio.mean if effect else None),
+        Cell(effect.values if effect else ""),
+    ]
+    return Row(cells[:columns], RowRole.RECOMMENDED if one.recommended is not None else RowRole.PLAIN)
 
 
 def _carries(one: TunedVariable) -> Cell:
@@ -158,17 +174,16 @@ def _trades(course: TuneCourse, record: StudyRecord) -> list[Part]:
     best = best_trades(settings)
     percentile = f"p{spec.workload.percentile}"
     columns = [
-        Column("candidate", "candidate"),
+        Column("setting", "setting", is_code=True),
         Column("speed", units(spec.workload).title, is_figure=True),
         Column("latency", f"{percentile}, ms", is_figure=True),
         *([Column("memory", "memory", is_figure=True)] if any(one.memory for one in best) else []),
         Column("trials", "trials", 1, is_figure=True),
-        Column("setting", "setting", is_code=True),
     ]
     caption = (
-        "The settings than which no other measured one is better in throughput, latency or memory and no worse in the others, "
-        "differences within the noise aside. Memory is the estimate that limits settings. The settings of the proof have the "
-        "figures of its fresh trials, any other the mean of its one or two short trials."
+        "Pareto-optimal settings of throughput, latency and memory; differences within the noise do not count. Memory is the "
+        "estimate that limits settings. The settings of the proof have the figures of its fresh trials, any other the mean of "
+        "its one or two short trials."
     )
     table = Table("tune-trade-off-table", caption, columns, [_trade(one) for one in best], empty="No trial has ended.")
     chart = trade_chart(settings, best, spec)
@@ -178,14 +193,13 @@ def _trades(course: TuneCourse, record: StudyRecord) -> list[Part]:
 def _trade(one: MeasuredSetting) -> Row:
     memory = [Cell(size(one.memory), order=one.memory)] if one.memory is not None else []
     figures = [Cell(number(one.throughput), order=one.throughput), Cell(number(one.latency), order=one.latency), *memory]
-    return Row([Cell(visible(one.name)), *figures, Cell(str(one.trials)), Cell(setting_text(one.changes))])
+    return Row([Cell(setting_text(one.changes)), *figures, Cell(str(one.trials))])
 
 
 def _trials(course: TuneCourse, spec: StudySpec) -> Table:
     columns = [
         Column("number", "trial", is_figure=True),
         Column("stage", "for", 1),
-        Column("candidate", "candidate"),
         Column("figure", capital(measure(spec.goal, spec.workload.percentile).noun), is_figure=True),
         Column("setting", "setting", is_code=True),
     ]
@@ -211,7 +225,6 @@ def _trial(point: CoursePoint, course: TuneCourse, base: dict[str, Value], spec:
         [
             Cell(str(point.place), order=point.place),
             Cell(STAGES[point.ask.stage]),
-            Cell(visible(point.ask.candidate)),
             Cell(figure, order=point.figure),
             Cell(setting_text(changes) if point.ask.candidate != spec.baseline else NOTHING),
         ],

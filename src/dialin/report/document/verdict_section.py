@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 
 from dialin.apply import form_file, sql_file
@@ -144,7 +145,7 @@ def _facts(record: StudyRecord, verdict: Verdict) -> list[Tile]:
 
 def _caveats(record: StudyRecord, verdict: Verdict) -> list[Caveat]:
     def caveat(kind: str, note: Note) -> Caveat:
-        text = visible(note_text(record.spec, note)).rstrip(".")
+        text = visible(note_text(record.spec, note, shlex.quote(record.directory))).rstrip(".")
         return Caveat(kind, visible(note.code), f"{text}.", facts.inventory(note.data))
 
     serious = [note for note in verdict.confounds if note.data.get("could_explain")]

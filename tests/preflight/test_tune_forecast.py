@@ -1,0 +1,42 @@
+"""What a tune is said to be able to show before it goes on."""
+
+from dataclasses import replace
+
+from dialin.model.trial import seconds_of
+from dialin.model.tune import LeftOut, LeftOutReason
+from dialin.preflight.tune_forecast import resume_text, smallest_gain
+from dialin.question.plan import plan
+from fixtures.simulated_servers import tune_spec
+from fixtures.tuned import whole_tune
+
+
+def longer(record, minutes, **changes):
+    tune = record.spec.tune.model_copy(update={"searched": 40, **changes})
+    return record.spec.model_copy(update={"minutes": minutes, "tune": tune})
+
+
+def test_a_tune_that_resumes_says_what_it_can_still_show():
+    record = whole_tune(gain=False)
+    spec = longer(record, 40)
+    text = resume_text(record, spec, plan(spec))
+    assert text.startswith("The search continues with about ")
+    assert "more trials; its proof can show a gain from " in text
+    assert "So far the best setting has" in text
+    assert "left out" not in text
+    with_left_out = longer(record, 40, left_out=(LeftOut(name="a_b", reason=LeftOutReason.BUDGET),))
+    assert "takes the 1 that were left out, too" in resume_text(record, with_left_out, plan(with_left_out))
+
+
+def test_minutes_that_can_show_nothing_are_said_to():
+    whole = whole_tune(gain=False)
+    spent = seconds_of(whole.trials) / 60
+    record = replace(whole, spec=whole.spec.model_copy(update={"minutes": spent}))
+    spec = longer(record, spent + 0.5)
+    assert "its proof has too few trials to show a gain" in resume_text(record, spec, plan(spec))
+    assert resume_text(record, record.spec, plan(record.spec)) == "", "no minutes were added"
+
+
+def test_more_added_minutes_show_smaller_gains():
+    gains = [float(smallest_gain(tune_spec(minutes), spent=20).removesuffix(" %")) for minutes in (25, 40, 80)]
+    assert gains == sorted(gains, reverse=True)
+    assert len({*gains}) == 3
