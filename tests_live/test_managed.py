@@ -104,8 +104,8 @@ UNDO = "grep -q '\"undo\": true' $directory/change.json"
         ),
         pytest.param(
             "back_log=70",
-            "cp $file $directory/mine; echo 'max_connections = 77' >>$file; restart; sleep 2; cp $directory/mine $file",
-            "changes more than it was asked to: max_connections (was",
+            "cp $file $directory/mine; echo 'net_write_timeout = 77' >>$file; restart; sleep 2; cp $directory/mine $file",
+            "changes more than it was asked to: net_write_timeout (was",
             id="changes more",
             marks=only_with_all,
         ),
