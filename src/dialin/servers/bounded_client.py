@@ -123,6 +123,7 @@ class BoundedClient(_Connection):
             if self._socket_waits is None or self._socket_waits - left > _EXACT_WITHIN * self.timeout:
                 self._sock.settimeout(left)
                 self._socket_waits = left
+            self._rfile.peek()  # takes all that has arrived; without it read1 asks the system for each part of a row anew
             part: bytes = self._rfile.read1(most)
         except OSError as error:
             self.give_up()

@@ -211,5 +211,6 @@ def _directories(values: Mapping[str, str]) -> Sequence[str]:
 
 def _comparable(value: str, directories: Iterable[str]) -> str:
     for directory in directories:
-        value = re.sub(rf"{re.escape(directory)}(?=/|$|[:;,])", SANDBOX, value)
+        if directory in value:
+            value = re.sub(rf"{re.escape(directory)}(?=/|$|[:;,])", SANDBOX, value)
     return value

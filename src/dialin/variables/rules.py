@@ -9,9 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from dialin.model.setting import Setting, Value
 from dialin.variables import reserved_variables
+
+MOST_VARIABLES = 4096
+"""Names of which is kept what the rules say, because each trial asks for all of them: several times what a server has."""
 
 CHOICES: Mapping[str, tuple[str, ...]] = {
     # In the order of the numbers that servers take for them; read on 9.7.4, and as MariaDB lists them.
@@ -118,6 +122,7 @@ def inert(variable: str) -> str | None:
     return rule.reason if rule else None
 
 
+@lru_cache(MOST_VARIABLES)
 def inert_rule(variable: str) -> Inert | None:
     """Return the rule that a variable cannot explain a difference, or None where it could."""
     return INERT.get(variable) or next((rule for pattern, rule in _INERT_PATTERNS if pattern.fullmatch(variable)), None)
@@ -134,6 +139,7 @@ _IDENTITY = re.compile(
 )
 
 
+@lru_cache(MOST_VARIABLES)
 def identifies_instance(variable: str) -> bool:
     """Return whether a variable only identifies an instance or shows its current state; such variables are never compared."""
     return reserved_variables.reason(variable) is not None or _IDENTITY.fullmatch(variable) is not None
