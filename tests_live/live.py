@@ -13,6 +13,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+import warm_start
 from dialin.model.build import BuildReference
 from dialin.paths import Home
 from dialin.servers import builds
@@ -57,6 +58,9 @@ ONE_OR_ALL = INSTALLED if "DIALIN_TEST_ALL" in os.environ else [build for build 
 FAST = "mariadb@10.11" if find("mariadb@10.11") else MYSQL
 """For studies that are not about one server: it starts for a quarter of MySQL's CPU."""
 
+FAST_OR_ALL = INSTALLED if "DIALIN_TEST_ALL" in os.environ else [build for build in INSTALLED if build == find(FAST)]
+"""The builds for tests of what all of them do alike: the fast one, and with `make test-all` each."""
+
 
 REPLACED = ("--measure", "--minutes", "--threads", "--warmup", "--worthwhile")
 
@@ -79,7 +83,8 @@ class Dialin:
         self._started = []
 
     def start(self, *words, environment=None):
-        process = subprocess.Popen(
+        start = subprocess.Popen if environment else warm_start.START  # what is injected takes a start anew
+        process = start(
             [sys.executable, "-m", "dialin", *with_last(words)],
             cwd=self.directory,
             env={**os.environ, **{name: str(value) for name, value in (environment or {}).items()}},

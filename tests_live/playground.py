@@ -16,6 +16,7 @@ from dialin.servers.attached.server import Attached
 from dialin.servers.ledger import Ledger
 from dialin.variables import rules
 from live import EASY
+from warm_start import START
 
 DOCUMENT = Path(__file__).parent.parent / "docs" / "privileges.md"
 _RESTART = """
@@ -131,9 +132,11 @@ def playground(build, purpose="study", *words, home=None):
     """
     home = home or Home.of()
     command = [sys.executable, "-m", "dialin", "servers", "start", build.id, *words]
-    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "DIALIN_HOME": str(home.root)})
-    assert done.returncode == 0, done.stderr
-    name = re.search(r"dialin servers stop (\w+)", done.stderr)[1]
+    streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with START(command, env={**os.environ, "DIALIN_HOME": str(home.root)}, **streams) as starting:
+        _, err = starting.communicate()
+    assert starting.returncode == 0, err
+    name = re.search(r"dialin servers stop (\w+)", err)[1]
     ledger = Ledger(home.ledger)
     entry = next(entry for entry in ledger.entries() if entry.id == name)
     try:

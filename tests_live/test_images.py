@@ -14,7 +14,7 @@ from dialin.servers.containers import name_of
 from dialin.servers.ledger import Ledger
 from dialin.servers.sandbox import Sandbox
 from dialin.trials.tools import Tools
-from live import EASY, MYSQL, SHORT, find, until
+from live import EASY, MYSQL, SHORT, find, only_with_all, until
 
 BUILD = find(MYSQL)
 NAME = "localhost/dialin-test/server"
@@ -150,7 +150,7 @@ def test_an_image_that_is_not_here_is_reported_with_the_command_that_pulls_it(to
     assert caught.value.remedy.endswith(" pull no.such/image:1")
 
 
-@pytest.mark.parametrize("seconds", [0.2, 1.0, 3.0, 7.0])
+@pytest.mark.parametrize("seconds", [0.2, 3.0, *(pytest.param(more, marks=only_with_all) for more in (1.0, 7.0))])
 def test_no_container_outlives_a_dialin_that_is_killed_at_any_instant(dialin, image, build, seconds):
     load = [*SHORT, *EASY, "--minutes", "2"]
     process = dialin.start("sweep", "sort_buffer_size=256K,512K", "--server", image, *load, "--out", f"killed-{seconds}")

@@ -6,7 +6,7 @@ import pytest
 
 from dialin.paths import Home
 from dialin.store.store import Store
-from live import EASY, FAST, ONE_OR_ALL, SHORT, find, interrupt, kill, measuring, only_with_all, until
+from live import EASY, FAST, FAST_OR_ALL, SHORT, find, interrupt, kill, measuring, only_with_all, until
 from managed_server import managed
 
 STATIC = {
@@ -18,7 +18,7 @@ STATIC = {
 STUDY = [*SHORT, *EASY, "--minutes", "5", "--worthwhile", "100%"]
 
 
-@pytest.fixture(scope="module", params=ONE_OR_ALL, ids=lambda build: build.id)
+@pytest.fixture(scope="module", params=FAST_OR_ALL, ids=lambda build: build.id)
 def server(request, tmp_path_factory):
     with managed(request.param, tmp_path_factory.mktemp("managed")) as made:
         yield made

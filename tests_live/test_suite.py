@@ -7,7 +7,7 @@ import jsonschema
 
 from dialin.model.trial import TrialState
 from dialin.store import read_only
-from live import EASY, MYSQL, SHORT, children, kill, measuring
+from live import EASY, FAST, SHORT, children, kill, measuring
 
 SCHEMA = json.loads((Path(__file__).parents[1] / "schema" / "suite.schema.json").read_text())
 GATE = ["--fail-if-worse", "60%", "--minutes", "6", *SHORT, *EASY]
@@ -20,7 +20,7 @@ def trials(directory):
 
 def test_a_suite_killed_in_a_trial_resumes_as_a_whole_and_is_read_by_every_command(dialin):
     out = dialin.directory / "suite"
-    variable = ["sweep", "innodb_adaptive_hash_index=ON,OFF", "--server", MYSQL]
+    variable = ["sweep", "innodb_adaptive_hash_index=ON,OFF", "--server", FAST]
     workloads = ["--workload", "oltp_point_select=2", "--workload", "oltp_update_index"]
     process = dialin.start(*variable, *workloads, *GATE, "--out", out)
     measuring(out / "02-oltp-update-index")
