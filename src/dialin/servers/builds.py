@@ -127,10 +127,13 @@ class Lost:
     why: str
 
 
-def lost_builds(home: Home) -> list[Lost]:
-    """Return the builds in added directories that cannot be used now: the directory was moved, or its server does not run."""
+def lost_builds(home: Home, asked: Callable[[Added], bool] = lambda _: True) -> list[Lost]:
+    """Return the builds in added directories that cannot be used now: the directory was moved, or its server does not run.
+
+    Each server is run to see that; `asked` says of which directories.
+    """
     lost = []
-    for added in added_directories(home):
+    for added in filter(asked, added_directories(home)):
         why = "which is gone"
         here: list[str] = []
         if Path(added.directory).exists():
@@ -231,7 +234,11 @@ def find(text: str, builds: Sequence[Build], home: Home) -> Build:
     if "/" in text:
         return _in_directory(Path(text), builds, home)
     reference = parse_reference(text, (build.id for build in builds))
-    lost = [each for each in lost_builds(home) if reference.matches(BuildReference.parse(each.build))]
+
+    def is_meant(name: str) -> bool:
+        return reference.matches(BuildReference.parse(name))
+
+    lost = [each for each in lost_builds(home, lambda added: any(map(is_meant, added.builds))) if is_meant(each.build)]
     try:
         build = resolve(reference, builds)
     except UserError as error:
@@ -252,7 +259,7 @@ def _said(lost: Lost) -> UserError:
 
 def _in_directory(path: Path, builds: Sequence[Build], home: Home) -> Build:
     directory = path.expanduser().resolve()
-    if lost := next((each for each in lost_builds(home) if each.directory == str(directory)), None):
+    if lost := next(iter(lost_builds(home, lambda added: added.directory == str(directory))), None):
         raise _said(lost)
     inside = [
         build for build in builds if build.origin.startswith("added") and build.binary.resolve().is_relative_to(directory)

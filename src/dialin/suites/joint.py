@@ -33,6 +33,7 @@ from dialin.report.load_units import units
 from dialin.report.names import naming
 from dialin.stats.decide import Decision, Rules, decide_fit
 from dialin.stats.thresholds import thresholds
+from dialin.stats.trial_figures import goal_ratio
 from dialin.stats.trial_fit import TrialFit
 from dialin.stats.weighted_mean import times_more, weighted_mean
 from dialin.verdict import comparison
@@ -186,10 +187,7 @@ def _effect(row: SuiteRow, subject: str) -> float:
 def _row(plan: SuitePlan, study: SuiteStudy) -> SuiteRow:
     spec, verdict = study.spec, study.judgement.verdict if study.judgement else None
     fit, by_margin = study.fit, margins(plan, spec, study.judgement)
-    level = None
-    if fit is not None and spec.baseline in fit.names:
-        level = fit.level(spec.baseline, spec.alpha)
-        level = level if spec.goal is Goal.THROUGHPUT else level.inverted()
+    level = goal_ratio(fit.level(spec.baseline, spec.alpha), spec.goal) if fit and spec.baseline in fit.names else None
     cells = [_cell(study, name, margin) for name, margin in by_margin.items()]
     return SuiteRow(
         name=study.member.name,

@@ -196,9 +196,8 @@ def check_state(
     notes += _mix_notes(state)
     notes += _check_resizing(spec, live, state, values)
     notes += _check_sessions(spec, attached, state)
-    read_only = [name for name in ("super_read_only", "read_only") if values.get(name, "OFF").upper() not in ("OFF", "0")]
-    if read_only:
-        notes.append(f"The server is read-only ({read_only[0]}); its variables can be set all the same")
+    if read_only := activity.read_only_by(values):
+        notes.append(f"The server is read-only ({read_only}); its variables can be set all the same")
     if state.replication is not None:
         notes.append("The server is a replica; its lag is guarded")
     if state.is_saturated and spec.goal is not Goal.THROUGHPUT:

@@ -9,6 +9,7 @@ from dialin.model.study import COST_GOALS, Goal, StudySpec
 from dialin.model.study_diff import Area, CandidateChange, ComparedStudy, StudyDiff
 from dialin.model.verdict import Estimate
 from dialin.report.board import study_title
+from dialin.report.document.figure_columns import change_cell
 from dialin.report.document.parts import (
     Cell,
     Column,
@@ -160,9 +161,8 @@ def _columns(title: str) -> list[Column]:
 
 def _row(labels: Mapping[str, str], one: CandidateChange, estimates: Sequence[Estimate], show: Callable[[float], str]) -> Row:
     before, after, changed = estimates
-    ends = interval(changed, change)
-    last = Cell(change(changed.mean), [ends] if ends else [], ends.replace(" %", ""), changed.mean)
-    return Row([Cell(labels[one.name], candidate=one.name), _figure(before, show), _figure(after, show), last])
+    name = Cell(labels[one.name], candidate=one.name)
+    return Row([name, _figure(before, show), _figure(after, show), change_cell(changed)])
 
 
 def _figure(estimate: Estimate, show: Callable[[float], str]) -> Cell:

@@ -118,3 +118,11 @@ def _trials(candidate: CandidateVerdict, unit: Units) -> Cell:
 
 def _rough(value: float) -> str:
     return number(value) if value >= 100 or value < 1 else f"{value:.0f}" if value >= 10 else f"{value:.1f}"
+
+
+def change_cell(ratio: Estimate | None) -> Cell:
+    """Return a ratio as a change with its interval."""
+    if ratio is None:
+        return Cell(NOTHING)
+    ends = interval(ratio, change)
+    return Cell(change(ratio.mean), [ends] if ends else [], ends.replace(" %", ""), ratio.mean)

@@ -10,6 +10,7 @@ from dialin.model.suite import Margin, Suite, SuiteCandidate, SuiteCell, SuitePl
 from dialin.model.verdict import CandidateState, Estimate
 from dialin.report.charts.suite_charts import MARKS, MEAN, suite_heatmap, workload_forest
 from dialin.report.document.costs import READING, cost_cell
+from dialin.report.document.figure_columns import change_cell
 from dialin.report.document.parts import (
     Cell,
     Code,
@@ -26,7 +27,7 @@ from dialin.report.document.parts import (
     Table,
 )
 from dialin.report.suite_sentences import OUTCOMES
-from dialin.report.verdict_sentences import interval, state_text
+from dialin.report.verdict_sentences import state_text
 from dialin.text import NOTHING, change, counted, exact_percent, listed, number, percent, shorten, visible, without_secrets
 
 TABLE = "suite-table"
@@ -138,14 +139,6 @@ def _level(row: SuiteRow) -> str:
         return NOTHING
     show = number if row.unit else percent
     return f"{show(row.baseline.mean)} {row.unit}".rstrip()
-
-
-def change_cell(ratio: Estimate | None) -> Cell:
-    """Return a ratio as a change with its interval."""
-    if ratio is None:
-        return Cell(NOTHING)
-    ends = interval(ratio, change)
-    return Cell(change(ratio.mean), [ends] if ends else [], ends.replace(" %", ""), ratio.mean)
 
 
 def _marked(ratio: Estimate | None, state: CandidateState) -> Cell:

@@ -58,14 +58,19 @@ def check_sees_others(query: Query) -> None:
         ) from None
 
 
+def read_only_by(variables: Mapping[str, str]) -> str:
+    """Return the variable that makes the server read-only, the strongest first; empty where it takes writes."""
+    names = ("super_read_only", "read_only", "innodb_read_only")
+    return next((name for name in names if variables.get(name, "OFF").upper() not in ("OFF", "0")), "")
+
+
 def check_writable(variables: Mapping[str, str]) -> None:
     """Raise UserError if the server is read-only."""
-    for name in ("super_read_only", "read_only", "innodb_read_only"):
-        if variables.get(name, "OFF").upper() not in ("OFF", "0"):
-            raise UserError(
-                f"The server is read-only: {name} is {variables[name]}",
-                "It may be a replica; study another server, or a sandbox with --server",
-            )
+    if name := read_only_by(variables):
+        raise UserError(
+            f"The server is read-only: {name} is {variables[name]}",
+            "It may be a replica; study another server, or a sandbox with --server",
+        )
 
 
 def _questions(query: Query) -> int:

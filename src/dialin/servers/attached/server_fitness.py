@@ -11,11 +11,11 @@ from dialin.clock import Clock
 from dialin.errors import ServerError, UserError
 from dialin.model.fitness import ServerFacts
 from dialin.model.query import Query
+from dialin.servers.attached import activity
 from dialin.servers.attached.server import Attached
 
 _TRIES = 21
 _SETTING = frozenset({"SUPER", "SYSTEM_VARIABLES_ADMIN"})
-_READ_ONLY = ("super_read_only", "read_only", "innodb_read_only")
 _PRIVILEGES = (
     "SELECT privilege_type FROM information_schema.user_privileges"
     " WHERE grantee = CONCAT('''', REPLACE(CURRENT_USER(), '@', '''@'''), '''')"
@@ -40,7 +40,7 @@ def server_facts(attached: Attached, clock: Clock) -> ServerFacts:
         server=f"{attached.build.id}, {attached.account}",
         round_trips=tuple(trips),
         in_use=in_use,
-        read_only=next((name for name in _READ_ONLY if variables.get(name, "OFF").upper() not in ("OFF", "0")), ""),
+        read_only=activity.read_only_by(variables),
         may_set=may_set,
         performance_schema=variables.get("performance_schema", "OFF").upper() in ("ON", "1"),
         is_here=attached.pid is not None,
