@@ -27,10 +27,19 @@ def judged(monkeypatch):
         "equal: drift, one after the other, a shared date",
         "equal: one start per candidate, 8 thread counts",
         "equal: copies instead of repeats",
+        "equal: the same, status listings have uptimes",
+        "equal: the same, a run script that never restarts",
+        "equal: the same, files written without a pause",
+        "equal: hosts differ by 5 %, variables name them",
+        "limit: hosts differ by 5 %, and nothing shows it",
     ],
 )
 def test_nothing_false_is_claimed_of_candidates_that_are_equal(judged, name):
     assert not any(one.false for one in judged(name, 6))
+
+
+def test_one_start_repeated_has_no_more_false_claims_than_promised(judged):
+    assert sum(one.false for one in judged("equal: the same, and nothing shows it", 20)) <= 3
 
 
 def test_a_planted_difference_is_found(judged):

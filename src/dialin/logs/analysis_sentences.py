@@ -150,7 +150,8 @@ def _why(standings: Standings, cells: Cells, baseline: str, bars: Bars, sharing:
         return f"because {reasons}"
     after = f", or {reasons}" if any(frozenset({name, best}) in barred for name in rivals) else ""
     both = listed([name for name in names if name in (best, *rivals)])
-    return f"because {both} differ by less than runs of one candidate in one cell do{after}"
+    starts = ", or than starts of one server may" if comparison.allows_for_starts else ""
+    return f"because {both} differ by less than runs of one candidate in one cell do{starts}{after}"
 
 
 def _by_cell(cells: Cells, name: str, best: str, baseline: str) -> str:

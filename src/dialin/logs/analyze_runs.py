@@ -333,8 +333,9 @@ def _sharing(runs: Sequence[RunAnalysis]) -> set[str]:
 
 
 def _assumptions(material: _Material, judgement: Judgement) -> list[Note]:
-    stamps = material.assigned.stamps
-    return notes.assumptions(judgement.runs, judgement.compared.decisive, stamps) if judgement.claims else []
+    """Return what a claim rests on; without a claim, that intervals allow for starts, which may be why there is none."""
+    assumed = notes.assumptions(judgement.runs, judgement.compared.decisive, material.assigned.stamps)
+    return assumed if judgement.claims else [note for note in assumed if note.code == "starts_unknown"]
 
 
 def _confounds(material: _Material, judgement: Judgement) -> list[Note]:

@@ -255,7 +255,7 @@ class Analysis(FrozenModel):
     verdict: Outcome | None = Field(description="null where nothing is compared")
     goal: Goal
     headline: str = Field(description="the verdict in one sentence")
-    assumptions: list[Note] = Field(description="what the verdict rests on and no file shows; empty where nothing is claimed")
+    assumptions: list[Note] = Field(description="what the verdict rests on and no file shows")
     reason: str = Field(description="what to make of it, in words")
     winners: list[str]
     baseline: str = Field(description="empty where nothing is compared")
