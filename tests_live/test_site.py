@@ -1,0 +1,20 @@
+"""The documentation site, where `make site` has built it: nobody is kept out of a page, and none of them asks for another site."""
+
+from pathlib import Path
+
+import pytest
+
+from browser import SCHEMES, needs_chromium
+
+SITE = Path(__file__).parents[1] / "site"
+PAGES = ("index.html", "cli.html", "reading-a-report.html", "why.html", "published.html", "tutorials/eight-pool-instances.html")
+
+pytestmark = [needs_chromium, pytest.mark.skipif(not (SITE / "index.html").exists(), reason="run: make site")]
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("page", PAGES)
+def test_nothing_serious_keeps_anybody_out_of_the_site(opened, page, scheme):
+    one = opened(SITE / page, scheme=scheme)
+    assert one.violations() == []
+    assert one.asked_of_others == []
