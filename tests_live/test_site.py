@@ -1,4 +1,4 @@
-"""The documentation site, where `make site` has built it: nobody is kept out of a page, and none of them asks for another site."""
+"""The documentation site, where `make site` has built it: nobody is kept out of a page, and none asks for another site."""
 
 from pathlib import Path
 
