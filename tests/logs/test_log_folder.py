@@ -8,7 +8,7 @@ import zstandard
 from dialin.errors import UserError
 from dialin.logs import log_folder
 from dialin.logs.log_folder import incomplete, load, natural_order
-from dialin.readers import sysbench_log
+from dialin.readers import log_text
 from fixtures.sysbench_logs import HEADER, SUMMARY, csv, human, series, write
 
 X, Y = series(seed=1), series(seed=2)
@@ -207,7 +207,7 @@ def test_the_last_report_of_a_run_that_was_killed_does_not_count(tmp_path):
 
 
 def test_a_file_that_unpacks_to_more_than_any_log_is_listed_as_too_large(tmp_path, monkeypatch):
-    monkeypatch.setattr(sysbench_log, "LARGEST", 100_000)
+    monkeypatch.setattr(log_text, "LARGEST", 100_000)
     write(tmp_path, a__log=csv(X), bomb__gz="0" * 200_000)
     assert {entry.file: entry.status for entry in load([tmp_path]).files} == {"a.log": "used", "bomb.gz": "too_large"}
 

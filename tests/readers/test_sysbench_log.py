@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dialin.readers import sysbench_log
-from dialin.readers.log_text import DAMAGED
-from dialin.readers.sysbench_log import TooLargeError, UnreadableLog, read
+from dialin.readers import log_text, sysbench_log
+from dialin.readers.log_text import DAMAGED, TooLargeError
+from dialin.readers.sysbench_log import UnreadableLog, read
 from dialin.workloads.sysbench import parse_line
 from fixtures.sysbench_logs import csv, human, parse, series
 
@@ -95,7 +95,7 @@ def test_a_log_that_is_cut_short_is_said_so(tmp_path):
 
 
 def test_what_is_larger_than_any_log_is_not_unpacked(tmp_path, monkeypatch):
-    monkeypatch.setattr(sysbench_log, "LARGEST", 1024**2)
+    monkeypatch.setattr(log_text, "LARGEST", 1024**2)
     path = tmp_path / "bomb.gz"
     path.write_bytes(gzip.compress(b"0" * 2 * 1024**2))
     error = read_one(path).error

@@ -15,7 +15,8 @@ from dialin.errors import UserError
 from dialin.logs.csv_tables import NO_COLUMNS, CsvColumns, columns_of
 from dialin.logs.other_programs import first_lines, read_other
 from dialin.model.analysis import FileEntry, FileStatus
-from dialin.readers.sysbench_log import LogFile, RunLog, TooLargeError, UnreadableLog, read
+from dialin.readers.log_text import TooLargeError
+from dialin.readers.sysbench_log import LogFile, RunLog, UnreadableLog, read
 from dialin.text import counted, listed, number
 
 FEWEST = 20

@@ -7,25 +7,33 @@ import codecs
 import errno
 import functools
 import gzip
+import hashlib
 import io
 import lzma
+import re
 import shutil
 import tarfile
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path, PurePosixPath
 from typing import IO, cast
 
 import zstandard
 
+from dialin.errors import UserError
+
 _GZIP, _BZIP2, _XZ, _ZSTANDARD, _ZIP = b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd", b"PK\x03\x04"
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 """The beginning of a text that a shell of Windows wrote."""
 _LONGEST_MAGIC = 6
 _TAR, _TAR_AT = b"ustar", 257
+LARGEST = 8 * 1024**3
+"""The most bytes of an unpacked log that are read: more than two years of one line per second. Only a defective or hostile
+archive unpacks to more."""
+LONGEST_LINE = 64 * 1024
 _IN_MEMORY, _LARGEST_MEMBER = 16 * 1024**2, 1024**3
 """Bytes of a file in a tar archive up to which it is kept in memory, and read at all."""
 
@@ -128,3 +136,57 @@ def _magic(path: Path) -> bytes:
     with path.open("rb") as stream:
         start = stream.read(_LONGEST_MAGIC)
     return next((magic for magic in (_GZIP, _BZIP2, _XZ, _ZSTANDARD, _ZIP) if start.startswith(magic)), b"")
+
+
+class TooLargeError(UserError):
+    """A file is larger than `LARGEST`, which no log of sysbench is."""
+
+
+class LogText:
+    """The text of a log, cut between lines, with its digest and the number of its NUL bytes."""
+
+    def __init__(self, where: str) -> None:
+        self._where = where
+        self.digest = hashlib.sha256()
+        self.zeros = 0
+
+    def lines(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
+        """Yield whole lines, without the start of one longer than any of sysbench's; nothing of a binary file.
+
+        Lines with NUL bytes, which a power loss leaves, are left out: a part of them was never written.
+
+        Raises:
+            TooLargeError: the text is larger than any log.
+        """
+        size, rest = 0, b""
+        for data in chunks:
+            if size == 0 and _is_binary(data):
+                return
+            size += len(data)
+            if size > LARGEST:
+                most = f"{LARGEST // 1024**2:,} MiB"
+                raise TooLargeError(f"{self._where} is larger than {most}: no log of sysbench is", "Leave it out")
+            self.digest.update(data)
+            self.zeros += data.count(0)
+            head, newline, tail = data.rpartition(b"\n")
+            if newline:
+                yield _without_zeros(rest + head + newline)
+                rest = tail[-LONGEST_LINE:]
+            else:
+                rest = (rest + tail)[-LONGEST_LINE:]
+        yield _without_zeros(rest)
+
+
+_WITH_ZEROS = re.compile(rb"[^\n]*\0[^\n]*")
+_NOT_TEXT = bytes(code for code in range(1, 32) if chr(code) not in "\t\n\r\f\b\x1b")
+"""The control characters that no log of a terminal has; NUL bytes may come from a power loss."""
+
+
+def _is_binary(start: bytes) -> bool:
+    """Return whether a file is no text, by its first bytes: it has control characters, or nothing but NUL bytes."""
+    text = start.replace(b"\0", b"")
+    return len(text) != len(text.translate(None, _NOT_TEXT)) or (not text and bool(start))
+
+
+def _without_zeros(lines: bytes) -> bytes:
+    return _WITH_ZEROS.sub(b"", lines) if b"\0" in lines else lines

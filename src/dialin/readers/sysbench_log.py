@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import bisect
-import hashlib
 import re
 from array import array
 from collections.abc import Iterable, Iterator, Mapping
@@ -14,15 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dialin.errors import UserError
-from dialin.readers.log_text import DAMAGED, Opened, files
+from dialin.readers.log_text import DAMAGED, LONGEST_LINE, LogText, Opened, files
 
 _Array = NDArray[np.float64]
 
-LARGEST = 8 * 1024**3
-"""The most bytes of an unpacked log that are read: more than two years of one line per second. Only a defective or hostile
-archive unpacks to more."""
 _CHUNK = 1024**2
-_LONGEST_LINE = 64 * 1024
 
 _FIGURE = r"\d{1,20}(?:\.\d{1,18})?"
 _IMPOSSIBLE = 1e12
@@ -210,10 +205,6 @@ class UnreadableLog:
     error: Exception
 
 
-class TooLargeError(UserError):
-    """A file is larger than `LARGEST`, which no log of sysbench is."""
-
-
 def interval_figures(line: str) -> tuple[float, ...] | None:
     """Return the figures of one interval report of sysbench 1.0.20 as text; None for any other line.
 
@@ -255,7 +246,7 @@ def _between_records(chunks: Iterable[bytes]) -> Iterator[bytes]:
     for chunk in chunks:
         text = rest + chunk
         begin = text.rfind(b'"time":')
-        is_whole = begin < 0 or len(text) - begin > _LONGEST_LINE or text.find(b'"reconnects":', begin) >= 0
+        is_whole = begin < 0 or len(text) - begin > LONGEST_LINE or text.find(b'"reconnects":', begin) >= 0
         end = len(text) if is_whole else begin
         yield text[:end]
         rest = text[end:]
@@ -280,60 +271,10 @@ def read(path: Path) -> Iterator[LogFile | UnreadableLog]:
 
 
 def _read(name: str | None, opened: Opened, where: str) -> LogFile:
-    text = _Text(where)
+    text = LogText(where)
     with opened() as stream:
         logs = parse(text.lines(iter(lambda: stream.read(_CHUNK), b"")))
     return LogFile(text.digest.hexdigest(), logs, opened, name, text.zeros)
-
-
-class _Text:
-    """The text of a log, cut between lines, with its digest and the number of its NUL bytes."""
-
-    def __init__(self, where: str) -> None:
-        self._where = where
-        self.digest = hashlib.sha256()
-        self.zeros = 0
-
-    def lines(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
-        """Yield whole lines, without the start of one longer than any of sysbench's; nothing of a binary file.
-
-        Lines with NUL bytes, which a power loss leaves, are left out: a part of them was never written.
-
-        Raises:
-            TooLargeError: the text is larger than any log.
-        """
-        size, rest = 0, b""
-        for data in chunks:
-            if size == 0 and _is_binary(data):
-                return
-            size += len(data)
-            if size > LARGEST:
-                most = f"{LARGEST // 1024**2:,} MiB"
-                raise TooLargeError(f"{self._where} is larger than {most}: no log of sysbench is", "Leave it out")
-            self.digest.update(data)
-            self.zeros += data.count(0)
-            head, newline, tail = data.rpartition(b"\n")
-            if newline:
-                yield _without_zeros(rest + head + newline)
-                rest = tail[-_LONGEST_LINE:]
-            else:
-                rest = (rest + tail)[-_LONGEST_LINE:]
-        yield _without_zeros(rest)
-
-
-_WITH_ZEROS = re.compile(rb"[^\n]*\0[^\n]*")
-_NOT_TEXT = bytes(code for code in range(1, 32) if chr(code) not in "\t\n\r\f\b\x1b")
-"""The control characters that no log of a terminal has; NUL bytes may come from a power loss."""
-
-
-def _is_binary(start: bytes) -> bool:
-    """Return whether a file is no text, by its first bytes: it has control characters, or nothing but NUL bytes."""
-    text = start.replace(b"\0", b"")
-    return len(text) != len(text.translate(None, _NOT_TEXT)) or (not text and bool(start))
-
-
-def _without_zeros(lines: bytes) -> bytes:
-    return _WITH_ZEROS.sub(b"", lines) if b"\0" in lines else lines
 
 
 def _beside_reports(chunk: bytes, starts: list[int]) -> list[tuple[int, int]]:
