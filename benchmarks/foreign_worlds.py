@@ -23,13 +23,13 @@ from numpy.typing import NDArray
 from scipy.signal import lfilter
 
 from dialin.model.load_driver import ALL_KINDS, TransactionTimes
-from dialin.model.study import WORTHWHILE, Candidate, Goal, StudySpec, Until
-from dialin.model.trial import Sample, Step, Trial, TrialState
+from dialin.model.study import WORTHWHILE, Candidate, Goal, StudySpec, Switch, Until
+from dialin.model.trial import Purpose, Sample, Step, Trial, TrialState
 from dialin.question.plan import block_order
 from dialin.search.proposer import CONTENDERS, History, Room
 from dialin.stats.looks import is_due
 from dialin.stats.trial_figures import Figures, figures
-from dialin.verdict import comparison
+from dialin.verdict import comparison, late_effect
 
 _Array = NDArray[np.float64]
 HORIZON = 5 * 3600
@@ -96,6 +96,7 @@ class Foreign:
             worthwhile=WORTHWHILE[self.goal],
             until=self.until,
             minutes=self.minutes,
+            switch=Switch.SET if self.by_set else Switch.RESTART,
         )
 
     @property
@@ -116,6 +117,7 @@ class Laboratory:
     in_force: float = 0.0
     pink: _Array = field(default_factory=lambda: np.zeros(0))
     phase: float = 0.0
+    samples: dict[int, list[Sample]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.phase = float(self.rng.uniform(0, self.world.cron or 1.0))
@@ -131,9 +133,11 @@ class Laboratory:
             slow = slow + np.log(0.85) * ((at + self.phase) % self.world.cron < 90)
         return slow
 
-    def trial(self, number: int, block: int, index: int) -> tuple[Trial, Figures]:
+    def trial(self, number: int, block: int, index: int, seconds: float | None = None) -> tuple[Trial, Figures]:
+        """Run a trial; with `seconds` the long window of a candidate, which keeps its samples."""
         world, rng = self.world, self.rng
         switch, warmup, count = (2.0, 6.0, 30) if world.by_set else (50.0, 10.0, 60)
+        count = count if seconds is None else round(seconds)
         level = world.levels[index] + rng.normal(scale=world.starts / (3 if world.by_set else 1))
         level -= world.slow * (rng.random() < world.slow_starts)
         level += world.modes * rng.choice((-1, 1))
@@ -177,7 +181,10 @@ class Laboratory:
             in_force={"innodb_io_capacity": str(index + 100)},
             host="h",
             transaction_times=times,
+            purpose=Purpose.RACE if seconds is None else Purpose.LONG,
         )
+        if seconds is not None:
+            self.samples[number] = samples
         summed = figures(samples, times=times, percentile=world.spec.workload.percentile)
         assert summed is not None
         return trial, summed
@@ -255,6 +262,8 @@ def study(world: Foreign, seed: int, number: int) -> Ended:
         better = better or bool(decision.better)
         if over or decision.is_reached(spec.until, "c0"):
             break
+    if is_late(lab, decision.choice, trials, by_trial):  # the verdict withholds what it would have claimed
+        false, better, decision = False, False, replace(decision, choice=None, leader="c0")
     chosen = decision.choice or decision.leader or "c0"
     intervals = {name: decision.ratios[name] for name in world.names if name != "c0"}
     printed = [
@@ -272,6 +281,19 @@ def study(world: Foreign, seed: int, number: int) -> Ended:
         sum(name == decision.choice for name, _ in printed),
         sum(name == decision.choice for name in missed),
     )
+
+
+def is_late(lab: Laboratory, choice: str | None, trials: list[Trial], by_trial: dict[int, Figures]) -> bool:
+    """Return whether the long windows of a choice and the baseline show that its gain does not last, as after a study."""
+    spec, measure = lab.world.spec, 30.0 if lab.world.by_set else 60.0
+    seconds = late_effect.long_window(spec, measure)
+    if choice is None or not seconds:
+        return False
+    known = dict(by_trial)
+    for _ in range(late_effect.MOST):
+        for _, name in late_effect.long_windows(spec, trials, known, lab.samples, choice).left(math.log1p(spec.worthwhile)):
+            trials.append(lab.trial(len(trials) + 1, 0, lab.world.names.index(name), seconds)[0])
+    return bool(late_effect.confounds(spec, trials, known, lab.samples))
 
 
 def _first(difference: float, count: int = 7) -> tuple[float, ...]:

@@ -50,6 +50,7 @@ class LogCode(StrEnum):
     TRIAL_DISCARDED = "trial_discarded"
     OTHERS_CHANGED = "others_changed"
     CONFIRMING = "confirming"
+    LONG_WINDOW = "long_window"
     CONFIRMING_CUT = "confirming_cut"
     WAITS_COLLECTED = "waits_collected"
     SEARCH_ENDED = "search_ended"

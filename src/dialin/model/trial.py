@@ -41,7 +41,8 @@ class Purpose(StrEnum):
     """What a trial is for. Only trials of the race decide; those that confirm are fresh, so that selection does not bias them.
 
     Trials for waits and for a profile run with costly instruments on: they explain a verdict, and never decide it. Those of a
-    search find the settings that a race then proves. A live server is observed before anything is changed.
+    search find the settings that a race then proves. A live server is observed before anything is changed. A long window shows
+    whether the effect of a choice lasts.
     """
 
     RACE = "race"
@@ -50,6 +51,7 @@ class Purpose(StrEnum):
     PROFILE = "profile"
     SEARCH = "search"
     OBSERVE = "observe"
+    LONG = "long"
 
     @property
     def is_instrumented(self) -> bool:

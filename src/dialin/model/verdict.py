@@ -47,6 +47,7 @@ class ReasonCode(StrEnum):
     WEAKER_DURABILITY = "weaker_durability"
     CONFOUNDED = "confounded"
     DRIVER_DELAYED = "driver_delayed"
+    LATE_EFFECT = "late_effect"
     HOSTS_DISAGREE = "hosts_disagree"
     NOT_ON_EACH_KIND = "not_on_each_kind"
     BASELINE_FAILED = "baseline_failed"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dialin.errors import UserError
 from dialin.model.live import DEFAULT_WASHOUT, PERIOD, LiveOptions
@@ -66,6 +66,10 @@ class Plan:
     warmup: float
     blocks: int
     trial_seconds: float
+
+    def with_warmup(self, seconds: float) -> Plan:
+        """Return the plan with another warm-up, or washout on a live server; its blocks are those of before."""
+        return replace(self, warmup=seconds, trial_seconds=self.trial_seconds + seconds - self.warmup)
 
 
 def plan(spec: StudySpec) -> Plan:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Generator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from dialin.clock import Clock
 from dialin.errors import DialinError, InterruptedStudyError
-from dialin.fleet.fleet import BlockEnded, Fleet, FleetEvent, HostJoined, HostLost, HostRefused
+from dialin.fleet.fleet import BlockEnded, Fleet, FleetEvent, HostJoined, HostLost
 from dialin.fleet.worker import BlockRequest
 from dialin.model.cause import PASSING
 from dialin.model.progress import Standing, Watcher
@@ -18,6 +17,7 @@ from dialin.model.trial import Block, Purpose, Trial, TrialState, first_driver_c
 from dialin.model.verdict import Verdict
 from dialin.preflight.admission import Admit, refuse
 from dialin.question.plan import Plan, block_order
+from dialin.race import log_lines
 from dialin.race.broken_study import all_failed, disturbed_in_a_row, failed_in_a_row, keeps_failing, last_tries_of, now_failing
 from dialin.race.budget import Budget
 from dialin.race.host_blocks import HostBlocks, Work
@@ -31,7 +31,7 @@ from dialin.stats.allocation import SIZE
 from dialin.stats.looks import is_due
 from dialin.stats.switchback import QUADS_TO_DECIDE
 from dialin.store.store import Store
-from dialin.verdict import changed_during_trial, comparison
+from dialin.verdict import changed_during_trial, comparison, late_effect
 from dialin.verdict.effective_settings import EffectiveSettings
 from dialin.verdict.live_periods import observed_figures
 from dialin.verdict.reach_verdict import reach_verdict, standings
@@ -124,6 +124,7 @@ class Runner:
         verdict = self._conclude()
         if self._spec.confirm and not self._spec.aa:
             verdict = yield from self._confirm(verdict)
+        verdict = self._measure_long(verdict)
         for purpose in (Purpose.WAITS, Purpose.PROFILE):
             self._run_instrumented(purpose)
         self._watcher.study_ended(verdict)
@@ -153,7 +154,7 @@ class Runner:
         )
         washouts = [one.traffic.washout or 0.0 for one in self._state.figures.values() if one.traffic is not None]
         if max(washouts, default=0.0) > self._plan.warmup:
-            self._set_washout(max(washouts))
+            self._replan(self._plan.with_warmup(max(washouts)))
 
     def _lengthen_washout(self, verdict: Verdict) -> None:
         """Continue with a longer washout where an effect on a live server settles slowly, if a comparison fits the budget so.
@@ -163,16 +164,14 @@ class Runner:
         needed = verdict.live.washout_needed if verdict.live is not None else None
         if needed is None or needed <= self._plan.warmup or self._spec.aa:
             return
-        slot = self._plan.trial_seconds + needed - self._plan.warmup
-        if self._budget.seconds_left(None) < 2 * QUADS_TO_DECIDE * len(self._state.in_the_race) * slot:
-            return
-        self.log(LogCode.WASHOUT_LENGTHENED, before=self._plan.warmup, washout=needed)
-        self._set_washout(needed)
+        longer = self._plan.with_warmup(needed)
+        if self._budget.seconds_left(None) >= 2 * QUADS_TO_DECIDE * len(self._state.in_the_race) * longer.trial_seconds:
+            self.log(LogCode.WASHOUT_LENGTHENED, before=self._plan.warmup, washout=needed)
+            self._replan(longer)
 
-    def _set_washout(self, seconds: float) -> None:
-        slot = self._plan.trial_seconds + seconds - self._plan.warmup
-        self._plan = replace(self._plan, warmup=seconds, trial_seconds=slot)
-        self._budget.replan(self._plan)
+    def _replan(self, plan: Plan) -> None:
+        self._plan = plan
+        self._budget.replan(plan)
 
     def _decided(self) -> bool:
         return not self._spec.aa and any(look.decided for look in self._state.looks)
@@ -244,12 +243,8 @@ class Runner:
             DialinError: the study cannot continue.
         """
         event, trial, work = self._hosts.next_event()
-        if isinstance(event, HostLost):
-            self.log(LogCode.HOST_LOST, host=event.host, cause=event.cause.as_stored())
-        elif isinstance(event, HostRefused):
-            self.log(LogCode.HOST_LEFT_OUT, host=event.host, cause=event.cause.as_stored())
-        elif isinstance(event, HostJoined):
-            self.log(LogCode.HOST_JOINED, host=event.host.name)
+        for code, figures in log_lines.of_host(event):
+            self.log(code, **figures)
         if isinstance(event, HostJoined | HostLost):
             self._name_hosts()
         if trial is not None:
@@ -258,7 +253,8 @@ class Runner:
 
     def _add(self, ended: Trial, *, is_lost: bool = False) -> None:
         if not is_lost:
-            self._log_end(ended)
+            for code, figures in log_lines.of_trial(ended):
+                self.log(code, **figures)
         self._state.add(ended)
         self._watcher.trial_ended(ended, self._standings())
         in_a_row = changed_during_trial.IN_A_ROW if self._spec.live is None else 1
@@ -389,18 +385,6 @@ class Runner:
         finally:
             self._hosts.interrupt()
 
-    def _log_end(self, ended: Trial) -> None:
-        if ended.failure and ended.state is TrialState.INTERRUPTED:
-            code = LogCode.TRIAL_DISTURBED if ended.failure.fault in PASSING else LogCode.SERVER_WENT_AWAY
-            self.log(code, trial=ended.id, candidate=ended.candidate, cause=ended.failure.cause.as_stored())
-        elif ended.failure:
-            failed = {"step": ended.failure.step, "cause": ended.failure.cause.as_stored()}
-            self.log(LogCode.TRIAL_FAILED, trial=ended.id, candidate=ended.candidate, **failed)
-        elif ended.state is TrialState.INTERRUPTED and not ended.is_disturbed:
-            self.log(LogCode.TRIAL_REPEATED, trial=ended.id, candidate=ended.candidate)
-        for code, changes in changed_during_trial.to_log(ended).items():
-            self.log(code, trial=ended.id, candidate=ended.candidate, changes=changes)
-
     def _standings(self) -> Mapping[str, Standing]:
         """Return each candidate's figures so far; with many hosts not always the newest, because each time fits all trials."""
         trials = len(self._state.trials)
@@ -474,9 +458,25 @@ class Runner:
         yield from self._run_blocks(Purpose.CONFIRM, first, propose)
         if not all(self._state.is_complete(number, Purpose.CONFIRM) for number in numbers):
             self.log(LogCode.CONFIRMING_CUT)
-        look = self._state.looks[-1]
+        return self._judge_again()
+
+    def _measure_long(self, verdict: Verdict) -> Verdict:
+        """Measure a choice by SET and the baseline in long windows, within the budget: does the effect last?"""
+        chosen, measure = verdict.recommended_candidate, self._plan.measure
+        seconds = late_effect.long_window(self._spec, measure) if self._suite is ALONE else 0.0
+        for _ in range(late_effect.MOST if seconds else 0):
+            places = late_effect.places_left(self._state.record, self._state.figures, chosen)
+            if not places or self._budget.seconds_left(None) < len(places) * (seconds + self._budget.trial_seconds() - measure):
+                break
+            self.log(LogCode.LONG_WINDOW, candidate=chosen, seconds=seconds)
+            self._run_trials(self._state.ended[-1].block, places, Purpose.LONG, seconds)
+            verdict = self._judge_again()
+        return verdict
+
+    def _judge_again(self) -> Verdict:
+        """Store and return the verdict with trials that came after the last look, which spend none."""
         judgement = reach_verdict(self._state.record, self._state.figures)
-        self._state.save_verdict(judgement.verdict, decided=bool(look.decided))
+        self._state.save_verdict(judgement.verdict, decided=bool(self._state.looks[-1].decided))
         return judgement.verdict
 
     def _run_instrumented(self, purpose: Purpose) -> None:

@@ -129,6 +129,8 @@ class Board:
             return "between trials"
         if self.trial.purpose in _INSTRUMENTED:
             return _INSTRUMENTED[self.trial.purpose]
+        if self.trial.purpose is Purpose.LONG:
+            return "long windows"
         if self.trial.purpose is Purpose.SEARCH:
             return f"search, trial {self.trial.id} of about {max(self.blocks, self.trial.id)} with its proof"
         if self.spec is not None and self.spec.tune is not None:
@@ -152,6 +154,7 @@ class Board:
             Purpose.PROFILE: f"Trial {trial.position} for the profile",
             Purpose.SEARCH: f"Trial {trial.block} of the search",
             Purpose.OBSERVE: "Observing the baseline",
+            Purpose.LONG: "Long window",
         }[trial.purpose]
         names = naming(self.spec).full if self.spec else {}
         name = names.get(trial.candidate, visible(trial.candidate))

@@ -181,6 +181,8 @@ def _why_inconclusive(spec: StudySpec, verdict: Verdict, near: str) -> str:
     serious = [note for note in verdict.confounds if note.data.get("could_explain")]
     if any(note.code == "driver_delay" for note in serious):
         return "what the load driver itself added to latency could explain the result"
+    if late := next((note for note in serious if note.code == "late_effect"), None):
+        return f"{name_in_sentence(spec, late.data['candidate'])} does not keep its gain when it is in force for longer"
     if serious:
         return f"{serious[0].data.get('variable', 'another variable')} differs too and could explain the result"
     disagree = next((note for note in verdict.warnings if note.code == "hosts_disagree"), None)

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from dialin.model.study import StudySpec
-from dialin.report.names import names_in_sentence
+from dialin.report.names import name_in_sentence, names_in_sentence
 from dialin.report.replay_sentences import AMOUNTS, CAUSES, RATIOS, SHARES, WORK
-from dialin.text import counted, listed, number, percent
+from dialin.text import change, counted, duration, listed, number, percent
 
 Figures = Mapping[str, Any]
 """The data of a note."""
@@ -66,6 +66,14 @@ def _driver_delay(_spec: StudySpec, data: Figures) -> str:
     return (
         f"The load driver itself added up to {percent(data['share'])} of the latency of a trial, and without that the "
         "candidates compare differently"
+    )
+
+
+def _late_effect(spec: StudySpec, data: Figures) -> str:
+    name, since = name_in_sentence(spec, data["candidate"]), duration(data["since"])
+    return (
+        f"{name}: {change(data['ratio'])} in the trials, but {change(data['late_ratio'])} in a window of "
+        f"{duration(data['seconds'])}, after its first {since}: an effect comes late"
     )
 
 
@@ -175,6 +183,7 @@ SENTENCES: Mapping[str, Callable[[StudySpec, Figures], str]] = {
     "transactions_dropped": _dropped,
     "driver_added": _driver_added,
     "driver_delay": _driver_delay,
+    "late_effect": _late_effect,
     "separate_queues": _separate_queues,
     "busy_load_thread": _busy_load_thread,
     "unfinished_transactions": _unfinished,

@@ -110,6 +110,9 @@ _SENTENCES: Mapping[LogCode, Callable[[Figures], str]] = {
     ),
     LogCode.TRIAL_DISCARDED: _discarded,
     LogCode.OTHERS_CHANGED: _others_changed,
+    LogCode.LONG_WINDOW: lambda figures: (
+        f"Measuring {figures['candidate']} and the baseline for {duration(figures['seconds'])} each: does the effect last?"
+    ),
     LogCode.CONFIRMING: lambda figures: f"Confirming {figures['candidate']} against the baseline in confirmation trials",
     LogCode.CONFIRMING_CUT: lambda _figures: "The budget ended before the confirmation trials were complete",
     LogCode.WAITS_COLLECTED: _waits,

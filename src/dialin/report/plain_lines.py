@@ -115,6 +115,8 @@ class PlainLines:
             return f"Block {trial.block}, confirmation trial {trial.position}: {name}"
         if trial.purpose is Purpose.OBSERVE:
             return f"Observing {name}"
+        if trial.purpose is Purpose.LONG:
+            return f"Long window: {name}"
         if trial.purpose is Purpose.SEARCH:
             return f"Trial {trial.id}: {name}"
         if trial.purpose is Purpose.WAITS:

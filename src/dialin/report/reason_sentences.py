@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from dialin.model.durability import from_data
 from dialin.model.study import StudySpec
 from dialin.model.verdict import ReasonCode, Verdict
@@ -78,6 +80,9 @@ def _sentence(spec: StudySpec, verdict: Verdict, code: ReasonCode, directory: st
         case ReasonCode.DRIVER_DELAYED:
             how = "give the load driver separate CPUs (--load-cpus)"
             return f"Nothing is claimed while the load driver's own delay could explain it: keep {baseline}, and {how}."
+        case ReasonCode.LATE_EFFECT:
+            how = f"warm up for longer (--warmup {math.ceil(data['since'])})"
+            return f"Nothing is claimed while the effect comes later than a trial ends: keep {baseline}, and {how}."
         case ReasonCode.CONFOUNDED if verdict.tune is not None:
             return f"No gain is claimed while {data['variable']} differs too and could explain it: pin it with --set."
         case ReasonCode.CONFOUNDED:

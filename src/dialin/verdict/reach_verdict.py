@@ -46,7 +46,16 @@ from dialin.stats.trial_figures import (
 )
 from dialin.stats.trial_fit import TrialFit
 from dialin.variables.durability import weaker_durability
-from dialin.verdict import caveats, changed_during_trial, comparison, driver_delay, effective_settings, outcome_notes, rates
+from dialin.verdict import (
+    caveats,
+    changed_during_trial,
+    comparison,
+    driver_delay,
+    effective_settings,
+    late_effect,
+    outcome_notes,
+    rates,
+)
 from dialin.verdict.candidate_states import Claim, Compared, candidate_states
 from dialin.verdict.effective_settings import EffectiveSettings
 from dialin.verdict.host_comparison import compare_hosts
@@ -237,6 +246,7 @@ def _case(record: StudyRecord, known: Mapping[int, Figures] | None) -> _Case:
     named = {note.data["variable"] for note in confounds}
     confounds += [note for note in effective_settings.confounds(spec, first) if note.data["variable"] not in named]
     confounds += driver_delay.confounds(spec, decision, record.trials, by_trial, record.watched)
+    confounds += late_effect.confounds(spec, record.trials, by_trial, record.samples)
     effective = {name: last[name].in_force for name in names if name in last}
     return _Case(
         record=record,

@@ -10,7 +10,7 @@ from dialin.model.durability import DurabilityLoss, as_data
 from dialin.model.study import StudySpec
 from dialin.model.verdict import AgainstBest, Note, Outcome, ReasonCode
 from dialin.stats.decide import Decision
-from dialin.verdict import driver_delay
+from dialin.verdict import driver_delay, late_effect
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +74,9 @@ def _while_inconclusive(
     base = spec.baseline
     if any(note.code == driver_delay.CODE for note in serious):
         return Recommendation(base, ReasonCode.DRIVER_DELAYED)
+    late = next((note for note in serious if note.code == late_effect.CODE), None)
+    if late is not None:
+        return Recommendation(base, ReasonCode.LATE_EFFECT, {"since": late.data["since"]})
     if serious:
         return Recommendation(base, ReasonCode.CONFOUNDED, {"can_be_held": any(note.data["hold"] for note in serious)})
     if decision.states[base] is AgainstBest.FAILED:

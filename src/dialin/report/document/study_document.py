@@ -64,6 +64,8 @@ def _circumstances(record: StudyRecord) -> str:
 def charted_series(series: list[Series]) -> list[Series]:
     """Return the trials that charts over time show: no costly instrument ran in them, and they were not interrupted.
 
-    The observation of a live server before its study is left out too, because it is no trial of a candidate.
+    The observation of a live server before its study is left out too, because it is no trial of a candidate, and long windows,
+    beside which the others would be narrow.
     """
-    return [one for one in series if one.trial.state is not TrialState.INTERRUPTED and one.trial.purpose.is_clean]
+    shown = [one for one in series if one.trial.purpose.is_clean and one.trial.purpose is not Purpose.LONG]
+    return [one for one in shown if one.trial.state is not TrialState.INTERRUPTED]

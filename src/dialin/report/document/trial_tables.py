@@ -23,6 +23,7 @@ _PURPOSES = {
     Purpose.PROFILE: "profile",
     Purpose.SEARCH: "search",
     Purpose.OBSERVE: "observe",
+    Purpose.LONG: "long window",
 }
 """What a trial is for, in a word."""
 
@@ -33,6 +34,7 @@ _BLOCKS = {
     Purpose.PROFILE: ", for the profile",
     Purpose.SEARCH: ", of the search",
     Purpose.OBSERVE: ", to observe",
+    Purpose.LONG: ", long window",
 }
 """The text after the number of a block, by the purpose of its trials."""
 
