@@ -26,7 +26,7 @@ _BLOCK = FrameColumn(pl.Int32, "the number of its block, from 1")
 _PURPOSE = FrameColumn(
     pl.String,
     "what it is for: race (decides), confirm (confirmation trials), waits (raw waits), profile (a CPU profile), search (a "
-    "tune), observe (a live server before its study)",
+    "tune), observe (a live server before its study), long (whether the gain of a choice lasts)",
 )
 _OF_A_TRIAL = {"trial": _TRIAL, "block": _BLOCK, "candidate": _CANDIDATE, "purpose": _PURPOSE}
 _PROBE = FrameColumn(pl.String, "the probe that read it, such as status (docs/probes.md)")

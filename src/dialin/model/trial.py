@@ -63,6 +63,11 @@ class Purpose(StrEnum):
         """Whether it is a trial of a candidate without costly instruments; the observation of a live server is none."""
         return not self.is_instrumented and self is not Purpose.OBSERVE
 
+    @property
+    def is_charted(self) -> bool:
+        """Whether charts show its seconds beside those of the others: it is clean, and as long as they are."""
+        return self.is_clean and self is not Purpose.LONG
+
 
 @dataclass(frozen=True, slots=True)
 class Block:

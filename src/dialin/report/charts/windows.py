@@ -145,7 +145,7 @@ def _seconds(record: StudyRecord, name: str) -> list[Sample]:
     trials = [
         trial
         for trial in record.trials
-        if trial.candidate == name and trial.state is TrialState.DONE and trial.purpose in (Purpose.RACE, Purpose.CONFIRM)
+        if trial.candidate == name and trial.state is TrialState.DONE and trial.purpose.is_charted
     ]
     return [sample for trial in trials for sample in measured(record.samples.get(trial.id, ()))]
 

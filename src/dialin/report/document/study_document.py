@@ -67,5 +67,4 @@ def charted_series(series: list[Series]) -> list[Series]:
     The observation of a live server before its study is left out too, because it is no trial of a candidate, and long windows,
     beside which the others would be narrow.
     """
-    shown = [one for one in series if one.trial.purpose.is_clean and one.trial.purpose is not Purpose.LONG]
-    return [one for one in shown if one.trial.state is not TrialState.INTERRUPTED]
+    return [one for one in series if one.trial.state is not TrialState.INTERRUPTED and one.trial.purpose.is_charted]
