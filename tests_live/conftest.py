@@ -85,8 +85,12 @@ def group_of(item):
     if "dialin" in used and not shared:
         return None
     given = item.callspec.params if hasattr(item, "callspec") else {}
-    values = [getattr(given[name], "id", str(given[name])) for name in shared if name in given]
-    return "-".join([file, *values]).replace("@", "-")
+    return "-".join([file, *(_name(given[name]) for name in shared if name in given)]).replace("@", "-")
+
+
+def _name(given):
+    """What a parameter is called, the same in all processes: a build's text has the home of the process."""
+    return "-".join(map(_name, given)) if isinstance(given, tuple) else getattr(given, "id", str(given))
 
 
 def pytest_configure(config):

@@ -34,7 +34,7 @@ def test_every_later_block_is_given_what_the_first_trial_chose(study, spec):
     verdict, record = study(trials, spec.model_copy(update={"confirm": True, "minutes": 20, "waits": "wait/io%"}))
     assert trials.asked[0] == (Purpose.RACE, ())
     assert {choices for _, choices in trials.asked[1:]} == {FIRST}
-    assert {purpose for purpose, _ in trials.asked[1:]} == set(Purpose) - {Purpose.SEARCH, Purpose.OBSERVE, Purpose.LONG}
+    assert {purpose for purpose, _ in trials.asked[1:]} == {Purpose.RACE, Purpose.CONFIRM, Purpose.WAITS}
     assert {trial.driver_choices for trial in record.trials} == {FIRST}
     assert verdict.workload["threads"] == spec.workload.threads
 

@@ -193,8 +193,7 @@ def test_markdown_shows_it():
     assert_harmless(page, scripts=0)
     assert not ACTING.search(text)
     tags = {tag for tag, _ in page.elements}
-    assert not tags & {"a", "s", "em", "hr", "h2", "h3", "h4", "blockquote"}
-    assert sum(tag == "h1" for tag, _ in page.elements) == 1
+    assert not tags & {"a", "s", "em", "hr", "h1", "h2", "h3", "h4", "blockquote"}
 
 
 def test_nobody_is_mentioned_and_no_issue_is_linked_on_a_code_host():

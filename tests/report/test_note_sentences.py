@@ -92,7 +92,7 @@ def test_an_old_verdict_is_shown_and_written_in_todays_words():
 def test_every_reason_is_a_sentence_that_names_the_recommendation_or_the_baseline(code):
     record = example_studies.winner()
     data = {"candidates": ["1", "2"], "candidate": "2", "losses": [], "is_better": True, "can_be_held": True}
-    data["worthwhile"] = 0.02
+    data |= {"worthwhile": 0.02, "since": 120.0}
     verdict = record.verdict.model_copy(update={"reason": "", "reason_code": code, "reason_data": data})
     text = reason(record.spec, verdict)
     assert text.endswith(".")

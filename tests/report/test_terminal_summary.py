@@ -65,7 +65,9 @@ def test_where_the_baseline_stays_it_stands_beside_the_candidate_that_comes_next
 
 def test_the_first_caveats_are_printed_and_the_others_counted():
     text = flat(printed(example_studies.failed_candidate()))
-    assert "Confound: innodb_buffer_pool_chunk_size differs" in text
+    assert "Warning: pool 90G failed in all 4 trials." in text
+    assert "innodb_buffer_pool_chunk_size differs" not in text, "what explains nothing comes last"
+    assert "1 more caveat." in text
     assert "Scope" not in text
     assert text.count("Confound: ") + text.count("Warning: ") <= 2
 
