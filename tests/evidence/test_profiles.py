@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from dialin.evidence import measured, profiles
-from dialin.model.trial import Purpose
+from dialin.model.trial import Purpose, Step
 from fixtures.example_evidence import nothing_moved, unseen
 from fixtures.profiles import PATHS, profiled
 
@@ -73,6 +73,17 @@ def test_the_cost_of_perf_is_the_throughput_against_the_other_trials_with_an_int
     assert first.throughput.mean == pytest.approx(0.5, rel=0.05)
     assert first.throughput.high < 1
     assert second.throughput.low < 1 < second.throughput.high
+
+
+def test_a_slice_without_a_transaction_does_not_discard_the_profiles():
+    record = profiled(unseen(), "16", 5)
+    trial = next(trial for trial in record.trials if trial.purpose is Purpose.PROFILE)
+    first, *others = [one for one in record.samples[trial.id] if one.step is Step.MEASURE]
+    stalled = {**record.samples, trial.id: [replace(first, tps=0.0), *others]}
+    assert compare(replace(record, samples=stalled)) is not None
+    assert profiles.frames(replace(record, samples=stalled)) is not None
+    none = {**record.samples, trial.id: [replace(one, tps=0.0) for one in (first, *others)]}
+    assert compare(replace(record, samples=none)) is None
 
 
 def test_one_profile_alone_is_not_compared():

@@ -1,13 +1,19 @@
 """Running perf: what is refused, and what a program in its place is asked for."""
 
 import os
+import shutil
+import signal
 import stat
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from dialin.errors import MachineError, UserError
 from dialin.probes import perf
+from dialin.servers.processes import identity
 
 _PROGRAM = """#!/usr/bin/env python3
 import os, signal, sys
@@ -96,3 +102,31 @@ def test_no_descriptor_and_no_process_is_left(program, tmp_path):
     assert set(map(str, Path("/proc/self/fd").iterdir())) == before
     children = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
     assert not any("perf" in Path(f"/proc/{child}/cmdline").read_text() for child in children)
+
+
+_KILLED = """
+import os, signal, sys
+from pathlib import Path
+from dialin.probes import perf
+with perf.recording(os.getpid(), Path(sys.argv[1])):
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.skipif(shutil.which("setpriv") is None, reason="setpriv is not installed")
+def test_perf_dies_with_dialin_however_that_dies(program, tmp_path):
+    number = tmp_path / "pid"
+    lasting = answers(1) + "signal.pause()\n"
+    program(lasting.replace("words =", f"open({str(number)!r}, 'w').write(str(os.getpid()))\nwords ="))
+    done = subprocess.run([sys.executable, "-c", _KILLED, str(tmp_path / "recorded")], check=False)
+    assert done.returncode == -signal.SIGKILL
+    pid = int(number.read_text())
+    while identity(pid):
+        time.sleep(0.01)
+
+
+def test_a_recording_cannot_fill_a_disk(program, tmp_path):
+    program(answers().replace("words =", f"open({str(tmp_path / 'words')!r}, 'w').write(' '.join(sys.argv))\nwords ="))
+    with perf.recording(os.getpid(), tmp_path / "recorded"):
+        pass
+    assert " --max-size 2G " in (tmp_path / "words").read_text()

@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from dialin.evidence.why_verdict import explain
-from dialin.report.document import profile_parts
+from dialin.report.document import profile_parts, why_sentences
 from dialin.report.document.study_document import study_document
 from dialin.report.render import html, markdown
 from dialin.report.render.terminal import print_verdict, print_why
@@ -62,6 +62,14 @@ def test_the_terminal_shows_the_top_lines_and_explain_the_table_alone_on_request
     assert "function_58" in shown
     assert "throughput against other trials" in shown
     assert "Cost per query" not in shown
+
+
+def test_profiles_are_shown_where_no_probe_ran(record):
+    nothing = {name: [] for name in ("reasons", "costs", "scaling", "statements", "waits", "wait_trials", "probes")}
+    why = explain(record).model_copy(update=nothing)
+    assert not why_sentences.is_known(why)
+    assert "CPU profile" in Page(html.render(record, why)).words
+    assert "function_58" in terminal(lambda r, w, console: print_why(r, w, console, only=profile_parts.KEY), record, why)
 
 
 def test_a_study_without_profiles_shows_nothing_of_them():

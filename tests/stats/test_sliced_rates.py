@@ -49,6 +49,15 @@ def test_a_planted_change_is_found_and_the_others_are_not():
     assert all(one.difference.low <= one.difference.mean <= one.difference.high for one in found)
 
 
+@pytest.mark.parametrize("planted", [1.0, 1.1, 3.0])
+def test_an_interval_excludes_zero_exactly_where_the_change_is_certain(planted):
+    rng = np.random.default_rng(7)
+    for _ in range(20):
+        changed = RATES * np.where(np.arange(RATES.size) % 3 == 0, planted, 1.0)
+        found = rate_changes(trial(rng, RATES, 0.02, 0.05), trial(rng, changed, 0.02, 0.05), Scatter(0.02, 8), 0.05)
+        assert [one.is_certain for one in found] == [one.difference.low > 0 or one.difference.high < 0 for one in found]
+
+
 def test_a_level_is_all_counts_over_all_work_and_a_difference_is_that_of_levels():
     first = (np.array([[10.0, 30.0]]), [100.0, 300.0])
     second = (np.array([[5.0, 5.0]]), [50.0, 50.0])

@@ -90,7 +90,7 @@ def sides(record: StudyRecord, trials: Sequence[MeasuredTrial]) -> Sides | None:
     if pair is None or not {pair.baseline, pair.other} <= found.keys():
         return None
     two = found[pair.baseline], found[pair.other]
-    if any(min(side.work) <= 0 for side in two):
+    if any(sum(side.work) <= 0 for side in two):
         return None
     return Sides(*two, _scatter(record, trials))
 

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from dialin.death_signal import dying_by
 from dialin.errors import MachineError, UserError
 from dialin.probes.perf_stacks import FIELDS, Sample, read_samples
 from dialin.text import visible
@@ -23,12 +24,16 @@ from dialin.text import visible
 PERIOD = 0.001997
 """Seconds of CPU time between two samples of a thread; no divisor of a second, so that it keeps step with no timer."""
 
+_LARGEST = "2G"
+"""The size at which perf ends a recording: some two minutes of 100 busy CPUs."""
+
 _ANSWERS_WITHIN = 30.0
 _ENDS_WITHIN = 30.0
 _PARANOID = Path("/proc/sys/kernel/perf_event_paranoid")
 _WITHOUT_KERNEL = 2
 """The value of perf_event_paranoid from which on the kernel's functions are hidden from users without privileges."""
 
+_SMALLER = f"If its recording reached {_LARGEST}, measure for a shorter time (--measure); or leave out --profile"
 _INSTALL = "Install it (Debian: linux-perf, Ubuntu: linux-tools-generic, Red Hat: perf), or leave out --profile"
 _ALLOW = "Run dialin as root or as the server's user with kernel.perf_event_paranoid at 2 or less, or leave out --profile"
 
@@ -97,7 +102,7 @@ class Recording:
             os.write(self._ask, f"{word}\n".encode())
         ready, _, _ = select.select([self._answers], [], [], _ANSWERS_WITHIN)
         if not ready or not os.read(self._answers, 64):
-            raise MachineError("perf has ended or does not answer")
+            raise MachineError("perf has ended or does not answer", _SMALLER)
 
 
 @contextmanager
@@ -110,7 +115,8 @@ def recording(pid: int, file: Path) -> Iterator[Recording]:
     control, ask = os.pipe()
     answers, acknowledge = os.pipe()
     words = [
-        *("perf", "record", "--event", "cpu-clock", "--count", str(round(PERIOD * 1e9)), "--clockid", "monotonic"),
+        *(*dying_by(), "perf", "record", "--max-size", _LARGEST),
+        *("--event", "cpu-clock", "--count", str(round(PERIOD * 1e9)), "--clockid", "monotonic"),
         *("--call-graph", "fp", "--no-buildid", "--no-buildid-cache", "--delay", "-1"),
         *("--control", f"fd:{control},{acknowledge}", "--pid", str(pid), "--output", str(file)),
     ]

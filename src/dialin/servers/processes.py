@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -12,6 +11,7 @@ from typing import IO, Any
 
 import psutil
 
+from dialin.death_signal import dying_by
 from dialin.errors import MachineError
 
 MARK = "DIALIN_SANDBOX"
@@ -132,9 +132,7 @@ def spawn(
         environment: the environment that it inherits, to which `MARK` is added.
         work: the directory that it runs in; `directory` where None is given.
     """
-    prefix: list[str] = []
-    if dies_by is not None and (setpriv := shutil.which("setpriv")):
-        prefix += [setpriv, "--pdeathsig", dies_by, "--"]
+    prefix = dying_by(dies_by) if dies_by is not None else []
     prefix += ["/bin/sh", "-c", _WRITE_PID, str(directory / f"{name}.pid")]
     if cpus:
         prefix += ["taskset", "--cpu-list", cpus]

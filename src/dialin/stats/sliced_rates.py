@@ -56,7 +56,8 @@ def rate_changes(first: SlicedTrial, second: SlicedTrial, scatter: Scatter | Non
     A level is all counts over all work. Its variance over slices is that of a ratio (Cochran, Sampling Techniques, 1977,
     chapter 6), at least that of a Poisson count, because few slices may agree by chance; the variance between trials is added,
     with Satterthwaite's degrees of freedom. Benjamini and Hochberg's procedure selects the changes at `alpha`, and those
-    selected have the intervals of Benjamini and Yekutieli (JASA 100, 2005). All others have intervals at `alpha`.
+    selected have the intervals of Benjamini and Yekutieli (JASA 100, 2005). All others have intervals at the error with which
+    they would have been selected next, so that an interval excludes zero exactly where the change was selected.
 
     Without `scatter`, how rates vary between trials, there are no intervals.
     """
@@ -82,18 +83,19 @@ def rate_changes(first: SlicedTrial, second: SlicedTrial, scatter: Scatter | Non
     dof = variance**2 / sum(part**2 / of_part for part, of_part in zip(variances, [*dofs, scatter.dof], strict=True))
     errors = np.sqrt(variance)
     chances = 2 * stdtr(dof, -np.abs(differences) / errors)
-    share = _selected_share(chances, alpha)
-    certain = chances <= share
-    reach = stdtrit(dof, 1 - np.where(certain, share, alpha) / 2) * errors
+    certain, shares = _selected(chances, alpha)
+    reach = stdtrit(dof, 1 - shares / 2) * errors
     return [
         RateChange(float(a), float(b), Estimate(mean=float(d), low=float(d - r), high=float(d + r)), is_certain=bool(c))
         for a, b, d, r, c in zip(*levels, differences, reach, certain, strict=True)
     ]
 
 
-def _selected_share(chances: NDArray[np.float64], alpha: float) -> float:
-    """Return the error that Benjamini and Hochberg's procedure allows each selected change; 0 where it selects none."""
+def _selected(chances: NDArray[np.float64], alpha: float) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+    """Return what Benjamini and Hochberg's procedure selects, and the error that the interval of each change is allowed."""
+    count = chances.size
     ordered = np.sort(chances)
-    allowed = alpha * np.arange(1, ordered.size + 1) / max(1, ordered.size)
-    below = np.flatnonzero(ordered <= allowed)
-    return float(allowed[below[-1]]) if below.size else 0.0
+    below = np.flatnonzero(ordered <= alpha * np.arange(1, count + 1) / max(1, count))
+    selected = int(below[-1]) + 1 if below.size else 0
+    certain = chances <= (ordered[selected - 1] if selected else -1.0)
+    return certain, alpha * np.where(certain, selected, min(selected + 1, count)) / max(1, count)
