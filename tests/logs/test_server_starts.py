@@ -68,6 +68,56 @@ def test_a_script_shows_whether_the_server_is_restarted_for_each_repeat(script, 
     assert restarts_between(script) is restarts
 
 
+REPEATS = "for run in 1 2 3; do\n  {}\n  sysbench oltp --time=60 run > r$run.log\ndone\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "restarts"),
+    [
+        ("pidstat -C mysqld 1 200 &", False),
+        ("systemctl start node_exporter", False),
+        ("systemctl start mysqld_exporter", None),
+        ("perf record -p $(pidof mysqld) &", False),
+        ("PID=$(pgrep mysqld); ps aux | grep mysqld", False),
+        ('mysql -e "FLUSH STATUS; SHOW VARIABLES"', False),
+        ("echo restart mysql", False),
+        ("if [ $run = 1 ]; then mysqladmin ping; fi", False),
+        ("n=$((n+1)); export X=$n", False),
+        ("mysql <<EOF\nanything here\nEOF", False),
+        ("mysqld --initialize-insecure", False),
+        ("killall mysqld", None),
+        ("mysqladmin shutdown", None),
+        ("start_monitoring", None),
+        ("./start_dstat.sh", None),
+        ("bash prepare.sh", None),
+        ("$RESTART", None),
+        ('"${PREPARE}" now', None),
+        ("ssh host reboot", None),
+        ("reset_everything", None),
+        ("sudo systemctl restart mysql", True),
+        ("if ! systemctl restart mariadb; then exit 1; fi", True),
+        ("service mysql start", True),
+        ("/etc/init.d/mysql restart", True),
+        ('sudo -u mysql nohup "$HOME/bin/mysqld" --user=mysql &', True),
+        ("env LD_PRELOAD=/x.so /usr/sbin/mariadbd &", True),
+        ("LD_PRELOAD=/x.so mysqld_safe &", True),
+        ("ssh db1 'systemctl stop mysqld; systemctl start mysqld'", True),
+        ("./restart_server.sh", True),
+        ("start_mysqld my.cnf", True),
+        ("docker run -d mysql:8.4", True),
+    ],
+)
+def test_only_a_command_that_starts_a_server_counts_and_one_that_hides_what_it_does_proves_nothing(command, restarts):
+    assert restarts_between(REPEATS.format(command)) is restarts
+
+
+def test_functions_are_read_wherever_the_script_defines_them():
+    script = "all() {\n for run in 1 2 3; do again; sysbench x run; done\n}\nagain() {\n mysqld_safe &\n}\nall\n"
+    assert restarts_between(script) is True
+    assert restarts_between(script.replace("mysqld_safe &", "sleep 5")) is False
+    assert restarts_between(script.replace("mysqld_safe &", "./other.sh")) is None
+
+
 @pytest.mark.parametrize(("script", "state"), [(NO_RESTART, Starts.SHARED), (IN_FUNCTIONS, Starts.SEPARATE)])
 def test_a_run_script_decides_whether_repeats_count(tmp_path, script, state):
     found = judged(write(tmp_path / "a", **LOGS, bench__sh=script))
