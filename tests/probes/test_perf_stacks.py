@@ -60,14 +60,57 @@ def test_functions_without_a_name_are_called_by_their_file():
     ],
 )
 def test_a_thread_is_known_by_its_name(name, kind):
-    assert kind_of([name], ["start_thread"]) is kind
+    assert kind_of([name], {("start_thread",): 1}) is kind
 
 
 def test_a_thread_whose_name_says_nothing_is_known_by_what_it_runs():
     """MariaDB's threads all have the name of the program, which is that of the loader where an archive is run."""
     assert of("mariadb_10_11")[0].name == "ld-linux-x86-64"
-    assert {kind_of([one.name], one.frames) for one in of("mariadb_10_11")} == {ThreadKind.CONNECTIONS}
-    assert kind_of(["mariadbd"], ["start_thread", "buf_flush_page_cleaner"]) is ThreadKind.FLUSH
+    assert {kind_of([one.name], {one.frames: 1}) for one in of("mariadb_10_11")} == {ThreadKind.CONNECTIONS}
+    assert kind_of(["mariadbd"], {("start_thread", "buf_flush_page_cleaner"): 1}) is ThreadKind.FLUSH
+
+
+def test_a_commit_that_prepares_a_purge_is_of_a_connection():
+    assert kind_of(["mysqld"], {("start_thread", "trx_purge_add_undo_to_history"): 1}) is ThreadKind.OTHER
+    assert kind_of(["mysqld"], {("trx_purge_add_undo_to_history", "do_command"): 1}) is ThreadKind.CONNECTIONS
+    assert kind_of(["mysqld"], {("start_thread", "que_run_threads", "row_purge_step"): 1}) is ThreadKind.PURGE
+
+
+def test_all_samples_of_a_thread_have_the_kind_that_most_recognized_ones_have():
+    stacks = [("main", "do_command")] * 3 + [("main", "log_writer")] * 2 + [("main", "[mysqld]")] * 9
+    samples = [Sample("mysqld", 7, 0.5, frames) for frames in stacks] + [Sample("mysqld", 8, 0.5, ("main", "[mysqld]"))]
+    added = add_up(samples, [Slice(0.0, 1.0)], {}, 0.0)
+    assert {(one.kind, one.frames[-1], one.samples) for one in added} == {
+        (ThreadKind.CONNECTIONS, "do_command", (3,)),
+        (ThreadKind.CONNECTIONS, "log_writer", (2,)),
+        (ThreadKind.CONNECTIONS, "[mysqld]", (9,)),
+        (ThreadKind.OTHER, "[mysqld]", (1,)),
+    }
+
+
+def test_a_sample_without_a_stack_is_of_an_unknown_function():
+    assert [one.frames for one in read_samples(["mysqld 12 34.500000:    4973000 \n", "\n"])] == [("[unknown]",)]
+
+
+@pytest.mark.parametrize(
+    ("symbol", "file"),
+    [
+        ("work", "/opt/mysql (9.7)/bin/mysqld"),
+        ("work", "/opt/mysql(9.7)/bin/mysqld"),
+        ("std::function<void (int)>::operator()", "/opt/mysql (new)/mysqld (deleted)"),
+        ("f(char (*)[3])", "/usr/sbin/mysqld (deleted)"),
+        ("work", "[vdso]"),
+        ("work", "inlined"),
+    ],
+)
+def test_a_frame_is_read_whatever_parentheses_are_in_its_function_and_its_file(symbol, file):
+    (one,) = read_samples(["a 12 34.500000:    4973000 \n", f"\t  1f {symbol} ({file})\n"])
+    assert one.frames == (symbol,)
+
+
+def test_the_file_of_a_function_without_a_name_is_named_without_what_perf_adds():
+    (one,) = read_samples(["a 12 34.500000:    4973000 \n", "\t  1f [unknown] (/opt/my (new)/mysqld (deleted))\n"])
+    assert one.frames == ("[mysqld]",)
 
 
 def test_samples_are_added_up_by_slice_and_those_outside_are_left_out():

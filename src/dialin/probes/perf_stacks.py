@@ -15,17 +15,23 @@ FIELDS = "comm,tid,time,period,ip,sym,dso"
 """The fields that `perf script` must print."""
 
 _SAMPLE = re.compile(r"(?P<name>\S.*?)\s+(?P<thread>\d+)\s+(?P<time>\d+\.\d+):\s+\d+\s*")
-_FRAME = re.compile(r"\s+(?P<address>[0-9a-f]+) (?P<symbol>.+) \((?P<file>[^()]*)(?: \(deleted\))?\)")
+_FRAME = re.compile(r"\s+(?P<address>[0-9a-f]+) (?P<symbol>.+) \((?P<file>[/\[].*?|[^()]*)(?: \(deleted\))?\)")
 _NO_SYMBOL = "[unknown]"
 
+Counts = Counter[int]
+"""How often each slice has a stack."""
+
 _KINDS: Sequence[tuple[ThreadKind, re.Pattern[str]]] = (
-    (ThreadKind.PURGE, re.compile(r"purge|srv_wkr|srv_worker|trx_purge")),
+    (ThreadKind.PURGE, re.compile(r"srv_purge|purge_coordinator|row_purge_step|srv_wkr|srv_worker")),
     (ThreadKind.LOG, re.compile(r"^ib_log|/innodb/log_|log_(?:writer|flusher|checkpointer|.*notifier)")),
     (ThreadKind.FLUSH, re.compile(r"page_clean|pg_flush|page_flush|buf_flush_page")),
     (ThreadKind.IO, re.compile(r"^ib_io|/innodb/io_|io_handler|fil_aio")),
     (ThreadKind.CONNECTIONS, re.compile(r"^connection$|one_connection|handle_connection|do_command|thread_pool/worker")),
 )
-"""How threads are recognized: by their name in the performance schema or the kernel, or by a function that they are in."""
+"""How threads are recognized: by their name in the performance schema or the kernel, or by a function that they are in.
+
+Threads of connections purge nothing, but call functions with `purge` in their names when they commit.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +61,7 @@ def read_samples(lines: Iterable[str]) -> Iterator[Sample]:
 
 
 def _sample(head: re.Match[str], frames: Sequence[str]) -> Sample:
-    return Sample(head["name"], int(head["thread"]), float(head["time"]), tuple(reversed(frames)))
+    return Sample(head["name"], int(head["thread"]), float(head["time"]), tuple(reversed(frames)) or (_NO_SYMBOL,))
 
 
 def _name(symbol: str, file: str) -> str:
@@ -65,13 +71,22 @@ def _name(symbol: str, file: str) -> str:
     return visible(name).replace(";", ":") + (KERNEL if in_kernel else "")
 
 
-def kind_of(names: Iterable[str], frames: Sequence[str]) -> ThreadKind:
-    """Return what a thread does, by its names, or where these say nothing by the functions that it is in."""
-    for text in (*names, *frames):
-        for kind, pattern in _KINDS:
-            if pattern.search(text):
-                return kind
-    return ThreadKind.OTHER
+def kind_of(names: Iterable[str], stacks: Mapping[tuple[str, ...], int]) -> ThreadKind:
+    """Return what a thread does: by its names, or where these say nothing, by the functions of most of its samples.
+
+    `stacks` has how often each was sampled; those that say nothing do not count.
+    """
+    if kind := _recognized(names):
+        return kind
+    votes: Counter[ThreadKind] = Counter()
+    for frames, count in stacks.items():
+        if kind := _recognized(frames):
+            votes[kind] += count
+    return max(sorted(votes), key=lambda one: votes[one], default=ThreadKind.OTHER)
+
+
+def _recognized(texts: Iterable[str]) -> ThreadKind | None:
+    return next((kind for text in texts for kind, pattern in _KINDS if pattern.search(text)), None)
 
 
 def add_up(samples: Iterable[Sample], slices: Sequence[Slice], threads: Mapping[int, str], offset: float) -> list[Stack]:
@@ -80,15 +95,20 @@ def add_up(samples: Iterable[Sample], slices: Sequence[Slice], threads: Mapping[
     `threads` has names of threads by their number, as the server calls them; `offset` is the seconds from the clock of perf to
     that of the slices.
     """
-    counts: dict[tuple[ThreadKind, tuple[str, ...]], Counter[int]] = {}
+    names: dict[int, list[str]] = {}
+    found: dict[int, dict[tuple[str, ...], Counts]] = {}
     for sample in samples:
         at = sample.time + offset
         number = next((number for number, one in enumerate(slices) if one.began <= at < one.ended), None)
         if number is not None:
-            names = (threads[sample.thread],) if sample.thread in threads else ()
-            kind = kind_of((*names, sample.name), sample.frames)
-            counts.setdefault((kind, sample.frames), Counter())[number] += 1
-    stacks = [
-        Stack(kind, frames, tuple(found[number] for number in range(len(slices)))) for (kind, frames), found in counts.items()
-    ]
-    return sorted(stacks, key=lambda one: (-sum(one.samples), one.kind, one.frames))
+            own = names.setdefault(sample.thread, [threads[sample.thread]] if sample.thread in threads else [])
+            if sample.name not in own:
+                own.append(sample.name)
+            found.setdefault(sample.thread, {}).setdefault(sample.frames, Counter())[number] += 1
+    counts: dict[tuple[ThreadKind, tuple[str, ...]], Counts] = {}
+    for thread, stacks in found.items():
+        kind = kind_of(names[thread], {frames: one.total() for frames, one in stacks.items()})
+        for frames, one in stacks.items():
+            counts.setdefault((kind, frames), Counter()).update(one)
+    added = [Stack(kind, frames, tuple(one[number] for number in range(len(slices)))) for (kind, frames), one in counts.items()]
+    return sorted(added, key=lambda one: (-sum(one.samples), one.kind, one.frames))
