@@ -75,15 +75,34 @@ def test_the_second_trial_gets_the_data_of_the_first_restored(driver, dataset, t
     assert len(states) == 1
 
 
-def test_where_changed_pages_cannot_be_restored_the_data_is_copied_in_full_and_that_is_said(driver, dataset, trials):
+def test_where_changed_pages_cannot_be_restored_the_data_is_copied_in_full_and_that_is_said(driver, dataset, trials, home):
+    other = StoredDataset("other", dataset.directory, 1000)
+    trials.take(other, driver / "other")
+    trials.keep(other, driver / "other")
     (driver / "broken").touch()
     trials.take(dataset, driver / "first")
+    assert not trials.has(other)
+    assert list(home.sandboxes.iterdir()) == [], "what is kept is of no use any more"
     assert {path.name for path in (driver / "first").iterdir()} == {"ibdata1", "mysql"}
     assert trials.said == ["the disk is ill. Check it: the data is copied in full from now on"]
     trials.keep(dataset, driver / "first")
     assert (driver / "first").exists(), "it is removed with its sandbox"
     trials.take(dataset, driver / "second")
-    assert len(calls(driver)) == 1
+    assert len(calls(driver)) == 2
+
+
+@pytest.mark.parametrize("said", ["", "null", "[1]", "{}", '{"files":1', "restored", '{"unknown":1}'])
+def test_a_driver_that_says_something_else_is_followed_by_full_copies(driver, dataset, trials, said):
+    (driver / "driver").write_text(f'#!/bin/sh\nmkdir "$3"; echo half > "$3/half"; echo \'{said}\'\n')
+    trials.take(dataset, driver / "first")
+    assert {path.name for path in (driver / "first").iterdir()} == {"ibdata1", "mysql"}
+    assert "the data is copied in full from now on" in trials.said[0]
+
+
+def test_the_driver_s_error_is_named_whatever_it_says_after_it(driver, dataset, trials):
+    (driver / "driver").write_text("#!/bin/sh\necho 'error: the disk is ill' >&2; echo 'note: a trace' >&2; exit 1\n")
+    trials.take(dataset, driver / "first")
+    assert trials.said == ["the disk is ill: the data is copied in full from now on"]
 
 
 def test_a_trial_whose_data_was_lost_is_followed_by_a_copy_of_its_own(driver, dataset, trials):
@@ -99,13 +118,20 @@ def test_data_that_is_kept_for_others_makes_room_where_the_disk_is_full(driver, 
     trials.keep(dataset, driver / "first")
     other = StoredDataset("other", dataset.directory, 1000)
 
+    asked = []
+
     def check_space(directory, needed):
+        asked.append(needed)
         if trials.has(dataset):
             raise UserError("no room")
 
     monkeypatch.setattr(restore, "check_space", check_space)
+    trials._spare = 70
     trials.take(other, driver / "second")
     assert not trials.has(dataset)
+    trials.keep(other, driver / "second")
+    trials.take(other, driver / "third")
+    assert asked == [1070, 1070, 70], "kept data is there already; temporary files are not"
 
 
 def test_the_way_is_what_the_disk_and_this_installation_allow(driver, home, monkeypatch):

@@ -137,11 +137,15 @@ def restore_pages(original: Path, target: Path, *, index: Path, state: Path) -> 
         code = _run([str(word) for word in words], target.parent, output.fileno())
         output.seek(0)
         lines = output.read().decode("utf-8", "replace").strip().splitlines()
-    last = lines[-1] if lines else f"dialin-load ended with code {code}"
     if code != 0:
-        raise MachineError(last.removeprefix("error: "), "Check that the disk is healthy and has space")
-    facts: dict[str, Any] = parse_json(last)
-    return Restored(**facts)
+        said = next((line.removeprefix("error: ") for line in lines if line.startswith("error: ")), None)
+        raise MachineError(said or f"dialin-load ended with code {code}", "Check that the disk is healthy and has space")
+    last = lines[-1] if lines else ""
+    try:
+        facts: dict[str, Any] = parse_json(last)
+        return Restored(**facts)
+    except (TypeError, ValueError, KeyError):
+        raise MachineError(f"dialin-load does not say what it restored, but {last[:80]!r}", "Install dialin again") from None
 
 
 def _run(words: Sequence[str], directory: Path, output: int) -> int:
@@ -164,13 +168,20 @@ class TrialData:
 
     Args:
         way: how data is restored; None for the cheapest way here.
+        spare: bytes that a trial writes to temporary files beside its data.
 
     Attributes:
         last: what dialin-load did in the last restore; None after a full copy.
     """
 
     def __init__(
-        self, home: Home, ledger: Ledger, clock: Clock, say: Callable[[str], None], way: RestoreWay | None = None
+        self,
+        home: Home,
+        ledger: Ledger,
+        clock: Clock,
+        say: Callable[[str], None],
+        way: RestoreWay | None = None,
+        spare: int = 0,
     ) -> None:
         self._home = home
         self._ledger = ledger
@@ -178,6 +189,7 @@ class TrialData:
         self._say = say
         self.last: Restored | None = None
         self._way = way
+        self._spare = spare
         self._entry: LedgerEntry | None = None
         self._seconds: dict[str, float] = {}
 
@@ -192,7 +204,7 @@ class TrialData:
         self.last = None
         began, was_kept = self._clock.monotonic(), self.has(dataset)
         if not (self._way is RestoreWay.PAGES and self._restore(dataset, target)):
-            self._check_space(dataset)
+            self._make_room(dataset, dataset.size)
             copy(dataset.data, target)
         if was_kept or self._way is not RestoreWay.PAGES:
             self._remember(dataset, self._clock.monotonic() - began)
@@ -201,18 +213,22 @@ class TrialData:
         """Restore by changed pages; return False where that failed, and nothing is left at the target."""
         kept = self._directory() / dataset.key
         if (kept / "data").is_dir():
+            self._make_room(dataset, 0)
             (kept / "data").rename(target)
         else:
-            self._check_space(dataset)
             shutil.rmtree(kept, ignore_errors=True)
+            self._make_room(dataset, dataset.size)
             kept.mkdir()
         try:
             self.last = restore_pages(dataset.data, target, index=dataset.directory / _INDEX, state=kept / "state")
         except DialinError as error:
             self._say(f"{error.what}: the data is copied in full from now on")
             self._way = RestoreWay.COPY
-            shutil.rmtree(kept, ignore_errors=True)
-            shutil.rmtree(target, ignore_errors=True)
+            self.end()
+            unusable = target.with_name(f"{target.name}-unusable")
+            with suppress(OSError):  # somebody may still write there: nothing of it may be left where the copy comes
+                target.rename(unusable)
+            shutil.rmtree(unusable, ignore_errors=True)
             return False
         (target / "auto.cnf").unlink(missing_ok=True)
         flush(target)
@@ -225,19 +241,27 @@ class TrialData:
             Path(self._entry.directory).mkdir(parents=True, mode=0o700)
         return Path(self._entry.directory)
 
-    def _check_space(self, dataset: StoredDataset) -> None:
-        try:
-            check_space(self._home.sandboxes, dataset.size)
-        except UserError:
-            if self._entry is None:
-                raise
-            for kept in Path(self._entry.directory).iterdir():
-                shutil.rmtree(kept, ignore_errors=True)
-            check_space(self._home.sandboxes, dataset.size)
+    def _make_room(self, dataset: StoredDataset, needed: int) -> None:
+        """Remove kept data of other datasets, one by one, until the disk has room for `needed` bytes and temporary files.
+
+        Raises:
+            UserError: it lacks room even so.
+        """
+        kept = Path(self._entry.directory).glob("*/data") if self._entry is not None else ()
+        others = [data.parent for data in kept if data.parent.name != dataset.key]
+        while True:
+            try:
+                return check_space(self._home.sandboxes, needed + self._spare)
+            except UserError:
+                if not others:
+                    raise
+                shutil.rmtree(others.pop(), ignore_errors=True)
 
     def has(self, dataset: StoredDataset) -> bool:
         """Return whether data of this dataset is kept, so that restoring it takes no more room."""
-        return self._entry is not None and (Path(self._entry.directory) / dataset.key / "data").exists()
+        if self._entry is None or self._way is not RestoreWay.PAGES:
+            return False
+        return (Path(self._entry.directory) / dataset.key / "data").exists()
 
     def keep(self, dataset: StoredDataset, data: Path) -> None:
         """Take back the data of a trial whose server has ended, in whatever state it is."""

@@ -145,6 +145,11 @@ class Container:
         """End the server, and remove the container."""
         remove(self.image.engine, self._entry_id)
 
+    def has_ended(self) -> bool:
+        """Return whether the engine confirms that no server runs in the container."""
+        found = _run(self.image.engine, "ps", "--all", f"--filter=label={LABEL}={self._entry_id}", "--format={{.State}}")
+        return found.returncode == 0 and set(found.stdout.split()) <= {"created", "exited", "stopped", "dead"}
+
     def dismiss(self) -> None:
         """End the watchdog, once nothing is left for it to remove."""
         if self._watchdog is not None and self._watchdog.stdin is not None:

@@ -308,6 +308,11 @@ class Sandbox:
                 self._container.clear()
             kill(self._process, self.build.id)
 
+    def has_certainly_ended(self) -> bool:
+        """Return whether it is certain that no server of the sandbox runs."""
+        is_over = self._process is None or self._process.poll() is not None
+        return is_over and (self._container is None or self._container.has_ended())
+
     def remove(self) -> None:
         """End the server if it runs, and remove all files of the sandbox."""
         self.kill()

@@ -61,6 +61,19 @@ def test_where_trials_share_a_server_those_for_waits_have_their_own_and_the_shar
         assert len(ended) == 1
 
 
+@pytest.mark.parametrize("ended", [True, False])
+def test_data_is_kept_for_the_next_trial_only_where_it_is_certain_that_the_server_has_ended(sandboxes, ended):
+    kept, removed = [], []
+    with sandboxes.open(print) as site:
+        stage = site._sandbox("4", {})
+        stage._data = SimpleNamespace(keep=lambda dataset, data: kept.append(data))
+        stage._sandbox = SimpleNamespace(
+            kill=lambda: None, has_certainly_ended=lambda: ended, data=Path("/data"), remove=lambda: removed.append(1)
+        )
+        stage.end(well=True)
+    assert (kept, removed) == ([Path("/data")] * ended, [1])
+
+
 def test_what_trials_write_to_temporary_files_must_fit_beside_the_data(sandboxes, monkeypatch):
     needed = []
     for module in ("dialin.places.sandbox.check", "dialin.places.sandbox.site"):

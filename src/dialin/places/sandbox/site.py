@@ -55,7 +55,7 @@ class Sandboxes:
         """Prepare the data of every candidate once; it stays in use until this is closed, which also ends every sandbox."""
         with ExitStack() as in_use:
             tools = self.tools
-            data = TrialData(tools.home, tools.ledger, tools.clock, say)
+            data = TrialData(tools.home, tools.ledger, tools.clock, say, spare=self.workload.temporary_bytes())
             in_use.callback(data.end)
             yield OpenSandboxes(self, tools.preparer.telling(say), data, in_use)
 
@@ -212,7 +212,8 @@ class SandboxStage:
     def end(self, *, well: bool) -> None:  # noqa: ARG002 - the next trial has another sandbox in any case
         if self._sandbox is not None:
             self._sandbox.kill()
-            self._data.keep(self._dataset, self._sandbox.data)
+            if self._sandbox.has_certainly_ended():  # else it may still write
+                self._data.keep(self._dataset, self._sandbox.data)
             self._sandbox.remove()
 
 
