@@ -247,7 +247,7 @@ def one_start_repeated(shown_by: str = "") -> Callable[[np.random.Generator], Fo
                 file = f"{stamp}cand{name}.t{threads}-r{run}.log"
                 maker.add(file, cell=(str(threads),), start=start, threads=threads)
                 if shown_by == "uptimes":
-                    beside[file] = Beside(uptime=Uptime(Path(f"{file}.status"), 30 + (SECONDS + 5) * (place + 1)))
+                    beside[file] = Beside(uptime=Uptime(Path(f"{file}.status"), 30 + (SECONDS + 5) * (place + 1), began=0.0))
                 if shown_by == "script":
                     beside[file] = Beside(script=RunScript(Path("bench.sh"), restarts=False))
                 if shown_by == "times":

@@ -138,10 +138,48 @@ def test_uptimes_that_grow_by_the_length_of_a_run_are_those_of_one_start(tmp_pat
         for value in (8, 32)
         for run, uptime in enumerate(uptimes)
     }
-    found = judged(write(tmp_path / "a", **LOGS, **beside))
+    directory = write(tmp_path / "a", **LOGS, **beside)
+    for listing in directory.glob("*.status.txt"):
+        uptime = int(listing.read_text().split()[3])
+        started = 1_700_000_000 + (10_000 if uptime == 230 else 20_000 if uptime == 240 else 0)
+        os.utime(listing, (started + uptime, started + uptime))
+    found = judged(directory)
     assert states(found) == [state, state]
     starts = {note.data["starts"] for note in found.confounds if note.code == "shared_start"}
     assert starts == ({1 if uptimes[0] == 300 else 2} if state is Starts.SHARED else set())
+
+
+def test_uptimes_that_grow_but_began_at_other_moments_show_nothing(tmp_path):
+    beside = {f"bpi{value}-r{run}.status.txt": f"Uptime\t{300 + 300 * run}\n" for value in (8, 32) for run in range(3)}
+    directory = write(tmp_path / "a", **LOGS, **beside)
+    for listing in directory.glob("*.status.txt"):
+        os.utime(listing, (1_700_000_000, 1_700_000_000))
+    assert states(judged(directory)) == [Starts.UNKNOWN] * 2
+
+
+def test_one_listing_beside_the_runs_of_all_candidates_has_to_cover_all_of_them(tmp_path):
+    for uptime, state in ((4000, Starts.SHARED), (700, Starts.UNKNOWN)):
+        directory = write(tmp_path / str(uptime), **LOGS, status__txt=f"Uptime\t{uptime}\n")
+        assert states(judged(directory)) == [state] * 2
+
+
+def test_the_word_of_the_user_counts_before_a_run_script_and_the_contradiction_is_said(tmp_path):
+    directory = write(tmp_path / "a", **LOGS, bench__sh=NO_RESTART)
+    found = judged(directory, restarted=True)
+    assert states(found) == [Starts.SEPARATE] * 2
+    assert found.winners == ["32"]
+    assert "although by the run script, one start served several" in text(found.warnings, "restarts_contradicted")
+    assert "restarts_contradicted" not in codes(judged(directory).warnings)
+
+
+def test_an_error_log_counts_before_the_word_of_the_user_and_says_how_often_the_server_started(tmp_path):
+    ready = "2026-01-01T00:00:00Z 0 [System] [MY-010931] mysqld: ready for connections. Version: '8.4.0' port: 3306\n"
+    logs = {f"{name.partition('-')[0]}/{name}": log for name, log in LOGS.items()}
+    errors = {f"{place}/error.log": ready * 2 for place in ("bpi8", "bpi32")}
+    found = judged(write(tmp_path / "a", **logs, **errors), restarted=True)
+    assert states(found) == [Starts.SHARED] * 2
+    assert "the server of 8 started 2 times for 3 runs" in text(found.confounds[:1], "shared_start")
+    assert {note.data["starts"] for note in found.confounds if note.code == "shared_start"} == {2}
 
 
 def test_one_status_listing_beside_all_runs_shows_one_start_where_its_uptime_covers_them(tmp_path):

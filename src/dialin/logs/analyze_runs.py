@@ -47,6 +47,7 @@ class _Material:
     assigned: AssignedRuns
     figures: Sequence[RunFigures]
     beside: Mapping[str, Beside]
+    served: Mapping[str, ServedBy]
 
     @property
     def is_compared(self) -> bool:
@@ -134,7 +135,7 @@ def analyze(folder: Folder, request: Request, beside: Mapping[str, Beside] | Non
     counted = [one.run for one in figures if one.run.file in assigned.settings]
     served = find_starts(counted, beside, assigned.spans, restarted=request.restarted)
     figures = [_with_server(one, served.get(one.run.file, ServedBy()), beside[one.run.file].host) for one in figures]
-    material = _Material(folder, request, reading, assigned, figures, beside)
+    material = _Material(folder, request, reading, assigned, figures, beside, served)
     if not material.is_compared:
         return _analysis(material, _one_server(material))
     baseline = baseline_of(request.baseline, assigned)
@@ -340,7 +341,7 @@ def _assumptions(material: _Material, judgement: Judgement) -> list[Note]:
 
 def _confounds(material: _Material, judgement: Judgement) -> list[Note]:
     return [
-        *notes.shared_starts(judgement.runs),
+        *notes.shared_starts(judgement.runs, material.served),
         *material.assigned.confounds,
         *notes.differing_factors(judgement.runs, material.assigned.names, judgement.compared.decisive),
         *notes.differing_options(material.assigned),
@@ -354,6 +355,7 @@ def _warnings(material: _Material, judgement: Judgement) -> list[Note]:
     by_file = material.request.rule.by_file
     return [
         *assigned.warnings,
+        *notes.contradicted_restarts(material.served),
         *notes.single_runs(names, runs, judgement.compared.decisive),
         *notes.moved_between_runs(runs, assigned, judgement.compared.throughput, by_file=by_file),
         *notes.not_random(runs, assigned.ordered, names),

@@ -28,10 +28,14 @@ _THIS_HOST = ("localhost", "127.0.0.1", "::1", "$")
 
 @dataclass(frozen=True, slots=True)
 class Uptime:
-    """How long a server had been up, by a status listing: seconds, the last one in the file."""
+    """How long a server had been up, by a status listing: seconds, the last one in the file.
+
+    `began` is the moment of its start in Unix time, if the file was written when the server was asked.
+    """
 
     path: Path
     seconds: float
+    began: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +103,7 @@ def _read_all(
 
 def _uptime(path: Path) -> Uptime | None:
     seconds = [float(text) for text in _UPTIME.findall(read_text(path, _LARGEST_STATUS))]
-    return Uptime(path, seconds[-1]) if seconds and seconds == sorted(seconds) else None
+    return Uptime(path, seconds[-1], path.stat().st_mtime - seconds[-1]) if seconds and seconds == sorted(seconds) else None
 
 
 def _script(path: Path) -> RunScript | None:

@@ -11,6 +11,7 @@ from dialin.logs.assignment import AssignedRuns
 from dialin.logs.error_logs import ErrorLog
 from dialin.logs.log_folder import Run, natural_order
 from dialin.logs.run_figures import RunFigures
+from dialin.logs.server_starts import ServedBy
 from dialin.logs.stamps import Stamp, day_of, hour_of_day
 from dialin.model.analysis import RunAnalysis
 from dialin.model.study import WORTHWHILE, Goal
@@ -52,18 +53,31 @@ def unfinished(runs: Sequence[Run]) -> list[Note]:
     return [Note(code="unfinished", text=text, data=counts)]
 
 
-def shared_starts(runs: Sequence[RunAnalysis]) -> list[Note]:
+def shared_starts(runs: Sequence[RunAnalysis], served: Mapping[str, ServedBy]) -> list[Note]:
     """Return a note on each candidate of which one start of its server served several repeats."""
     notes = []
     for name in dict.fromkeys(run.candidate or "" for run in runs if run.shared_start):
         sharing = [run for run in runs if run.candidate == name and run.shared_start]
-        starts = len({run.shared_start for run in sharing})
+        starts = sum({run.shared_start: served[run.file].count for run in sharing}.values())
         text = (
             f"By its {sharing[0].starts_shown_by}, the server of {name} started {'once' if starts == 1 else f'{starts} times'} "
             f"for {counted(len(sharing), 'run')}: runs of one start are no repeats, and count as one"
         )
         data = {"candidate": name, "starts": starts, "runs": len(sharing), "by": sharing[0].starts_shown_by}
         notes.append(Note(code="shared_start", text=text, data=data))
+    return notes
+
+
+def contradicted_restarts(served: Mapping[str, ServedBy]) -> list[Note]:
+    """Return notes on what shows that the server was not started before each run, where the user says that it was."""
+    notes = []
+    for against in sorted({one.against for one in served.values() if one.against}):
+        names = [name for name, one in served.items() if one.against == against]
+        text = (
+            f"--restarted counts, although by the {against}, one start served several repeats "
+            f"({counted(len(names), 'run')}): without it they would count as one"
+        )
+        notes.append(Note(code="restarts_contradicted", text=text, data={"by": against, "runs": len(names)}))
     return notes
 
 
