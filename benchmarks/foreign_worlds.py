@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from scipy.signal import lfilter
 
 from dialin.model.load_driver import ALL_KINDS, TransactionTimes
+from dialin.model.record import StudyRecord
 from dialin.model.study import WORTHWHILE, Candidate, Goal, StudySpec, Switch, Until
 from dialin.model.trial import Purpose, Sample, Step, Trial, TrialState
 from dialin.question.plan import block_order
@@ -290,8 +291,9 @@ def is_late(lab: Laboratory, choice: str | None, trials: list[Trial], by_trial: 
     if choice is None or not seconds:
         return False
     known = dict(by_trial)
-    for _ in range(late_effect.MOST):
-        for _, name in late_effect.long_windows(spec, trials, known, lab.samples, choice).left(math.log1p(spec.worthwhile)):
+    record = StudyRecord("", spec, 0.0, "", {}, {}, "", trials=trials, samples=lab.samples)
+    while places := late_effect.places_left(record, known, choice):
+        for _, name in places:
             trials.append(lab.trial(len(trials) + 1, 0, lab.world.names.index(name), seconds)[0])
     return bool(late_effect.confounds(spec, trials, known, lab.samples))
 

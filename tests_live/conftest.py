@@ -18,7 +18,7 @@ from dialin.servers.ledger import Ledger
 from dialin.servers.processes import processes
 from failing_calls import compiled
 from home import WORKER, remove_home_of_worker
-from live import INSTALLED, MYSQL, ONE_OR_ALL, Dialin, find
+from live import INSTALLED, MYSQL, ONE_OR_ALL, Dialin, find, with_last
 from playground import option_file, playground
 
 FIRST = (
@@ -146,7 +146,7 @@ def refused(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
 
     def call(*words):
-        monkeypatch.setattr(sys, "argv", ["dialin", *map(str, words)])
+        monkeypatch.setattr(sys, "argv", ["dialin", *with_last(words)])
         with pytest.raises(SystemExit) as ended:
             app.main()
         err = capsys.readouterr().err

@@ -125,12 +125,12 @@ class Shop(Application):
     """Customers look, buy until something is sold out, change their profile and register, some under a name that is taken."""
 
     WORKERS = 6
+    # A log does not say which of two rows that were inserted at the same time got which number.
     ROWS = (
-        "SELECT id, name, visits, seen FROM user ORDER BY id",
+        "SELECT name, visits, seen FROM user ORDER BY name",
         "SELECT id, stock FROM product ORDER BY id",
-        "SELECT id, user_id, total, at FROM orders ORDER BY id",
-        # Nothing names the number of a line, so a replay may give it to another one.
-        "SELECT order_id, product_id, n FROM line ORDER BY order_id, product_id",
+        "SELECT user_id, total, at FROM orders ORDER BY user_id, total, at",
+        "SELECT product_id, n FROM line ORDER BY product_id, n",
     )
 
     def prepare(self):

@@ -131,7 +131,7 @@ def test_a_sweep_in_containers_reports_the_image_and_its_limits(dialin, image, b
     (facts,) = found["server"]["builds"].values()
     assert facts["image"] == f"{NAME}:a"
     assert facts["image_digest"] == f"sha256:{build.image.digest}"
-    report = (dialin.directory / "study" / "report.md").read_text()
+    report, _ = dialin("report", "study", "--markdown", "--full", code=dialin.any_code)
     assert "memory limit of the server's container: 1.0 GiB" in report
     assert build.image.digest in report
     assert all(each["trials"] >= 2 for each in found["candidates"])

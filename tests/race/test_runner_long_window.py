@@ -86,5 +86,20 @@ def test_a_study_that_is_killed_in_the_second_one_goes_on_with_it(study, by_set)
     made.before = lambda _: None
     verdict, record = study(made, by_set)
     completed = [trial.candidate for trial in long_windows(record) if trial.has_ended]
-    assert completed == ["1", "4"]
+    assert completed == ["1", "1", "4"], "windows of different runs are not compared"
     assert verdict.recommended_candidate == "4"
+
+
+def test_a_loss_is_measured_again_in_the_other_order(study, by_set):
+    _, record = study(trials(lasts=0.8), by_set.model_copy(update={"minutes": 60.0}))
+    assert [trial.candidate for trial in long_windows(record)] == ["1", "4", "4", "1"]
+
+
+def test_a_study_that_is_killed_before_its_windows_are_judged_judges_them_when_it_resumes(study, by_set, monkeypatch):
+    made = trials(lasts=0.8)
+    monkeypatch.setattr("dialin.race.runner.Runner._judge_again", lambda _: (_ for _ in ()).throw(Killed))
+    with pytest.raises(Killed):
+        study(made, by_set)
+    monkeypatch.undo()
+    verdict, _ = study(made, by_set)
+    assert verdict.reason_code is ReasonCode.LATE_EFFECT

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from dialin.stats.late_effect import is_lost, late_change
+from dialin.stats.late_effect import late_change
 from dialin.stats.trial_fit import TimedTrial, fit_trials
 from stats.timed import noisy_study
 
@@ -21,8 +21,7 @@ def lost(rng, *, gain, late):
         name: [TimedTrial("run", name, 0.0, level * math.exp(late * (name == "8") + rng.normal(scale=error)), OF_SECONDS)]
         for name, level in levels.items()
     }
-    change = late_change(fit_trials(trials, list(levels)), trials, windows, "8", "1")
-    return is_lost(change, MARGIN)
+    return late_change(fit_trials(trials, list(levels)), trials, windows, "8", "1").is_lost(MARGIN)
 
 
 def test_a_gain_that_turns_into_a_loss_after_two_minutes_is_found():
@@ -44,5 +43,10 @@ def test_a_change_below_what_is_worthwhile_is_none_however_certain():
     trials = [TimedTrial("run", name, 60.0 * at, 1000.0, 1e-4) for at in range(12) for name in ("1", "8")]
     windows = {name: [TimedTrial("run", name, 0.0, value, 1e-4)] for name, value in {"1": 1000.0, "8": 995.0}.items()}
     change = late_change(fit_trials(trials, ["1", "8"]), trials, windows, "8", "1")
-    assert not is_lost(change, MARGIN)
-    assert is_lost(change, math.log1p(0.001))
+    assert not change.is_lost(MARGIN)
+    assert change.is_lost(math.log1p(0.001))
+
+
+def test_a_large_gain_of_which_a_part_is_lost_is_still_a_gain():
+    rng = np.random.default_rng(4)
+    assert not any(lost(rng, gain=0.40, late=-0.10) for _ in range(50))

@@ -13,7 +13,6 @@ from dialin.question.plan import Plan
 from dialin.race.instrumented_trials import reserved_seconds
 from dialin.race.state import RaceState
 from dialin.stats.allocation import SIZE
-from dialin.verdict import comparison
 
 MAY_OVERRUN = 1.03
 """By how much a budget may be overrun to finish a block."""
@@ -117,6 +116,14 @@ class Budget:
             return left
         return min(left, trials_needed * self.trial_seconds() / max(1, self._count_hosts()) + self._reserved())
 
+    def switch_seconds(self) -> float:
+        """Return how long a trial takes beside its window."""
+        return self.trial_seconds() - self._plan.measure
+
+    def seconds_free(self) -> float:
+        """Return the seconds left beside those that are kept for trials after the verdict."""
+        return self.seconds_left(None) - self._reserved()
+
     def _seconds_of_session(self) -> float:
         """Return the seconds of this session, without those in which trials waited."""
         self._count()
@@ -131,7 +138,7 @@ class Budget:
         self._counted += len(trials)
         for trial in trials:
             runs = [self._by_run[trial.run]]
-            if trial.state is TrialState.DONE and comparison.clean([trial]):
+            if trial.state is TrialState.DONE and trial.purpose.is_charted:
                 runs.append(self._completed)
             for run in runs:
                 run.trials += 1

@@ -462,16 +462,16 @@ class Runner:
 
     def _measure_long(self, verdict: Verdict) -> Verdict:
         """Measure a choice by SET and the baseline in long windows, within the budget: does the effect last?"""
-        chosen, measure = verdict.recommended_candidate, self._plan.measure
-        seconds = late_effect.long_window(self._spec, measure) if self._suite is ALONE else 0.0
-        for _ in range(late_effect.MOST if seconds else 0):
+        chosen, seconds = verdict.recommended_candidate, late_effect.long_window(self._spec, self._plan.measure)
+        for _ in range(late_effect.ROUNDS if seconds and self._suite is ALONE else 0):
             places = late_effect.places_left(self._state.record, self._state.figures, chosen)
-            if not places or self._budget.seconds_left(None) < len(places) * (seconds + self._budget.trial_seconds() - measure):
+            if not places or self._budget.seconds_free() < len(places) * (seconds + self._budget.switch_seconds()):
                 break
+            self._is_stopping()
             self.log(LogCode.LONG_WINDOW, candidate=chosen, seconds=seconds)
             self._run_trials(self._state.ended[-1].block, places, Purpose.LONG, seconds)
-            verdict = self._judge_again()
-        return verdict
+            chosen = late_effect.still_asked(self._judge_again(), chosen)
+        return self._judge_again() if late_effect.has_windows(self._state.trials) else verdict
 
     def _judge_again(self) -> Verdict:
         """Store and return the verdict with trials that came after the last look, which spend none."""

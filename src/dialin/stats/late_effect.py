@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from dialin.stats.trial_fit import FittedDifference, TimedTrial, TrialFit
 
@@ -18,13 +19,34 @@ _SUSPECT = 1.0
 """The same from which on the windows are measured again; one study in six does so for nothing."""
 
 
+@dataclass(frozen=True, slots=True)
+class LateChange:
+    """What a difference does when both have been in force for long.
+
+    Attributes:
+        change: the late difference less the one of the trials, on the log scale.
+        late: the late difference.
+    """
+
+    change: FittedDifference
+    late: float
+
+    def is_lost(self, margin: float, deviate: float = _SHOWN) -> bool:
+        """Return whether no gain above a margin (log scale) is left late, and more than the margin is lost for certain."""
+        return self.late <= margin and self.change.mean < -margin and self.change.z() <= -deviate
+
+    def is_suspect(self, margin: float) -> bool:
+        """Return whether that may be, so that the windows are worth measuring again, in the other order."""
+        return self.is_lost(margin, _SUSPECT)
+
+
 def late_change(
     fitted: TrialFit, trials: Sequence[TimedTrial], late: Mapping[str, Sequence[TimedTrial]], choice: str, baseline: str
-) -> FittedDifference:
-    """Return by how much the late difference of a choice from the baseline is above that of the trials, on the log scale.
+) -> LateChange:
+    """Return what the difference of a choice from the baseline does late.
 
-    Its error includes that of the trials, that of the late seconds, and how much the level of a trial varies beyond what its
-    own seconds show.
+    The error of its change includes that of the trials, that of the late seconds, and how much the level of a trial varies
+    beyond what its own seconds show.
 
     Args:
         fitted: the fit of the trials.
@@ -45,14 +67,5 @@ def late_change(
         windows = late[name]
         variance += (between + statistics.fmean(window.error**2 for window in windows)) / len(windows)
         levels[name] = statistics.fmean(math.log(window.value) for window in windows)
-    return FittedDifference(levels[choice] - levels[baseline] - difference.mean, math.sqrt(variance), difference.dof)
-
-
-def is_lost(change: FittedDifference, margin: float) -> bool:
-    """Return whether the choice loses more than a margin (log scale) when it is in force for long."""
-    return change.mean < -margin and change.z() <= -_SHOWN
-
-
-def is_suspect(change: FittedDifference, margin: float) -> bool:
-    """Return whether the windows leave open that the choice does, so that they are worth measuring again."""
-    return change.mean < -margin and change.z() <= -_SUSPECT
+    seen = levels[choice] - levels[baseline]
+    return LateChange(FittedDifference(seen - difference.mean, math.sqrt(variance), difference.dof), seen)
