@@ -397,7 +397,7 @@
       graph.classList.toggle("plain", state.view !== "difference");
       graph.style.height = `${rowHeight * (deepest + 1)}px`;
       if (wanted) says.textContent = `${state.search}: ${figureOf(found.first)} → ${figureOf(found.second)} µs per ${unit}`;
-      if (!graph.querySelector('[tabindex="0"]')) stop(roots[0]);
+      if (!graph.querySelector('[tabindex="0"]:not([hidden])')) stop(bars.find((one) => !one.bar.hidden));
     }
     function stop(one, focus) {
       for (const other of graph.querySelectorAll('[tabindex="0"]')) other.tabIndex = -1;
@@ -412,7 +412,9 @@
 
     const of = (target) => bars.find((one) => one.bar === target.closest?.(".flame-graph button"));
     graph.onclick = (event) => { const one = of(event.target); if (one) { stop(one); magnify(state.zoom === one.place ? null : one); } };
-    graph.onpointerover = graph.onfocusin = (event) => { const one = of(event.target); if (one) says.textContent = words(one); };
+    const say = (event) => { const one = of(event.target); if (one) says.textContent = words(one); };
+    graph.onpointerover = say;
+    for (const one of bars) one.bar.addEventListener("focusin", say);  // there is no onfocusin, and bars are made anew
     graph.onkeydown = (event) => {
       const one = of(event.target);
       if (!one) return;
