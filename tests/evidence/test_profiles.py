@@ -75,6 +75,26 @@ def test_the_cost_of_perf_is_the_throughput_against_the_other_trials_with_an_int
     assert second.throughput.low < 1 < second.throughput.high
 
 
+@pytest.mark.parametrize(
+    ("seen", "are_alike"), [((1.0, 1.0), True), ((0.7, 0.75), True), ((0.85, 1.0), False), ((1.2, 1.0), False)]
+)
+def test_nothing_is_certain_where_the_profiles_saw_different_shares_of_the_cpu_time(seen, are_alike):
+    record = profiled(unseen(), "16", 5, {"function_58": 4.0, "function_105": 0.1}, seen=seen)
+    compared = compare(record)
+    assert [one.seen for one in compared.trials] == pytest.approx(seen)
+    assert compared.are_alike is are_alike
+    assert bool(certain(compared)) is are_alike
+    assert any(frame.change.is_certain for frame in profiles.frames(record)[1]) is are_alike
+
+
+def test_where_the_kernel_counted_no_cpu_time_the_profiles_are_compared():
+    record = profiled(unseen(), "16", 5, {"function_58": 4.0})
+    trials = [replace(one, costs=None) if one.purpose is Purpose.PROFILE else one for one in record.trials]
+    compared = compare(replace(record, trials=trials))
+    assert [one.seen for one in compared.trials] == [None, None]
+    assert "function_58" in certain(compared)
+
+
 def test_a_slice_without_a_transaction_does_not_discard_the_profiles():
     record = profiled(unseen(), "16", 5)
     trial = next(trial for trial in record.trials if trial.purpose is Purpose.PROFILE)

@@ -36,6 +36,23 @@ def test_the_sentence_names_the_functions_that_changed_most(record):
     assert "function_105 −" in sentence
 
 
+@pytest.mark.parametrize(
+    ("seen", "says", "is_certain"),
+    [
+        ((1.0, 0.95), None, True),
+        ((0.75, 0.75), "75.0 % with 1 and 75.0 % with 16 of the CPU time", True),
+        ((0.75, 1.0), "75.0 % with 1 and 100.0 % with 16 of the CPU time", False),
+    ],
+)
+def test_where_the_samples_are_not_the_cpu_time_of_the_server_one_line_says_so(seen, says, is_certain):
+    record = profiled(unseen(), "16", 5, {"function_58": 4.0}, seen=seen)
+    why = explain(record)
+    words = " ".join(Page(html.render(record, why)).words.split())
+    assert words.count("that the kernel counted for the server") == (says is not None)
+    assert says is None or says in words
+    assert ("Most changed" in profile_parts.sentence(why.profile, "transaction")) is is_certain
+
+
 def test_where_nothing_changed_the_sentence_says_so():
     sentence = profile_parts.sentence(explain(profiled(nothing_moved(), "16", 5)).profile, "transaction")
     assert sentence.endswith("functions changed by more than chance.")

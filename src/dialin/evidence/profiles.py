@@ -33,6 +33,9 @@ SMALLEST_SHARE = 0.005
 _FEWEST_DRAWN = 5
 """The samples in one of the trials below which a frame is not drawn."""
 
+_MOST_APART = 1.1
+"""The ratio from which on two profiles that saw different shares of the server's CPU time are not compared."""
+
 _MICROSECONDS = 1e6
 
 _Path = tuple[str, ...]
@@ -51,6 +54,14 @@ class Side:
     def candidate(self) -> str:
         return self.one.trial.candidate
 
+    @property
+    def seen(self) -> float | None:
+        """The CPU time that the samples stand for, as a share of what the kernel counted; None where it counted none."""
+        costs, wall = self.one.trial.costs, sum(part.ended - part.began for part in self.profile.slices)
+        if costs is None or not costs.server_cpu or costs.seconds <= 0 or wall <= 0:
+            return None
+        return self.profile.samples * self.profile.seconds_per_sample / wall / (costs.server_cpu / costs.seconds)
+
 
 @dataclass(frozen=True, slots=True)
 class Sides:
@@ -58,11 +69,14 @@ class Sides:
 
     Attributes:
         scatter: how much the server's CPU time per transaction varies between trials; functions are assumed to vary as much.
+            None where that is not known, and where `are_alike` is false: nothing is certain then.
+        are_alike: whether both saw nearly the same share of the server's CPU time, as far as that is known.
     """
 
     baseline: Side
     other: Side
     scatter: Scatter | None
+    are_alike: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +106,9 @@ def sides(record: StudyRecord, trials: Sequence[MeasuredTrial]) -> Sides | None:
     two = found[pair.baseline], found[pair.other]
     if any(sum(side.work) <= 0 for side in two):
         return None
-    return Sides(*two, _scatter(record, trials))
+    seen = [side.seen for side in two if side.seen is not None]
+    are_alike = len(seen) < len(two) or max(seen) <= _MOST_APART * min(seen)
+    return Sides(*two, _scatter(record, trials) if are_alike else None, are_alike)
 
 
 def _work(record: StudyRecord, one: MeasuredTrial, slices: Sequence[Slice]) -> list[float]:
@@ -183,6 +199,7 @@ def compare(record: StudyRecord, trials: Sequence[MeasuredTrial]) -> ProfileComp
         gained=[one for one in functions if one.difference_us.mean > 0][:MOST],
         lost=[one for one in functions if one.difference_us.mean < 0][:MOST],
         functions=len(functions),
+        are_alike=both.are_alike,
     )
 
 
@@ -198,6 +215,7 @@ def _trial(side: Side, record: StudyRecord, trials: Sequence[MeasuredTrial]) -> 
         tps=side.one.transactions,
         throughput=_slowdown(side.one, record, trials),
         nameless=nameless / profile.samples,
+        seen=side.seen,
     )
 
 

@@ -164,6 +164,9 @@ class ProfileTrial(FrozenModel):
         description="throughput as a ratio to the candidate's trials that were not profiled; its interval is that of one trial"
     )
     nameless: float = Field(description="share of the samples in functions without a name, 0 to 1")
+    seen: float | None = Field(
+        default=None, description="CPU time that the samples stand for, as a ratio to what the kernel counted for the server"
+    )
 
 
 class ProfileComparison(FrozenModel):
@@ -175,6 +178,9 @@ class ProfileComparison(FrozenModel):
     gained: list[ProfiledFunction] = Field(description="functions that took more time with `other`; certain changes first")
     lost: list[ProfiledFunction] = Field(description="functions that took less; certain changes first")
     functions: int = Field(description="how many functions were compared")
+    are_alike: bool = Field(
+        default=True, description="false where both saw shares of the server's CPU that differ by over 10 %: nothing is certain"
+    )
 
 
 class StatementFigures(FrozenModel):

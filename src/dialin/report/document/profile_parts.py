@@ -18,6 +18,9 @@ _NAMED = 3
 _MUCH_NAMELESS = 0.1
 """The share of samples without the name of a function from which on the report says how to get names."""
 
+_LEAST_SEEN, _MOST_SEEN = 0.9, 1.1
+"""The shares of the server's CPU time beyond which the report says what the samples stand for."""
+
 KEY = "cpu-profile"
 
 
@@ -27,6 +30,8 @@ def parts(record: StudyRecord, compared: ProfileComparison | None, labels: Mappi
         return []
     unit = record.spec.workload.traits.unit
     shown: list[Part] = [Paragraph(f"{sentence(compared, unit)} Profiles do not decide.", Role.LEAD)]
+    if compared.are_alike and (missed := coverage(compared)):  # the sentence says it where they are not
+        shown.append(Paragraph(missed, Role.SMALL))
     if graph := _graph(record, labels, unit):
         shown.append(graph)
     shown.append(_functions(compared, labels, unit))
@@ -46,10 +51,22 @@ def sentence(compared: ProfileComparison, unit: str) -> str:
     certain = sorted(
         (one for one in [*compared.gained, *compared.lost] if one.is_certain), key=lambda one: -abs(one.difference_us.mean)
     )
+    if not compared.are_alike:
+        return f"{total} {coverage(compared)}"
     if not certain:
         return f"{total} None of {counted(compared.functions, 'function')} changed by more than chance."
     named = [f"{visible(one.function)} {_signed(one.difference_us.mean)} µs" for one in certain[:_NAMED]]
     return f"{total} Most changed: {listed(named)}."
+
+
+def coverage(compared: ProfileComparison) -> str:
+    """Return that the samples stand for other CPU time than the kernel counted; empty where both agree, or are not known."""
+    seen = [one.seen for one in compared.trials if one.seen is not None]
+    if compared.are_alike and all(_LEAST_SEEN <= one <= _MOST_SEEN for one in seen):
+        return ""
+    shares = listed([f"{percent(one.seen)} with {visible(one.candidate)}" for one in compared.trials if one.seen is not None])
+    end = "" if compared.are_alike else " These differ too much to mark a change as certain."
+    return f"The samples are {shares} of the CPU time that the kernel counted for the server.{end}"
 
 
 def _signed(value: float) -> str:
