@@ -54,8 +54,12 @@ def test_an_option_with_one_value_is_refused_when_it_is_given_twice(command):
         if param.param_type_name != "option" or param.multiple or (param.is_flag and not param.secondary_opts):
             continue
         words = [param.opts[-1]] if param.is_flag else [param.opts[-1], "1"]
+        again = param.secondary_opts[-1:] if param.is_flag else words
         with pytest.raises(UserError, match="is given 2 times"):
-            command.make_parser(context).parse_args([*words, *words])
+            command.make_parser(context).parse_args([*words, *again])
+        if param.is_flag:
+            for same in (words, again):
+                command.make_parser(context).parse_args([*same, *same])
 
 
 def test_a_flag_and_an_option_with_several_values_may_be_repeated():

@@ -241,3 +241,8 @@ def test_candidates_on_different_hosts_have_no_winner(tmp_path, hosts, is_barred
             found.confounds, "on_other_hosts"
         )
         assert "candidates ran on different hosts" in found.headline
+
+
+def test_a_number_that_looks_like_a_day_that_no_month_has_is_no_moment(tmp_path):
+    logs = {f"{name.removesuffix('.log')}_run_2026023{run}_101010.log": log for run, (name, log) in enumerate(LOGS.items())}
+    assert states(judged(write(tmp_path / "a", **logs))) == [Starts.UNKNOWN] * 2

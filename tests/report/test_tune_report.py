@@ -282,7 +282,8 @@ def test_what_is_left_out_is_listed_with_its_reason_and_with_the_budget_that_wou
         LeftOut(name="innodb_page_cleaners", reason=LeftOutReason.LIMITED, by="innodb_buffer_pool_instances", value="1"),
         *(LeftOut(name=f"other_{place}", reason=LeftOutReason.BUDGET) for place in range(8)),
     )
-    spec = record.spec.model_copy(update={"tune": record.spec.tune.model_copy(update={"left_out": out})})
+    tune = record.spec.tune.model_copy(update={"left_out": out})
+    spec = record.spec.model_copy(update={"tune": tune, "minutes": 6})
     pairs = dict(left_out_pairs(spec))
     assert pairs["no effect under this load"] == "sort_buffer_size"
     assert "innodb_page_cleaners (innodb_buffer_pool_instances = 1)" in pairs.values()

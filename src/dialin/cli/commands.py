@@ -123,8 +123,9 @@ def _refuse_repeated(command: Any) -> None:
         parse = parser.parse_args
 
         def parsed(args: list[str]) -> Any:
+            words = set(args)
             options, rest, order = parse(args=args)
-            times = Counter(param for param in order if _takes_one_value(param))
+            times = Counter(param for param in order if _takes_one_value(param, words))
             repeated = next((param for param, count in times.items() if count > 1), None)
             if repeated is not None and not context.resilient_parsing:  # completion takes what there is
                 names = " or ".join([*repeated.opts, *repeated.secondary_opts])
@@ -137,7 +138,7 @@ def _refuse_repeated(command: Any) -> None:
     command.make_parser = strict
 
 
-def _takes_one_value(param: Any) -> bool:
-    """Return whether a parameter is an option that a second value would replace."""
+def _takes_one_value(param: Any, words: set[str]) -> bool:
+    """Return whether a parameter is an option that a second value would replace, or a flag beside its opposite."""
     is_option = param.param_type_name == "option" and not param.multiple and not param.count
-    return bool(is_option and (not param.is_flag or param.secondary_opts))
+    return bool(is_option and (not param.is_flag or (words & {*param.opts} and words & {*param.secondary_opts})))

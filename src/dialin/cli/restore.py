@@ -122,7 +122,7 @@ def _restore(
         limits = {"timeout": _QUICK, "patience": _QUICK} if quick else {"timeout": _SLOW}
         attached = find_attached(entry, environment, SystemClock(), **limits)
         if not quick and log.runs_command(entry):
-            say(f"Waiting for the command that a dialin which is gone has begun on {entry.where}")
+            say(f"A command that an earlier dialin began on {entry.where} still runs; waiting for it to end")
         lines = log.undo(entry, attached, restart_command=restart_command, run_command=not quick)
     except DialinError as error:
         for line in error.log_tail.splitlines():

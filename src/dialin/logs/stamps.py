@@ -76,7 +76,10 @@ def _moment(stamp: Stamp) -> float | None:
     if len(stamp.form) != 1 or set(stamp.form[0]) != set(_WHOLE):
         return None
     year, month, day, *time = stamp.key
-    return datetime(year, month, day, *time).timestamp()  # type: ignore[arg-type] # noqa: DTZ001
+    try:
+        return datetime(year, month, day, *time).timestamp()  # type: ignore[arg-type] # noqa: DTZ001
+    except (ValueError, OverflowError):  # the 31st of a month of 30 days
+        return None
 
 
 def _plausible(spans: dict[str, tuple[float, float]]) -> dict[str, tuple[float, float]]:

@@ -11,6 +11,9 @@ from dialin.search.study_tuner import make_options
 from dialin.search.tune_budget import MOST_VARIABLES, minutes_to_separate, provable_gain, separable_variables
 from dialin.text import change, counted, percent
 
+_NO_MORE = f"dialin tunes {MOST_VARIABLES} at most; name others yourself"
+"""Where no larger budget would take more variables."""
+
 
 def choice_text(spec: StudySpec, plan: Plan) -> str:
     """Return how many variables a tune takes that names none, why no more, and which budget would take all and pay."""
@@ -21,7 +24,12 @@ def choice_text(spec: StudySpec, plan: Plan) -> str:
     if not cut:
         return f"{text}; {taken} may matter here, and all are tuned."
     every = min(taken + len(cut), MOST_VARIABLES)
+    named = f"{text}, of {taken + len(cut)} that may matter here. {_NO_MORE}."
+    if taken >= MOST_VARIABLES:
+        return named
     minutes = minutes_to_separate(every, plan.trial_seconds)
+    if minutes <= spec.minutes:
+        return named
     now, then = (smallest_gain(spec.model_copy(update={"minutes": one})) for one in (spec.minutes, minutes))
     finds = f", and would show a gain from {then} on{f' instead of {now}' if now and now != then else ''}" if then else ""
     return f"{text}, of {taken + len(cut)} that may matter here. --minutes {minutes} would tune {every}{finds}."
@@ -54,5 +62,8 @@ def resume_text(record: StudyRecord, spec: StudySpec, plan: Plan) -> str:
     cut = sum(one.reason is LeftOutReason.BUDGET for one in spec.tune.left_out)
     if cut:
         minutes = minutes_to_separate(min(len(spec.tune.variables) + cut, MOST_VARIABLES), plan.trial_seconds)
-        text += f" It keeps its variables: a new tune of {minutes} minutes takes the {cut} that were left out, too."
+        added = min(cut, MOST_VARIABLES - len(spec.tune.variables))
+        those = "the" if added == cut else f"{added} of the"
+        more = f"a new tune of {minutes} minutes takes {those} {cut} that were left out, too"
+        text += f" It keeps its variables: {more if added > 0 else _NO_MORE}."
     return text
