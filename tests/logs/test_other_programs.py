@@ -1,6 +1,8 @@
 """Logs of programs other than sysbench, in the lines that they print."""
 
+import gzip
 import io
+import random
 import tarfile
 import zipfile
 
@@ -158,3 +160,73 @@ def test_what_no_program_wrote_is_no_run(tmp_path, lines):
     assert runs_of(tmp_path, lines) == []
     ((_, opened),) = files(tmp_path / "run.log")
     assert columns_of(first_lines(opened)) == []
+
+
+def test_a_percentile_that_is_not_given_drops_no_row_and_a_throughput_that_is_no_number_does(tmp_path):
+    gaps = {3: "0,", 5: "0,-", 7: "0,NaN", 9: "nan,4"}
+    run = runs_of(tmp_path, ["time,tps,p95", *(f"{second},{gaps.get(second, '100,9')}" for second in range(1, 41))])[0]
+    assert (run.times.size, run.percentile) == (39, 95)
+    assert run.tps.min() == 0
+    assert run.latency_ms.tolist()[:4] == [9, 9, 0, 9]
+    (run,) = runs_of(tmp_path, ["time,tps,p95", *(f"{second},100,{'' if second == 3 else 9}" for second in range(1, 41))])
+    assert (run.times.size, run.percentile) == (40, None), "a latency that is not known is not made up"
+
+
+@pytest.mark.parametrize("is_packed", [False, True])
+def test_only_a_csv_in_the_same_directory_is_samples_of_hammerdb(tmp_path, is_packed):
+    table = "time,tps\n" + "".join(f"{second},{100 + second % 7}\n" for second in range(40))
+    members = {
+        "a/result.log": "Vuser 1:TEST RESULT : System achieved 100 NOPM from 230 MySQL TPM\n",
+        "a/samples.csv": table,
+        "b/own.csv": table.replace("0\n", "1\n"),
+        "a/sysbench.log": human(series(1000)),
+    }
+    if is_packed:
+        with zipfile.ZipFile(tmp_path / "all.zip", "w") as archive:
+            for name, content in members.items():
+                archive.writestr(name, content)
+    for name, content in {} if is_packed else members.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(content)
+    beside = [entry.file for entry in load([tmp_path]).files if entry.status is FileStatus.BESIDE]
+    assert [name.removeprefix("all.zip/") for name in beside] == ["a/samples.csv"]
+
+
+def test_a_member_of_a_tar_in_utf_16_is_read(tmp_path):
+    content = human(series(1000)).encode("utf-16")
+    with tarfile.open(tmp_path / "a.tar", "w") as archive:
+        member = tarfile.TarInfo("a.log")
+        member.size = len(content)
+        archive.addfile(member, io.BytesIO(content))
+    (run,) = load([tmp_path]).runs
+    assert run.log.times.size == len(series(1000))
+
+
+def test_a_text_in_utf_16_is_decoded_in_pieces_and_a_larger_one_than_any_log_is_refused(tmp_path, monkeypatch):
+    from dialin.readers import log_text
+
+    (tmp_path / "a.log").write_bytes(("ä" * 300_000).encode("utf-16"))
+    ((_, opened),) = files(tmp_path / "a.log")
+    with opened() as stream:
+        assert stream.read().decode() == "ä" * 300_000
+    monkeypatch.setattr(log_text, "LARGEST", 200_000)
+    (tmp_path / "b.log").write_text(human(series(1000)))
+    assert [entry.status for entry in load([tmp_path]).files if entry.file == "a.log"] == [FileStatus.TOO_LARGE]
+
+
+def test_lines_are_cut_and_binaries_have_none(tmp_path):
+    (tmp_path / "long").write_text("x" * 200_000)
+    (tmp_path / "binary").write_bytes(b"\x01\x02" * 5000)
+    ((_, long),), ((_, binary),) = files(tmp_path / "long"), files(tmp_path / "binary")
+    assert max(map(len, first_lines(long))) <= 64 * 1024
+    assert first_lines(binary) == []
+
+
+def test_a_packed_file_that_is_damaged_behind_its_start_is_unreadable(tmp_path):
+    whole = gzip.compress(bytes(range(1, 32)) + random.Random(1).randbytes(200_000))
+    (tmp_path / "torn.gz").write_bytes(whole[: len(whole) // 50])
+    (tmp_path / "good.log").write_text(human(series(1000)))
+    assert {entry.file: entry.status for entry in load([tmp_path]).files} == {
+        "good.log": FileStatus.USED,
+        "torn.gz": FileStatus.UNREADABLE,
+    }

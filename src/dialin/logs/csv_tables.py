@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import chain
+from math import isfinite
 
 import numpy as np
 
@@ -143,8 +144,8 @@ def read(lines: Iterable[str], columns: CsvColumns, where: str) -> list[RunLog]:
             points.append(
                 Point(
                     _seconds(cells["time"]),
-                    float(cells["throughput"]),
-                    latencies={percentile: float(row[place]) * unit for place, (percentile, unit) in latencies.items()},
+                    rate := _finite(cells["throughput"]),
+                    latencies=dict(_percentiles(row, latencies, is_idle=rate == 0)),
                     threads=int(float(cells.get("threads") or 0)),
                     label=cells.get("label", ""),
                 )
@@ -152,6 +153,22 @@ def read(lines: Iterable[str], columns: CsvColumns, where: str) -> list[RunLog]:
     name = wanted["throughput"].lower()
     unit = {"nopm": "NOPM", "tpm": "TPM"}.get(name, wanted["throughput"]) if has_header and name in _OF_UNIT else TPS
     return runs_of_points(points, {"program": "CSV"}, unit) if len(points) > 1 else []
+
+
+def _finite(text: str) -> float:
+    if not isfinite(figure := float(text)):
+        raise ValueError(text)
+    return figure
+
+
+def _percentiles(row: Sequence[str], places: Mapping[int, tuple[int, float]], *, is_idle: bool) -> Iterator[tuple[int, float]]:
+    """Yield the percentiles of a row in milliseconds; 0 for one that is not given where nothing ran, as sysbench reports it."""
+    for place, (percentile, unit) in places.items():
+        try:
+            yield percentile, _finite(row[place]) * unit
+        except (ValueError, IndexError):
+            if is_idle:
+                yield percentile, 0.0
 
 
 def _latency(column: tuple[int, str]) -> tuple[int, tuple[int, float]] | None:

@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
+from pathlib import Path, PurePath
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from dialin.errors import UserError
 from dialin.logs.csv_tables import NO_COLUMNS, CsvColumns, columns_of
 from dialin.logs.other_programs import first_lines, read_other
 from dialin.model.analysis import FileEntry, FileStatus
-from dialin.readers.log_text import TooLargeError
+from dialin.readers.log_text import DAMAGED, TooLargeError
 from dialin.readers.sysbench_log import LogFile, RunLog, UnreadableLog, read
 from dialin.text import counted, listed, number
 
@@ -109,8 +109,9 @@ def load(paths: Sequence[Path], columns: CsvColumns = NO_COLUMNS) -> Folder:
 
 def _without_samples(runs: Sequence[Run], entries: list[FileEntry]) -> list[Run]:
     """Leave out the CSV files beside a result of HammerDB, which are samples of the same run; they are listed as such."""
-    results = {run.path.parent for run in runs if run.log.unit == "NOPM"}
-    samples = {run.name for run in runs if run.path.parent in results and run.log.unit != "NOPM"}
+    results = {PurePath(run.name).parent for run in runs if run.log.header.get("program") == "HammerDB"}
+    tables = {run.name for run in runs if run.log.header.get("program") == "CSV"}
+    samples = {name for name in tables if PurePath(name).parent in results}
     entries += [
         FileEntry(file=name, status=FileStatus.BESIDE, detail="samples of the run beside it") for name in sorted(samples)
     ]
@@ -125,11 +126,18 @@ def _read(path: Path, name: str, entries: list[FileEntry], columns: CsvColumns) 
             entries.append(_unreadable(label, file.error, path))
         elif file.logs:
             yield label, file
-        elif logs := read_other(file.opened, str(path) if file.name is None else f"{path}: {file.name}", columns):
-            yield label, replace(file, logs=logs)
         else:
+            try:
+                logs = read_other(file.opened, str(path) if file.name is None else f"{path}: {file.name}", columns)
+                names = [] if logs else columns_of(first_lines(file.opened))
+            except (*DAMAGED, OSError) as error:
+                entries.append(_unreadable(label, error, path))
+                continue
+            if logs:
+                yield label, replace(file, logs=logs)
+                continue
             detail = "no report of a load program in it"
-            if names := columns_of(first_lines(file.opened)):
+            if names:
                 detail = f"a CSV with {', '.join(names)}: name its columns of time and throughput"
             entries.append(FileEntry(file=label, status=FileStatus.NO_LOG, detail=detail))
 

@@ -20,7 +20,7 @@ from dialin.logs import csv_tables
 from dialin.logs.csv_tables import NO_COLUMNS, CsvColumns
 from dialin.logs.run_points import Point, runs_of_points
 from dialin.readers.load_rows import MEAN, LoadRow
-from dialin.readers.log_text import Opened
+from dialin.readers.log_text import LONGEST_LINE, Opened, is_binary
 from dialin.readers.sysbench_log import TPS, RunLog, Summary
 from dialin.workloads.command import load_file
 from dialin.workloads.command.load_file import LoadFile, Output
@@ -28,6 +28,8 @@ from dialin.workloads.command.preset_names import path_of, preset_names
 
 _SNIFFED = 400
 """Lines at the start of a file by which its program is recognized."""
+_START = 4096
+"""Bytes at the start of a file by which it is told from a binary."""
 _ENOUGH = 3
 """Rows among them that recognize it."""
 _NOPM = re.compile(r"System achieved (?P<nopm>\d+) NOPM from (?P<tpm>\d+) (?:MySQL|MariaDB|Maria) TPM")
@@ -61,8 +63,11 @@ def first_lines(opened: Opened) -> list[str]:
 @contextmanager
 def _lines(opened: Opened) -> Iterator[Iterator[str]]:
     with opened() as stream:
+        is_text = not is_binary(stream.read(_START))
+    with opened() as stream:
         text = io.TextIOWrapper(stream, encoding="utf-8-sig", errors="replace")
-        yield (line.rstrip("\r\n") for line in text)
+        pieces = iter(lambda: text.readline(LONGEST_LINE), "") if is_text else iter(())
+        yield (line.rstrip("\r\n") for line in pieces)
         text.detach()  # else it closes the stream, which may be opened again
 
 

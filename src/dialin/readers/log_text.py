@@ -19,7 +19,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path, PurePosixPath
-from typing import IO, cast
+from typing import IO, Any, cast
 
 import zstandard
 
@@ -96,7 +96,7 @@ def _of_tar(path: Path) -> Iterator[tuple[str, Opened]]:
             with tempfile.SpooledTemporaryFile(_IN_MEMORY) as copy:
                 if member.size <= _LARGEST_MEMBER:
                     shutil.copyfileobj(content, copy)
-                yield member.name.removeprefix("./"), functools.partial(_copied, copy, member.size)
+                yield member.name.removeprefix("./"), functools.partial(_as_utf8, functools.partial(_copied, copy, member.size))
 
 
 @contextmanager
@@ -113,7 +113,26 @@ def _as_utf8(opened: Opened) -> Iterator[IO[bytes]]:
     with opened() as stream:
         is_utf16 = stream.read(2) in _UTF16
     with opened() as stream:
-        yield io.BytesIO(stream.read().decode("utf-16", "replace").encode()) if is_utf16 else stream
+        yield cast("IO[bytes]", io.BufferedReader(_FromUtf16(stream))) if is_utf16 else stream
+
+
+class _FromUtf16(io.RawIOBase):
+    """The bytes in UTF-8 of a stream in UTF-16, decoded while it is read."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+        self._decoder = codecs.getincrementaldecoder("utf-16")("replace")
+        self._rest = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._rest and (data := self._stream.read(LONGEST_LINE)):
+            self._rest = self._decoder.decode(data).encode("utf-8", "replace")
+        count = min(len(buffer), len(self._rest))
+        buffer[:count], self._rest = self._rest[:count], self._rest[count:]
+        return count
 
 
 @contextmanager
@@ -160,7 +179,7 @@ class LogText:
         """
         size, rest = 0, b""
         for data in chunks:
-            if size == 0 and _is_binary(data):
+            if size == 0 and is_binary(data):
                 return
             size += len(data)
             if size > LARGEST:
@@ -182,7 +201,7 @@ _NOT_TEXT = bytes(code for code in range(1, 32) if chr(code) not in "\t\n\r\f\b\
 """The control characters that no log of a terminal has; NUL bytes may come from a power loss."""
 
 
-def _is_binary(start: bytes) -> bool:
+def is_binary(start: bytes) -> bool:
     """Return whether a file is no text, by its first bytes: it has control characters, or nothing but NUL bytes."""
     text = start.replace(b"\0", b"")
     return len(text) != len(text.translate(None, _NOT_TEXT)) or (not text and bool(start))
