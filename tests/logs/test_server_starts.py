@@ -84,6 +84,7 @@ REPEATS = "for run in 1 2 3; do\n  {}\n  sysbench oltp --time=60 run > r$run.log
         ("if [ $run = 1 ]; then mysqladmin ping; fi", False),
         ("n=$((n+1)); export X=$n", False),
         ("mysql <<EOF\nanything here\nEOF", False),
+        ('mysql <<< "x"\n./other.sh\nx', None),
         ("mysqld --initialize-insecure", False),
         ("killall mysqld", None),
         ("mysqladmin shutdown", None),

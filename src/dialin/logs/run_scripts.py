@@ -121,7 +121,7 @@ def _expanded(
 def _commands(script: str) -> list[str]:
     """Return the commands of a script, without comments, and without the words that only begin a body."""
     text = re.sub(r"(?m)(?:^|\s)#.*$", "", script.replace("\\\n", " "))
-    text = re.sub(r"(?ms)<<-?\s*[\"']?(\w+)[\"']?([^\n]*)\n.*?^\s*\1\s*$", r"\2", text)
+    text = re.sub(r"(?ms)(?<!<)<<-?\s*[\"']?(\w+)[\"']?([^\n]*)\n.*?^\s*\1\s*$", r"\2", text)
     text = re.sub(r"\"[^\"\n]*\"|'[^'\n]*'", lambda match: re.sub(r";|&&|\|\|", " ", match[0]), text)
     text = re.sub(r"\(\(.*?\)\)", lambda match: match[0].replace(";", ","), text)
     text = re.sub(r"(\(\s*\)|\bfunction\s+[\w-]+)\s*\{", r"\1\n", text)
