@@ -9,11 +9,13 @@ mod pages;
 mod records;
 mod tablespace;
 mod tree;
+mod writers;
 
 use crate::errors::{Error, Result};
 use pages::{Job, Work};
 use records::{Index, Indexed, Rule, State};
 use rustix::fs::{Advice, FallocateFlags, fadvise, fallocate};
+use rustix::time::{ClockId, clock_gettime};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
@@ -25,8 +27,11 @@ use std::time::{Duration, Instant};
 use tablespace::{BLOCK, UNIT};
 use tree::{Entry, Stamp, Tree};
 
-/// A write within this time after a file's stamp was read might leave the stamp as it is: the kernel's clock for files is coarse.
-const TICK: Duration = Duration::from_millis(20);
+/// How long the kernel's clock for files may take to pass a stamp; where it takes longer, stamps are another clock's.
+const TICK: Duration = Duration::from_secs(1);
+
+/// How long a killed server's last writes may take.
+const LAST_WRITES: Duration = Duration::from_secs(5);
 
 /// How many files are open at a time, and as many of the original: a process may have 1024 in most shells.
 const OPEN_FILES: usize = 200;
@@ -104,6 +109,7 @@ fn run(request: &Request) -> io::Result<Done> {
     State::default().write(state_file)?; // not equal
 
     fs::create_dir_all(copy)?;
+    writers::wait_for(copy, LAST_WRITES)?;
     let (source, mut target) = (tree::scan(original)?, tree::scan(copy)?);
     tree::align(&source, &mut target, copy)?;
     let mut known = Index::read(index);
@@ -135,8 +141,8 @@ fn run(request: &Request) -> io::Result<Done> {
     tree::give_owner(&source, copy)?;
     let mut after = state_after(&before, &work);
     after.stamps = stamps(copy)?;
+    after.trusted = are_passed(&after.stamps);
     after.write(state_file)?;
-    thread::sleep(TICK);
     Ok(Done {
         files: after.stamps.len(),
         untouched,
@@ -170,6 +176,27 @@ fn state_after(before: &State, work: &Work) -> State {
     }
 }
 
+/// Wait until any write gives a file another stamp than these; return false where stamps cannot show that.
+///
+/// The kernel's clock for files is coarse, and a file system's may be of whole seconds.
+fn are_passed(stamps: &BTreeMap<String, Stamp>) -> bool {
+    let Some(newest) = stamps.values().map(|stamp| stamp.changed).max() else { return true };
+    if stamps.values().all(|stamp| stamp.changed.1 == 0) {
+        return false;
+    }
+    let begun = Instant::now();
+    loop {
+        let now = clock_gettime(ClockId::RealtimeCoarse);
+        if (now.tv_sec, now.tv_nsec) > newest {
+            return true;
+        }
+        if begun.elapsed() > TICK {
+            return false;
+        }
+        thread::sleep(Duration::from_millis(1));
+    }
+}
+
 fn stamps(copy: &Path) -> io::Result<BTreeMap<String, Stamp>> {
     let files = tree::scan(copy)?.into_iter().filter(|(_, entry)| entry.is_file());
     Ok(files.map(|(name, entry)| (name, Stamp::of(&entry.metadata))).collect())
@@ -192,7 +219,7 @@ fn tasks<'a>(source: &'a Tree, target: &Tree, known: &'a Index, before: &State, 
         .filter_map(|(name, entry)| {
             let (was, is) = (before.stamps.get(name), target.get(name).map(|entry| Stamp::of(&entry.metadata)));
             let indexed = known.files.get(name);
-            if !whole && indexed.is_some() && is.is_some() && was == is.as_ref() {
+            if !whole && before.trusted && indexed.is_some() && is.is_some() && was == is.as_ref() {
                 return None;
             }
             let is_same_file = was.map(|stamp| stamp.inode) == is.map(|stamp| stamp.inode) && is.is_some();

@@ -99,6 +99,9 @@ pub(super) struct State {
     pub(super) whole: Option<f64>,
     pub(super) blocks: Option<f64>,
     pub(super) stamps: BTreeMap<String, Stamp>,
+    /// Whether a file with the same stamp was not written since.
+    #[serde(default)]
+    pub(super) trusted: bool,
 }
 
 impl State {
@@ -114,8 +117,22 @@ impl State {
     }
 }
 
+/// Remove what processes left that were killed while they replaced a file.
+fn remove_parts(path: &Path) {
+    let (Some(directory), Some(stem)) = (path.parent(), path.file_stem().and_then(|stem| stem.to_str())) else { return };
+    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let part = name.to_str().and_then(|name| name.strip_prefix(stem)?.strip_prefix('.')?.strip_suffix(".part"));
+        let process = part.and_then(|number| number.parse::<u32>().ok());
+        if process.is_some_and(|process| !Path::new(&format!("/proc/{process}")).exists()) {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
 /// Replace a file atomically: after a crash, it is the old or the new one.
 fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    remove_parts(path);
     let part = path.with_extension(format!("{}.part", std::process::id()));
     let write = || {
         let mut file = File::create(&part)?;

@@ -167,9 +167,12 @@ fn files_that_grew_shrank_were_replaced_added_or_removed_are_restored() {
     let at = |name: &str| world.copy().join(name);
     let orders = OpenOptions::new().write(true).open(at("shop/orders.ibd")).unwrap();
     orders.write_all_at(&page(1100, 6000, 8), 1100 * PAGE as u64).unwrap();
+    drop(orders);
     let done = world.restore();
     assert_eq!((done.by_blocks, done.changed), (true, 0));
+    let orders = OpenOptions::new().write(true).open(at("shop/orders.ibd")).unwrap();
     orders.set_len(100 * PAGE as u64).unwrap();
+    drop(orders);
     assert_eq!(world.restore().changed, 1000);
     fs::write(at("new"), world.original().join("ibdata1").to_string_lossy().as_bytes()).unwrap();
     fs::create_dir(at("added")).unwrap();
@@ -243,4 +246,48 @@ fn a_directory_that_no_restore_made_is_refused_and_left_alone() {
     assert!(restore(&inside).unwrap_err().what.contains("in each other"));
     let nowhere = Request { original: world.root.join("nowhere"), ..world.request() };
     assert!(restore(&nowhere).unwrap_err().what.contains("no directory"));
+}
+
+#[test]
+fn a_copy_that_somebody_still_writes_is_waited_for_and_refused_in_the_end() {
+    let world = World::new("writer");
+    world.restore();
+    let writer = OpenOptions::new().write(true).open(world.copy().join("ibdata1")).unwrap();
+    let refused = writers::wait_for(&world.copy(), Duration::ZERO).unwrap_err();
+    assert!(refused.to_string().contains("ibdata1 is still open"), "{refused}");
+    let last = thread::spawn(move || {
+        thread::sleep(Duration::from_millis(50));
+        writer.write_all_at(b"late", 0).unwrap();
+    });
+    assert_eq!(world.restore().changed, 1);
+    last.join().unwrap();
+}
+
+#[test]
+fn stamps_are_trusted_once_the_clock_has_passed_them_unless_they_are_of_whole_seconds() {
+    let world = World::new("stamps");
+    world.restore();
+    assert!(world.state().trusted);
+    let mut stamps = world.state().stamps;
+    for stamp in stamps.values_mut() {
+        stamp.changed.0 += 1000;
+    }
+    assert!(!are_passed(&stamps), "another clock's");
+    for stamp in stamps.values_mut() {
+        stamp.changed = (1, 0);
+    }
+    assert!(!are_passed(&stamps));
+    State { equal: true, trusted: false, ..world.state() }.write(&world.root.join("state")).unwrap();
+    assert_eq!(world.restore().untouched, 0);
+}
+
+#[test]
+fn what_a_killed_restore_left_of_a_record_is_removed_and_that_of_a_running_one_is_not() {
+    let world = World::new("parts");
+    fs::create_dir_all(&world.root).unwrap();
+    let (stale, live) = (world.root.join("index.4294967295.part"), world.root.join("index.1.part"));
+    fs::write(&stale, "half").unwrap();
+    fs::write(&live, "half").unwrap();
+    world.restore();
+    assert!(!stale.exists() && live.exists());
 }

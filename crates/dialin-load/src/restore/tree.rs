@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 pub(super) struct Stamp {
     pub(super) inode: u64,
     pub(super) size: u64,
-    changed: (i64, i64),
+    pub(super) changed: (i64, i64),
 }
 
 impl Stamp {
