@@ -14,7 +14,7 @@ from dialin.model.setting import Value, as_number, parse_value, same_value
 from dialin.search import variable_choice
 from dialin.search.performance_variables import TABLE, Fact
 from dialin.search.ranges import VariableFacts
-from dialin.variables.behaviour import limit_of
+from dialin.variables.limits import limit_of
 from dialin.variables.size_units import BYTES, unit_of
 
 _MOST_VALUES = 4

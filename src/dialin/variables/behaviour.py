@@ -66,6 +66,8 @@ _BEFORE_8_4 = Span(_MYSQL, (5, 6), (8, 3))
 _SINCE_8_4 = (Span(_MYSQL, (8, 4)),)
 _SINCE_10_11 = (Span(_MARIADB, (10, 11)),)
 _SINCE_11 = (Span(_MARIADB, (11, 0)),)
+IN_MEMORY_TABLES = (Span(_MYSQL, (), (5, 7)), Span(_MARIADB))
+"""The builds whose temporary tables in memory are of the engine MEMORY."""
 _WRITTEN_THROUGH = Behaviour("writes go through to the disk under O_DSYNC", "read on 11.4.5", _SINCE_11)
 
 
@@ -345,38 +347,6 @@ def derived_value(variable: str, known: Mapping[str, float], build_id: str) -> f
 
 
 @dataclass(frozen=True, slots=True)
-class Limit:
-    """What another variable allows a variable to do.
-
-    Attributes:
-        by: the other variable.
-        least: the other's value from which on this one has any effect; None where the other's value is the most of this one
-            that has an effect.
-        on: the builds with this limit; all builds where it is empty.
-    """
-
-    by: str
-    least: float | None = None
-    on: tuple[Span, ...] = ()
-
-
-LIMITS: Mapping[str, Limit] = {
-    "innodb_page_cleaners": Limit("innodb_buffer_pool_instances"),
-    "innodb_buffer_pool_instances": Limit("innodb_buffer_pool_size", least=2.0**30),
-    "innodb_io_capacity": Limit("innodb_io_capacity_max"),
-    "innodb_max_dirty_pages_pct_lwm": Limit("innodb_max_dirty_pages_pct"),
-    "tmp_table_size": Limit("max_heap_table_size", on=(Span(_MYSQL, (), (5, 7)), Span(_MARIADB))),
-}
-"""The variables that others limit. `DERIVED` and `CAUTIONS` have the sentences and their sources."""
-
-
-def limit_of(variable: str, build_id: str) -> Limit | None:
-    """Return what limits a variable on a build; None where nothing does."""
-    limit = LIMITS.get(variable)
-    return limit if limit is not None and Behaviour("", "", limit.on).is_of(build_id) else None
-
-
-@dataclass(frozen=True, slots=True)
 class SelfAdapting:
     """A variable whose value the server changes by itself.
 
@@ -416,7 +386,7 @@ CAUTIONS: Mapping[str, tuple[Behaviour, ...]] = {
         Behaviour(
             "temporary tables in memory grow to the smaller of it and max_heap_table_size",
             "manual 5.7, Internal Temporary Table Use in MySQL; kb, tmp_table_size",
-            LIMITS["tmp_table_size"].on,
+            IN_MEMORY_TABLES,
         ),
     ),
     "innodb_buffer_pool_instances": (

@@ -54,7 +54,8 @@ class Assets:
 
 
 def assets() -> Assets:
-    return Assets(asset("report.css"), asset("report.js"), library())
+    script = "".join(map(asset, ("tables.js", "flame_graph.js", "report.js")))
+    return Assets(asset("report.css"), script, library())
 
 
 def body(record: StudyRecord, why: Why | None = None) -> Body:

@@ -239,40 +239,6 @@
     return Uint8Array.from(atob(body), (character) => character.charCodeAt(0));
   }
 
-  // Text as a cell of a CSV file that no spreadsheet takes for a formula.
-  function csvCell(text) {
-    const words = text.replace(/\s+/g, " ").trim();
-    const isFormula = /^[=+\-@]/.test(words) && !/^[+-]?[\d.,]+( ?%)?$/.test(words);
-    const safe = isFormula ? `'${words}` : words;
-    return /[",]/.test(safe) ? `"${safe.replace(/"/g, '""')}"` : safe;
-  }
-
-  // The cells of a table as text, row by row, what is small in a cell in brackets.
-  function cellsOf(id) {
-    return [...document.getElementById(id).rows].map((row) => [...row.cells].map((cell) => {
-      const alone = cell.cloneNode(true);
-      const details = [...alone.querySelectorAll("small")].map((one) => { one.remove(); return one.textContent.trim(); });
-      const text = alone.textContent.trim();
-      return details.length ? `${text} (${details.join("; ")})` : text;
-    }));
-  }
-
-  function saveTable(id) {
-    const lines = cellsOf(id).map((cells) => cells.map(csvCell).join(","));
-    save(`${id}.csv`, `\ufeff${lines.join("\r\n")}\r\n`, "text/csv");
-  }
-
-  // Text as a cell of a Markdown table, in which nothing is markup.
-  function markdownCell(text) {
-    return text.replace(/\s+/g, " ").trim().replace(/[\\`*_[\]<>|~#@&]/g, (character) => `&#${character.codePointAt(0)};`);
-  }
-
-  function tableAsMarkdown(id) {
-    const [head, ...rows] = cellsOf(id).map((cells) => `| ${cells.map(markdownCell).join(" | ")} |`);
-    const rule = `|${"---|".repeat(document.getElementById(id).rows[0].cells.length)}`;
-    return `${[head, rule, ...rows].join("\n")}\n`;
-  }
-
   // The meaning of a word, beside it while it has the pointer or the focus; Escape takes it away.
   let tip = null;
   let explained = null;
@@ -309,132 +275,12 @@
     explain(termAt(event.target) || focusedTerm());
   });
 
-  // A flame graph: a button for each bar, of which one has the tab stop; arrow keys move it.
+  // What the reader chose of each flame graph.
   const flames = new Map();
-  const rowHeight = 20;
 
   function flame(id) {
-    const figure = document.getElementById(id);
-    const { names, rows, unit } = data.flames[id];
-    const state = flames.get(id) || { view: "difference", search: "", zoom: null };
-    flames.set(id, state);
-    const view = figure.querySelector("[data-flame-view]");
-    const search = figure.querySelector("[data-flame-search]");
-    const graph = figure.querySelector(".flame-graph");
-    const says = figure.querySelector(".flame-says");
-    view.value = state.view;
-    search.value = state.search;
-
-    const bars = rows.map(([name, parent, first, second, interval, certain], place) => {
-      const bar = document.createElement("button");
-      bar.type = "button";
-      bar.tabIndex = -1;
-      return { place, name: names[name], parent, first, second, interval, certain, bar, inner: [], depth: 0 };
-    });
-    const roots = [];
-    for (const one of bars) {
-      const outer = one.parent === null ? null : bars[one.parent];
-      one.depth = outer ? outer.depth + 1 : 0;
-      (outer ? outer.inner : roots).push(one);
-    }
-    graph.replaceChildren(...bars.map((one) => one.bar));
-    const most = Math.max(...bars.map((one) => Math.abs(one.certain || 0)), 1e-9);
-    const size = (one) => state.view === "first" ? one.first : one.second;
-    const whole = () => roots.reduce((sum, one) => sum + size(one), 0);
-    const figureOf = (value) => value.toLocaleString("en", { maximumSignificantDigits: 3 });
-
-    function words(one) {
-      const share = `${(100 * size(one) / (whole() || 1)).toFixed(1)} %`;
-      const change = one.certain === null ? "no certain change" : `change ${one.certain > 0 ? "+" : "−"}${figureOf(Math.abs(one.certain))}`;
-      return `${one.name}: ${figureOf(one.first)} → ${figureOf(one.second)} µs per ${unit}, ${change} (${one.interval}); ${share} of what is shown`;
-    }
-
-    // Sets the left edge and the width of bars in percent; what is magnified is as wide as the graph, with all that called it.
-    function place(some, left, scale) {
-      for (const one of some) {
-        const wide = size(one) * scale;
-        const isAround = state.zoom !== null && around(bars[state.zoom]).includes(one);
-        one.left = isAround ? 0 : left;
-        one.wide = isAround ? 100 : wide;
-        one.bar.hidden = one.wide < 0.05;
-        one.bar.classList.toggle("thin", one.wide < 2.5);
-        Object.assign(one.bar.style, { left: `${one.left}%`, width: `${one.wide}%`, top: `${rowHeight * one.depth}px` });
-        one.bar.classList.toggle("around", isAround && one.place !== state.zoom);
-        place(one.inner, one.left, scale);
-        if (!isAround && state.zoom !== null && !within(one)) one.bar.hidden = true;
-        left += wide;
-      }
-    }
-    function around(one) {
-      const line = [one];
-      while (line[0].parent !== null) line.unshift(bars[line[0].parent]);
-      return line;
-    }
-    const within = (one) => around(one).includes(bars[state.zoom]);
-
-    function paint() {
-      const magnified = state.zoom === null ? whole() : size(bars[state.zoom]);
-      place(roots, 0, magnified > 0 ? 100 / magnified : 0);
-      const wanted = state.search.trim().toLowerCase();
-      const found = { first: 0, second: 0 };
-      let deepest = 0;
-      for (const one of bars) {
-        const is = wanted !== "" && one.name.toLowerCase().includes(wanted);
-        one.bar.classList.toggle("found", is);
-        if (is && !around(one).slice(0, -1).some((outer) => outer.name.toLowerCase().includes(wanted))) {
-          found.first += one.first;
-          found.second += one.second;
-        }
-        if (!one.bar.hidden) deepest = Math.max(deepest, one.depth);
-        const heat = state.view === "difference" && one.certain !== null ? Math.max(0.25, Math.abs(one.certain) / most) : 0;
-        one.bar.style.setProperty("--heat", `${Math.round(100 * heat)}%`);
-        one.bar.dataset.change = heat ? (one.certain > 0 ? "more" : "less") : "";
-        one.bar.textContent = `${heat ? (one.certain > 0 ? "+ " : "− ") : ""}${one.name}`;
-        one.bar.setAttribute("aria-label", words(one));
-        one.bar.title = words(one);
-      }
-      graph.classList.toggle("searched", wanted !== "");
-      graph.classList.toggle("plain", state.view !== "difference");
-      graph.style.height = `${rowHeight * (deepest + 1)}px`;
-      if (wanted) says.textContent = `${state.search}: ${figureOf(found.first)} → ${figureOf(found.second)} µs per ${unit}`;
-      if (!graph.querySelector('[tabindex="0"]:not([hidden])')) stop(bars.find((one) => !one.bar.hidden));
-    }
-    function stop(one, focus) {
-      for (const other of graph.querySelectorAll('[tabindex="0"]')) other.tabIndex = -1;
-      if (!one) return;
-      one.bar.tabIndex = 0;
-      if (focus) one.bar.focus();
-    }
-    function magnify(one) {
-      state.zoom = one === null || (one.parent === null && roots.length === 1) ? null : one.place;
-      paint();
-    }
-
-    const of = (target) => bars.find((one) => one.bar === target.closest?.(".flame-graph button"));
-    graph.onclick = (event) => { const one = of(event.target); if (one) { stop(one); magnify(state.zoom === one.place ? null : one); } };
-    const say = (event) => { const one = of(event.target); if (one) says.textContent = words(one); };
-    graph.onpointerover = say;
-    for (const one of bars) one.bar.addEventListener("focusin", say);  // there is no onfocusin, and bars are made anew
-    graph.onkeydown = (event) => {
-      const one = of(event.target);
-      if (!one) return;
-      const shown = (some) => some.filter((other) => !other.bar.hidden);
-      const beside = shown(one.parent === null ? roots : bars[one.parent].inner);
-      const at = beside.indexOf(one);
-      const next = {
-        ArrowLeft: beside[at - 1],
-        ArrowRight: beside[at + 1],
-        ArrowUp: one.parent === null ? undefined : bars[one.parent],
-        ArrowDown: shown(one.inner).sort((a, b) => size(b) - size(a))[0],
-      };
-      if (event.key === "Escape") magnify(null);
-      else if (!(event.key in next)) return;
-      else if (next[event.key]) stop(next[event.key], true);
-      event.preventDefault();
-    };
-    view.onchange = () => { state.view = view.value; paint(); };
-    search.oninput = () => { state.search = search.value; says.textContent = ""; paint(); };
-    paint();
+    if (!flames.has(id)) flames.set(id, { view: "difference", search: "", zoom: null });
+    drawFlameGraph(document.getElementById(id), data.flames[id], flames.get(id));
   }
 
   // One chart at a time, so that the page answers while they are drawn; a later call ends an earlier one.
@@ -553,7 +399,7 @@
     });
     each("[data-reset]", (button) => button.addEventListener("click", () => draw(button.dataset.reset)));
     each("[data-image]", (button) => button.addEventListener("click", () => saveImage(button.dataset.image, button.dataset.format)));
-    each("[data-csv]", (button) => button.addEventListener("click", () => saveTable(button.dataset.csv)));
+    each("[data-csv]", (button) => button.addEventListener("click", () => save(`${button.dataset.csv}.csv`, tableAsCsv(button.dataset.csv), "text/csv")));
     each("[data-markdown]", (button) => button.addEventListener("click", () => copy(button, tableAsMarkdown(button.dataset.markdown))));
     each("button.copy", (button) => button.addEventListener("click", () => copy(button, document.getElementById(button.dataset.copies) ?? data[button.dataset.copies])));
     Object.keys(data.flames || {}).forEach(flame);
