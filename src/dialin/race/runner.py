@@ -55,9 +55,8 @@ _TRIES = 2
 class Runner:
     """Runs a study, from its beginning or from where it was interrupted.
 
-    `session` is the number of this run of dialin, and `inspected` the effective settings of the candidates at their inspection.
-    `admit` checks a candidate that the study does not have yet. `stop_asked` is called before each block that the budget holds.
-    `suite` is how it depends on the other studies of its suite.
+    `session` is the number of this run of dialin, `inspected` are the effective settings of the candidates at their inspection.
+    `admit` checks a new candidate, `stop_asked` is called before each block, and `suite` is how it depends on a suite's others.
     """
 
     def __init__(
@@ -461,7 +460,8 @@ class Runner:
         return self._judge_again()
 
     def _measure_long(self, verdict: Verdict) -> Verdict:
-        """Measure a choice by SET and the baseline in long windows, within the budget: does the effect last?"""
+        """Measure a choice by SET and the baseline in long windows, if these fit the budget; judge those of before, too."""
+        verdict = self._judge_again() if late_effect.has_windows(self._state.trials) else verdict
         chosen, seconds = verdict.recommended_candidate, late_effect.long_window(self._spec, self._plan.measure)
         for _ in range(late_effect.ROUNDS if seconds and self._suite is ALONE else 0):
             places = late_effect.places_left(self._state.record, self._state.figures, chosen)
@@ -470,8 +470,8 @@ class Runner:
             self._is_stopping()
             self.log(LogCode.LONG_WINDOW, candidate=chosen, seconds=seconds)
             self._run_trials(self._state.ended[-1].block, places, Purpose.LONG, seconds)
-            chosen = late_effect.still_asked(self._judge_again(), chosen)
-        return self._judge_again() if late_effect.has_windows(self._state.trials) else verdict
+            chosen = late_effect.still_asked(verdict := self._judge_again(), chosen)
+        return verdict
 
     def _judge_again(self) -> Verdict:
         """Store and return the verdict with trials that came after the last look, which spend none."""

@@ -116,6 +116,7 @@ def still_asked(verdict: Verdict, choice: str) -> str:
 
 
 def has_windows(trials: Sequence[Trial]) -> bool:
+    """Return whether a long window was begun, for any choice."""
     return any(trial.purpose is Purpose.LONG for trial in trials)
 
 
