@@ -29,7 +29,7 @@ from dialin.model.record import StudyRecord
 from dialin.model.trial import Trial
 from dialin.model.verdict import Estimate
 from dialin.stats.decide import Rules
-from dialin.stats.looks import is_due
+from dialin.stats.standings import is_due
 from dialin.stats.throughput import by_typical_speed, decide_throughput
 from dialin.stats.trial_figures import Figures, figures, trial_speeds
 from dialin.stats.trial_fit import fit_trials

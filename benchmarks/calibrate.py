@@ -23,7 +23,7 @@ from world import World, observe, truth
 
 from dialin.stats.allocation import next_block
 from dialin.stats.decide import FEWEST_REPEATS, Rules
-from dialin.stats.looks import is_due
+from dialin.stats.standings import is_due
 from dialin.stats.throughput import TrialSpeed, by_typical_speed
 from dialin.stats.trial_fit import fit_trials
 

@@ -27,8 +27,7 @@ from dialin.stats.allocation import next_block
 from dialin.stats.blocks import Observation, fit
 from dialin.stats.decide import Decision, Rules
 from dialin.stats.intervals import stall_seconds_per_1000, typical
-from dialin.stats.looks import is_due
-from dialin.stats.safety import Failures, unsafe
+from dialin.stats.standings import Failures, is_due, unsafe
 from dialin.stats.throughput import TrialSpeed, by_typical_speed, decide_throughput
 
 RULES = Rules(worthwhile=0.01, confidence=0.95)

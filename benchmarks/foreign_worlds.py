@@ -28,7 +28,7 @@ from dialin.model.study import WORTHWHILE, Candidate, Goal, StudySpec, Switch, U
 from dialin.model.trial import Purpose, Sample, Step, Trial, TrialState
 from dialin.question.plan import block_order
 from dialin.search.proposer import CONTENDERS, History, Room
-from dialin.stats.looks import is_due
+from dialin.stats.standings import is_due
 from dialin.stats.trial_figures import Figures, figures
 from dialin.verdict import comparison, late_effect
 

@@ -36,7 +36,7 @@ from dialin.model.build import Build
 from dialin.model.setting import Setting
 from dialin.model.workload import WorkloadSpec
 from dialin.probes import host
-from dialin.probes.heartbeat import Heartbeat
+from dialin.probes.hiccups import Heartbeat
 from dialin.probes.probe_watch import Watch
 from dialin.servers import builds
 from dialin.servers.sandbox import Sandbox

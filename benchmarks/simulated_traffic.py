@@ -27,7 +27,7 @@ from scipy.stats import ttest_ind
 from dialin.model.verdict import Estimate, Outcome
 from dialin.stats.baseline_observation import observe
 from dialin.stats.decide import Rules
-from dialin.stats.looks import is_due
+from dialin.stats.standings import is_due
 from dialin.stats.switchback import QUADS_TO_DECIDE, Period, Switchback, decide_periods, washout_needed
 
 _Array = NDArray[np.float64]

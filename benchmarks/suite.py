@@ -28,7 +28,7 @@ from dialin.model.suite import Margin, SuiteMember, SuitePlan
 from dialin.model.verdict import CandidateState
 from dialin.stats.allocation import next_block
 from dialin.stats.decide import Decision
-from dialin.stats.looks import is_due
+from dialin.stats.standings import is_due
 from dialin.stats.throughput import TrialSpeed, by_typical_speed, decide_throughput
 from dialin.suites.joint import SuiteStudy, decide_mean, is_decided, is_reached, lacks_guard, margins
 from dialin.verdict import comparison

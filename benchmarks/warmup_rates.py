@@ -23,7 +23,7 @@ from scipy.signal import lfilter
 from dialin.model.course import Course
 from dialin.stats.dips import find_dip
 from dialin.stats.steady import Shape, examine
-from dialin.stats.warmup import is_steady
+from dialin.stats.warm_up import is_steady
 
 Series = NDArray[np.float64]
 LIMIT = 60

@@ -11,10 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.signal import lfilter
 
-from dialin.stats.correlation import effective_seconds
 from dialin.stats.intervals import typical
 from dialin.stats.throughput import TrialSpeed
-from dialin.stats.window import Window, window
+from dialin.stats.window import Window, effective_seconds, window
 
 LONG_AGO = 40
 """Seconds that run before the first one kept, so that the noise has no beginning."""

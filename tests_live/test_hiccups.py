@@ -9,7 +9,7 @@ import pytest
 
 from dialin.clock import SystemClock
 from dialin.model.trial import LOST_GAP, Step
-from dialin.probes.heartbeat import Heartbeat
+from dialin.probes.hiccups import Heartbeat
 from dialin.store.store import Store
 from live import EASY, FAST, LITTLE, children, interrupt, measuring, until
 

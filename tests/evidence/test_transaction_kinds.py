@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from dialin.evidence import transaction_kinds as evidence
+from dialin.evidence import why_verdict as evidence
 from dialin.evidence.why_verdict import explain
 from dialin.model.evidence import Gauge, Watched
 from dialin.model.load_driver import KindFigures
@@ -17,7 +17,7 @@ from fixtures import example_studies
 from fixtures.evidence_of import of_record
 from fixtures.report_page import Page
 
-transaction_kinds = of_record(evidence.transaction_kinds)
+transaction_kinds = of_record(evidence.why_verdict)
 HOSTILE = "pay|<b>"
 
 

@@ -3,7 +3,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from dialin.probes.heartbeat import PERIOD, Heartbeat
+from dialin.probes.hiccups import PERIOD, Heartbeat
 
 
 class StopClock:

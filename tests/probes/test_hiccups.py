@@ -1,8 +1,7 @@
 import pytest
 
 from dialin.probes import host
-from dialin.probes.heartbeat import PERIOD
-from dialin.probes.hiccups import HiccupProbe, Hiccups
+from dialin.probes.hiccups import PERIOD, HiccupProbe, Hiccups
 from dialin.probes.host import Lost, pressure_total
 
 

@@ -8,7 +8,7 @@ from rich.console import Console
 from dialin.model.replay import ReplayedDigest
 from dialin.report.replay_page import print_replay
 from dialin.report.replay_sentences import CAUSES, RATIOS, SHARES, replay_parts
-from dialin.workloads.replay.replay_limits import LIMITS
+from dialin.workloads.replay.replay_options import LIMITS
 
 DIGESTS = [
     ReplayedDigest("insert into orders values (...)", 1_200, 468, 1452, 0, 0, 3, 24.2, 1.4, 0.1, 0.05),

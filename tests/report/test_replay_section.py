@@ -17,7 +17,7 @@ from dialin.report.render.terminal import print_verdict, print_why
 from dialin.report.replay_sentences import AMOUNTS, COUNTS, RATIOS, SHARES
 from dialin.text import number
 from dialin.verdict.caveats import load_notes
-from dialin.workloads.replay.replay_limits import LIMITS
+from dialin.workloads.replay.replay_options import LIMITS
 from fixtures.example_studies import winner
 
 FIGURES = {"replay_left_out": 0.004, "replay_new_errors": 0.0005, "replay_other_rows": 0.02, "replay_late": 0.03}

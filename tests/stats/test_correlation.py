@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.signal import lfilter
 
-from dialin.stats.correlation import autocorrelation, effective_seconds
+from dialin.stats.window import autocorrelation, effective_seconds
 
 
 def following(correlation, seconds, seed, series=1):

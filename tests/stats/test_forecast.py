@@ -9,7 +9,7 @@ from scipy.special import stdtrit
 from dialin.stats.allocation import next_block
 from dialin.stats.decide import Rules, decide
 from dialin.stats.forecast import detectable, trials_for
-from dialin.stats.looks import is_due
+from dialin.stats.standings import is_due
 from dialin.stats.trial_fit import TimedTrial
 
 PROMISE = {"confidence": 0.95, "worthwhile": 0.01}

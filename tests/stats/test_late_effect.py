@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from dialin.stats.late_effect import late_change
+from dialin.stats.contrasts import late_change
 from dialin.stats.trial_fit import TimedTrial, fit_trials
 from stats.timed import noisy_study
 

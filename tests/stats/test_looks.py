@@ -1,6 +1,6 @@
 import pytest
 
-from dialin.stats.looks import is_due
+from dialin.stats.standings import is_due
 
 
 def test_the_first_look_is_due_at_once_and_no_trial_is_looked_at_twice_without_a_new_one():

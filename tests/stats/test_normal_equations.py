@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from dialin.stats.drift import drift_of
-from dialin.stats.normal_equations import solve, sums_of
+from dialin.stats.drift import drift_of, solve, sums_of
 
 
 def trials_of(rng, lengths):

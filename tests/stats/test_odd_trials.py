@@ -4,7 +4,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dialin.stats.odd_trials import odd_trials
+from dialin.stats.contrasts import odd_trials
 from dialin.stats.trial_fit import fit_trials
 from stats.timed import noisy_study, study, wiggle
 

@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dialin.stats.pareto import pareto_front
+from dialin.stats.standings import pareto_front
 
 figures = st.dictionaries(
     st.sampled_from("abcdefgh"), st.tuples(st.sampled_from([90.0, 100.0, 110.0, 120.0]), st.sampled_from([-0.01, -0.05, -0.2]))

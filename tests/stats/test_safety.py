@@ -2,7 +2,7 @@
 
 import pytest
 
-from dialin.stats.safety import Failures, unsafe
+from dialin.stats.standings import Failures, unsafe
 
 
 def test_one_failure_is_enough_where_the_baselines_server_never_failed():

@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from dialin.stats.study_contrast import change_of_level, change_of_noise, change_of_ratio
+from dialin.stats.contrasts import change_of_level, change_of_noise, change_of_ratio
 from dialin.stats.trial_fit import fit_trials
 from stats.simulated import least
 from stats.timed import noisy_study, study

@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dialin.stats.warm_up_cut import Start, find_start
+from dialin.stats.warm_up import Start, find_start
 
 
 @given(st.integers(0, 120), st.integers(1, 30))

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from dialin.stats.warmup import is_steady
+from dialin.stats.warm_up import is_steady
 
 SECONDS = np.arange(200) + 0.5
 

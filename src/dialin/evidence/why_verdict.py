@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import fields
+
 from dialin.evidence import measured, profiles, waits
 from dialin.evidence.block_figures import block_figures
 from dialin.evidence.cost import costs, probe_costs
 from dialin.evidence.latencies import latencies
+from dialin.evidence.measured import MeasuredTrial
 from dialin.evidence.reasons import machine_rules, server_rules, shared_figures, wait_rules
 from dialin.evidence.reasons.limits_hit import limits
 from dialin.evidence.reasons.raw_wait_reasons import is_explained_by, raw_reasons, with_longest
@@ -15,9 +20,34 @@ from dialin.evidence.reasons.unused_capacity import unused
 from dialin.evidence.scaling import scaling
 from dialin.evidence.semaphores import semaphores
 from dialin.evidence.statement_times import statement_times, statements
-from dialin.evidence.transaction_kinds import transaction_kinds
+from dialin.model.load_driver import KindFigures, kind_of_gauge
 from dialin.model.record import StudyRecord
-from dialin.model.why import Reason, Why
+from dialin.model.why import Reason, TransactionKind, Why
+
+_FIELDS = tuple(field.name for field in fields(KindFigures))
+
+
+def transaction_kinds(record: StudyRecord, trials: Sequence[MeasuredTrial]) -> list[TransactionKind]:
+    """Return the figures of each kind and candidate; empty where the load reports no kinds, or only one."""
+    values: defaultdict[str, defaultdict[str, dict[int, float]]] = defaultdict(lambda: defaultdict(dict))
+    for one in trials:
+        for name, gauge in one.watched["load"].gauges.items() if "load" in one.watched else ():
+            if (part := kind_of_gauge(name)) is not None:
+                values[part[1]][part[0]][one.trial.id] = gauge.mean
+    if len(values) < 2:
+        return []
+    with_kinds = {trial for by_field in values.values() for trial in by_field["per_second"]}
+    rows = []
+    for kind, by_field in sorted(values.items()):
+        for field in ("per_second", "errors"):  # a kind that a trial does not report did nothing in it
+            by_field[field] = {**dict.fromkeys(with_kinds, 0.0), **by_field[field]}
+        figures = {field: block_figures(by_field[field], trials, record) for field in _FIELDS}
+        rows += [
+            TransactionKind(transaction=kind, candidate=name, **{field: figures[field].get(name) for field in _FIELDS})
+            for name in measured.names(trials, record)
+            if name in figures["per_second"]
+        ]
+    return rows
 
 
 def explain(record: StudyRecord) -> Why:

@@ -13,12 +13,11 @@ from dialin.logs.log_folder import FEWEST, Run, is_summary_only, rate_of
 from dialin.model.analysis import RunAnalysis, Starts
 from dialin.model.course import Course, PeriodicDip
 from dialin.readers.sysbench_log import RunLog
-from dialin.stats.correlation import effective_seconds
 from dialin.stats.dips import Dip, find_dip, without_dip
 from dialin.stats.runs import weighted_mean
 from dialin.stats.steady import examine_run
-from dialin.stats.warm_up_cut import Start, find_start
-from dialin.stats.window import window
+from dialin.stats.warm_up import Start, find_start
+from dialin.stats.window import effective_seconds, window
 from dialin.text import counted
 
 _PERCENTILES = (50, 95, 99)

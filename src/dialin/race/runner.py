@@ -28,7 +28,7 @@ from dialin.race.state import Place, RaceState
 from dialin.report.log_sentences import log_text
 from dialin.search.proposer import CONTENDERS, Proposer, Room
 from dialin.stats.allocation import SIZE
-from dialin.stats.looks import is_due
+from dialin.stats.standings import is_due
 from dialin.stats.switchback import QUADS_TO_DECIDE
 from dialin.store.store import Store
 from dialin.verdict import changed_during_trial, comparison, late_effect

@@ -8,7 +8,7 @@ from dialin.evidence.pair_comparison import PairComparison, compare_pair
 from dialin.model.record import StudyRecord
 from dialin.model.study import Goal
 from dialin.model.verdict import CandidateVerdict, Outcome, Verdict
-from dialin.stats.pareto import FEWEST_COMPARED
+from dialin.stats.standings import FEWEST_COMPARED
 from dialin.text import listed
 
 

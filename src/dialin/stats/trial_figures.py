@@ -19,12 +19,11 @@ from dialin.model.verdict import DecidedBy, Estimate
 from dialin.model.workload import MEAN, WorkloadSpec
 from dialin.stats import counted_times
 from dialin.stats.blocks import Observation
-from dialin.stats.correlation import effective_seconds
 from dialin.stats.means import geometric_mean
 from dialin.stats.steady import Shape, examine
 from dialin.stats.throughput import TrialSpeed
 from dialin.stats.trial_fit import TimedTrial
-from dialin.stats.window import Window, window
+from dialin.stats.window import Window, effective_seconds, window
 
 _AS_IT_IS = Shape(begin=0, settled=True, course=Course.STEADY)
 _STEADIEST = 0.001

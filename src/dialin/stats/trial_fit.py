@@ -16,8 +16,7 @@ from scipy.special import gammaln, ndtri, stdtr, stdtrit
 
 from dialin.model.verdict import Estimate
 from dialin.stats.blocks import Observation, estimate_of_logs, log_values
-from dialin.stats.drift import Drift, drift_of
-from dialin.stats.normal_equations import Sums, solve, sums_of
+from dialin.stats.drift import Drift, Sums, drift_of, solve, sums_of
 
 _Array = NDArray[np.float64]
 

@@ -34,7 +34,7 @@ from dialin.servers.capabilities import Capability, has
 from dialin.servers.connection import global_variables, is_server_error, status
 from dialin.servers.instance import Instance
 from dialin.servers.objects import real_objects
-from dialin.stats.warmup import is_steady
+from dialin.stats.warm_up import is_steady
 from dialin.trials import network
 from dialin.trials.driver_share import driver_share
 from dialin.trials.events import Event, Evidence, Sampled, StepBegan, TrialBegan, TrialEnded, Verified

@@ -14,8 +14,8 @@ from dialin.model.study import WORTHWHILE, Goal, StudySpec
 from dialin.model.trial import Trial
 from dialin.model.verdict import Note
 from dialin.model.workload import LoadLimit
+from dialin.stats.contrasts import odd_trials
 from dialin.stats.decide import Decision
-from dialin.stats.odd_trials import odd_trials
 from dialin.stats.trial_figures import Figures
 from dialin.stats.trial_fit import TimedTrial, TrialFit
 from dialin.text import counted, percent

@@ -11,7 +11,7 @@ from dialin.model.trial import Purpose, Trial, TrialState
 from dialin.model.verdict import AgainstBest, DecidedBy, Estimate, Outcome
 from dialin.stats.candidate_figures import CandidateFigures, candidate_figures
 from dialin.stats.decide import Decision, Rules, decide, trials_to_choose
-from dialin.stats.safety import Failures, unsafe
+from dialin.stats.standings import Failures, unsafe
 from dialin.stats.throughput import by_mean, decide_throughput
 from dialin.stats.trial_figures import FIGURE_OF, Figures, timed_trials, trial_speeds
 from dialin.stats.trial_fit import TimedTrial

@@ -14,7 +14,7 @@ from dialin.model.record import StudyRecord
 from dialin.model.study import StudySpec, Switch
 from dialin.model.trial import Purpose, Sample, Step, Trial, TrialState
 from dialin.model.verdict import Note, Verdict
-from dialin.stats.late_effect import AFTER_SHARE, LateChange, late_change
+from dialin.stats.contrasts import AFTER_SHARE, LateChange, late_change
 from dialin.stats.throughput import by_typical_speed
 from dialin.stats.trial_figures import Figures, figures, trial_speeds
 from dialin.stats.trial_fit import TimedTrial, fit_trials

@@ -12,7 +12,7 @@ from dialin.model.study import StudySpec
 from dialin.model.trial import TrialState, seconds_of
 from dialin.model.verdict import AgainstBest, Note
 from dialin.stats.decide import Decision
-from dialin.stats.safety import Failures
+from dialin.stats.standings import Failures
 
 
 def durability_notes(weaker: Mapping[str, Sequence[DurabilityLoss]], winners: Sequence[str]) -> list[Note]:

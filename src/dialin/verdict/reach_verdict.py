@@ -33,8 +33,7 @@ from dialin.stats.candidate_figures import CandidateFigures
 from dialin.stats.decide import Decision
 from dialin.stats.forecast import detectable
 from dialin.stats.intervals import stall_seconds_per_1000
-from dialin.stats.pareto import FEWEST_COMPARED, pareto_front
-from dialin.stats.safety import Failures
+from dialin.stats.standings import FEWEST_COMPARED, Failures, pareto_front
 from dialin.stats.trial_figures import (
     FIGURE_OF,
     Figures,

@@ -16,7 +16,7 @@ from dialin.model.study import Candidate, Goal, StudySpec
 from dialin.model.study_diff import Area, CandidateChange, ComparedStudy, Difference, StudyDiff
 from dialin.model.trial import first_driver_choices
 from dialin.model.verdict import Estimate
-from dialin.stats.study_contrast import change_of_level, change_of_noise, change_of_ratio
+from dialin.stats.contrasts import change_of_level, change_of_noise, change_of_ratio
 from dialin.stats.trial_figures import goal_ratio
 from dialin.stats.trial_fit import TrialFit
 from dialin.text import listed, size

@@ -12,7 +12,7 @@ from dialin.model.setting import Value, changed
 from dialin.model.study import StudySpec
 from dialin.model.verdict import Verdict
 from dialin.report.charts.search_course import course_points
-from dialin.stats.pareto import pareto_front
+from dialin.stats.standings import pareto_front
 
 _ALIKE = (0.03, 0.05, 0.05)
 """Relative differences of throughput, latency and memory that are ignored, because short trials vary by as much."""

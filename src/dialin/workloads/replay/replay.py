@@ -23,8 +23,7 @@ from dialin.workloads.base import Target, Workload
 from dialin.workloads.dialin_load import DialinLoad
 from dialin.workloads.driver_process import DriverProcess
 from dialin.workloads.replay.replay_facts import ReplayFacts, replay_facts, share_covered
-from dialin.workloads.replay.replay_limits import LIMITS
-from dialin.workloads.replay.replay_options import CAPTURE, ReplayOptions
+from dialin.workloads.replay.replay_options import CAPTURE, LIMITS, ReplayOptions
 from dialin.workloads.replay.replay_run import PARTS, PartsRun, ReplayFigures, ReplayRun
 from dialin.workloads.replay.replay_work import WorkMeter, captured_work
 
