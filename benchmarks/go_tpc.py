@@ -4,8 +4,9 @@
 
 DIRECTORY holds a study for each build, question, number of warehouses and program; the same command resumes those that were
 interrupted and reads those that have ended, so that it can be stopped at any time. Each study starts its servers with
-`innodb_flush_log_at_trx_commit=2` where that is not the question, so that a slow disk does not hide the buffer pool. go-tpc is
-on PATH: `go install github.com/pingcap/go-tpc/cmd/go-tpc@latest`.
+`innodb_flush_log_at_trx_commit=2` where that is not the question, so that a slow disk does not hide the buffer pool, and with
+512M of pool in the other, so that reads do not hide the log. go-tpc is on PATH: `go install
+github.com/pingcap/go-tpc/cmd/go-tpc@latest`.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from typing import Any
 
 QUESTIONS: Mapping[str, Sequence[str]] = {
     "innodb_buffer_pool_size=32M,512M": ("--baseline", "32M", "--set", "innodb_flush_log_at_trx_commit=2"),
-    "innodb_flush_log_at_trx_commit=1,2": ("--baseline", "1"),
+    "innodb_flush_log_at_trx_commit=1,2": ("--baseline", "1", "--set", "innodb_buffer_pool_size=512M"),
 }
 """A question with its other options; its first value is the baseline."""
 

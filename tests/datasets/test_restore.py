@@ -75,6 +75,33 @@ def test_the_second_trial_gets_the_data_of_the_first_restored(driver, dataset, t
     assert len(states) == 1
 
 
+@pytest.mark.parametrize(
+    ("pages", "copies", "restored_by_pages", "forecast_way"),
+    [((9.0, 5.0), (3.0, 3.0), 3, "copy"), ((9.0, 2.0), (3.0, 3.0), 5, "pages"), ((9.0, 5.0), (3.0, 7.0), 4, "pages")],
+)
+def test_data_of_which_most_is_changed_is_copied_in_full_if_that_was_measured_to_be_faster(
+    driver, dataset, trials, home, monkeypatch, pages, copies, restored_by_pages, forecast_way
+):
+    """The first restore, from nothing, writes all data: it is the measure of a full copy until there is a better one."""
+    by_pages, full = iter([*pages, *pages[1:] * 3]), iter([*copies, *copies[1:] * 3])
+    calls_before = []
+
+    def monotonic():
+        calls_before.append(len(calls(driver)))
+        if len(calls_before) % 2:
+            return 0.0
+        is_first = len(calls_before) == 2
+        return next(full if is_first or calls_before[-1] == calls_before[-2] else by_pages)
+
+    monkeypatch.setattr(trials._clock, "monotonic", monotonic)
+    for number in range(5):
+        trials.take(dataset, driver / f"{number}")
+        assert (driver / f"{number}" / "ibdata1").read_text() == "pages"
+        trials.keep(dataset, driver / f"{number}")
+    assert len(calls(driver)) == restored_by_pages
+    assert forecast(home, trials._clock, dataset, 10**9).way == forecast_way
+
+
 def test_where_changed_pages_cannot_be_restored_the_data_is_copied_in_full_and_that_is_said(driver, dataset, trials, home):
     other = StoredDataset("other", dataset.directory, 1000)
     trials.take(other, driver / "other")

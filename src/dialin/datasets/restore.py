@@ -29,6 +29,8 @@ from dialin.workloads import load_binary
 
 _MEASURED = "restore.json"
 _INDEX = "pages.index"
+_ENOUGH = 2
+"""Restores by changed pages until their time is known: the first of them compares all bytes."""
 _PROBE = 32 * 1024**2
 """The bytes that are written to learn how fast the disk is."""
 
@@ -62,8 +64,8 @@ def forecast(home: Home, clock: Clock, dataset: StoredDataset | None, expected: 
     how many bytes it has.
     """
     way = choose_way(home)
-    if dataset is not None and (seconds := _measured(dataset, way)) is not None:
-        return Restore(way=way, seconds=seconds, measured=True)
+    if dataset is not None and (measured := _measured(dataset, way)) is not None:
+        return measured
     if way is RestoreWay.REFLINK:
         return Restore(way=way, seconds=_REFLINKED)
     return Restore(way=way, seconds=(dataset.size if dataset else expected) / _bytes_per_second(home, clock))
@@ -73,10 +75,11 @@ _REFLINKED = 1.0
 """About how many seconds sharing the blocks of a data directory takes, whatever its size."""
 
 
-def _measured(dataset: StoredDataset, way: RestoreWay) -> float | None:
+def _measured(dataset: StoredDataset, way: RestoreWay) -> Restore | None:
     with suppress(OSError, ValueError, KeyError, TypeError):
         facts = parse_json((dataset.directory / _MEASURED).read_text(encoding="utf-8"))
-        return float(facts["seconds"]) if facts["way"] == way else None
+        found = Restore(way=facts["way"], seconds=facts["seconds"], measured=True)
+        return found if found.way is way or (way is RestoreWay.PAGES and found.way is RestoreWay.COPY) else None
     return None
 
 
@@ -166,6 +169,9 @@ def _run(words: Sequence[str], directory: Path, output: int) -> int:
 class TrialData:
     """The data that trials run on: `take` restores it for one, `keep` takes it back for the next.
 
+    A load that changes most pages of little data is restored faster by a full copy: what was measured decides from the
+    third restore on.
+
     Args:
         way: how data is restored; None for the cheapest way here.
         spare: bytes that a trial writes to temporary files beside its data.
@@ -191,7 +197,7 @@ class TrialData:
         self._way = way
         self._spare = spare
         self._entry: LedgerEntry | None = None
-        self._seconds: dict[str, float] = {}
+        self._seconds: dict[tuple[str, RestoreWay], list[float]] = {}
 
     def take(self, dataset: StoredDataset, target: Path) -> None:
         """Put the data of a dataset at a path, which does not exist yet, and write it to disk.
@@ -203,11 +209,23 @@ class TrialData:
         self._way = self._way or choose_way(self._home)
         self.last = None
         began, was_kept = self._clock.monotonic(), self.has(dataset)
-        if not (self._way is RestoreWay.PAGES and self._restore(dataset, target)):
+        if not (self._cheapest(dataset) is RestoreWay.PAGES and self._restore(dataset, target)):
+            self._forget(dataset)
             self._make_room(dataset, dataset.size)
             copy(dataset.data, target)
-        if was_kept or self._way is not RestoreWay.PAGES:
-            self._remember(dataset, self._clock.monotonic() - began)
+        way = RestoreWay.COPY if self._way is RestoreWay.PAGES and not (was_kept and self.last) else self._way
+        self._remember(dataset, way, self._clock.monotonic() - began)
+
+    def _cheapest(self, dataset: StoredDataset) -> RestoreWay | None:
+        pages, copies = (self._seconds.get((dataset.key, way), []) for way in (RestoreWay.PAGES, RestoreWay.COPY))
+        if self._way is RestoreWay.PAGES and len(pages) >= _ENOUGH and copies and copies[-1] < min(pages):
+            return RestoreWay.COPY
+        return self._way
+
+    def _forget(self, dataset: StoredDataset) -> None:
+        """Remove the kept data of a dataset, which is copied in full now."""
+        if self._entry is not None:
+            shutil.rmtree(self._directory() / dataset.key, ignore_errors=True)
 
     def _restore(self, dataset: StoredDataset, target: Path) -> bool:
         """Restore by changed pages; return False where that failed, and nothing is left at the target."""
@@ -272,11 +290,13 @@ class TrialData:
             with suppress(OSError):  # the next trial gets a full copy
                 data.rename(kept / "data")
 
-    def _remember(self, dataset: StoredDataset, seconds: float) -> None:
-        """Store the seconds of the fastest restore of this study: others were disturbed."""
-        self._seconds[dataset.key] = least = min(seconds, self._seconds.get(dataset.key, seconds))
-        with suppress(OSError):  # only a forecast depends on it
-            replace_text(dataset.directory / _MEASURED, json.dumps({"way": self._way, "seconds": least}))
+    def _remember(self, dataset: StoredDataset, way: RestoreWay, seconds: float) -> None:
+        """Store the seconds of the fastest restore of this study, by the way that comes next: slower ones were disturbed."""
+        self._seconds.setdefault((dataset.key, way), []).append(seconds)
+        following = self._cheapest(dataset)
+        if least := self._seconds.get((dataset.key, following or way)):
+            with suppress(OSError):  # only a forecast depends on it
+                replace_text(dataset.directory / _MEASURED, json.dumps({"way": following, "seconds": min(least)}))
 
     def end(self) -> None:
         """Remove all data that is kept."""
