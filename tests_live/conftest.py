@@ -115,6 +115,8 @@ def pytest_collection_modifyitems(items):
 
 
 def pytest_sessionfinish():
+    if "ray_environment" in sys.modules:
+        sys.modules["ray_environment"].TOKEN.unlink(missing_ok=True)
     if WORKER:
         remove_home_of_worker()
 

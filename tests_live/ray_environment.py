@@ -3,14 +3,12 @@
 They ask for a token, and with the switch for machines that are no part of a larger cluster they listen on loopback alone.
 """
 
-import atexit
 import os
 import secrets
 import tempfile
 from pathlib import Path
 
 TOKEN = Path(tempfile.mkstemp(prefix="dialin-ray-token-")[1])
-TOKEN.write_text(secrets.token_hex(32))
-atexit.register(TOKEN.unlink, missing_ok=True)
+TOKEN.write_text(secrets.token_hex(32))  # conftest.py removes it: a worker of pytest-xdist runs nothing at its exit
 LARGER_CLUSTER = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
 os.environ |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN_PATH": str(TOKEN), LARGER_CLUSTER: "0"}

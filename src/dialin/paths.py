@@ -120,6 +120,18 @@ def parse_json(text: str | bytes) -> Any:
         raise ValueError("it is nested too deeply") from None
 
 
+def parse_record(text: str) -> Any:
+    """Return the content of a JSON document that dialin wrote, and that names files.
+
+    Raises:
+        ValueError: it is none; see `parse_json`. A text in it has a NUL character, which no path can have.
+    """
+    record = parse_json(text)
+    if _has_nul(record):
+        raise ValueError("a text in it has a NUL character")
+    return record
+
+
 def parse_yaml(text: str) -> list[Any]:
     """Return the documents of a YAML text; objects of Python in it are refused.
 
@@ -147,6 +159,17 @@ _MOST_DIGITS = 300
 """Digits of a whole number in a document; with more, it could not become a float."""
 
 
+def _has_nul(document: Any) -> bool:
+    """Return whether a text in a document has a NUL character."""
+    pending = [document]
+    while pending:
+        one = pending.pop()
+        if isinstance(one, str) and "\0" in one:
+            return True
+        pending += [*one, *one.values()] if isinstance(one, dict) else one if isinstance(one, list) else []
+    return False
+
+
 MAX_TOML = 1024 * 1024
 """The largest TOML file that is read, in bytes; real ones are far smaller."""
 
@@ -167,7 +190,10 @@ def read_toml(path: Path, remedy: str, unreadable: str = "") -> dict[str, Any]:
             content = file.read(MAX_TOML + 1)
         if len(content) > MAX_TOML:
             raise UserError(f"{path} is larger than 1 MiB", unreadable or remedy)
-        return tomllib.loads(content.decode("utf-8"))
+        read = tomllib.loads(content.decode("utf-8"))
+        if _has_nul(read):
+            raise ValueError("a text in it has a NUL character, which no program and no path can have")
+        return read
     except (OSError, UnicodeDecodeError) as error:
         words = error.strerror if isinstance(error, OSError) else "it is not text"
         raise UserError(f"{path} cannot be read: {words}", unreadable or remedy) from error

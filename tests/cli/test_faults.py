@@ -69,6 +69,9 @@ def test_an_import_that_dialin_gets_wrong_is_a_fault_and_no_matter_of_memory(fau
             "a.lock: Too many open files. Raise the limit of open files (ulimit -n).",
         ),
         (OSError(errno.ENOSPC, "No space left on device"), "No space left on device. Free disk space."),
+        (FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT)), "the current directory: No such file or directory."),
+        (FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), "x"), "x: No such file or directory."),
+        (FileNotFoundError(errno.ENOENT, "No usable temporary directory found in ['/tmp']"), "No usable temporary directory"),
         (
             OSError(errno.EACCES, "Permission denied", "x"),
             "x: Permission denied. Check that it exists, that you have permission",

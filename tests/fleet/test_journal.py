@@ -1,6 +1,8 @@
 """What a host reports is neither lost nor counted twice, wherever the network is cut."""
 
 import pickle
+import resource
+import signal
 
 import pytest
 
@@ -53,3 +55,21 @@ def test_an_answer_has_at_most_so_many_records(path):
     assert unpacked(reader.after(0, most=4)) == [0, 1, 2, 3]
     assert unpacked(reader.after(4, most=4)) == [4, 5, 6, 7]
     assert unpacked(reader.after(8)) == [8, 9]
+
+
+def test_a_record_that_the_disk_took_a_part_of_is_replaced_by_the_next(path):
+    """As on a disk that is full in the middle of a record, and has room again later."""
+    writer, reader = JournalWriter(path), JournalReader(path)
+    writer.append("first")
+    limit = resource.getrlimit(resource.RLIMIT_FSIZE)
+    before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (path.stat().st_size + 100, limit[1]))
+    try:
+        with pytest.raises(OSError, match="File too large"):
+            writer.append("lost" * 1000)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limit)
+        signal.signal(signal.SIGXFSZ, before)
+    assert unpacked(reader.after(0)) == ["first"]
+    writer.append("second")
+    assert unpacked(reader.after(0)) == ["first", "second"]

@@ -6,10 +6,12 @@ import random
 import tarfile
 import zipfile
 
+import numpy as np
 import pytest
 
-from dialin.logs.csv_tables import columns_of
-from dialin.logs.log_folder import load
+from dialin.errors import UserError
+from dialin.logs.csv_tables import CsvColumns, columns_of
+from dialin.logs.log_folder import load, natural_order
 from dialin.logs.other_programs import first_lines, read_other
 from dialin.logs.run_figures import sum_up_run
 from dialin.model.analysis import FileStatus
@@ -230,3 +232,46 @@ def test_a_packed_file_that_is_damaged_behind_its_start_is_unreadable(tmp_path):
         "good.log": FileStatus.USED,
         "torn.gz": FileStatus.UNREADABLE,
     }
+
+
+@pytest.mark.parametrize(("time", "is_left_out"), [("0", True), ("99999999999999", True), ("nan", False), ("1e300", False)])
+def test_one_wrong_time_makes_no_run_of_decades(tmp_path, time, is_left_out):
+    head = "timeStamp,elapsed,label,responseCode,responseMessage,threadName,success,bytes,grpThreads,allThreads"
+    rows = [f"{1_700_000_000_000 + 20 * at},5,q,200,OK,t-1,true,9,8,8" for at in range(2000)]
+    (tmp_path / "requests.csv").write_text("\n".join([head, *rows, rows[0].replace("1700000000000", time)]))
+    (tmp_path / "sysbench.log").write_text(human(series(500)))
+    folder = load([tmp_path])
+    assert len(folder.runs) == 1 + (not is_left_out)
+    odd = [entry.detail for entry in folder.files if entry.status is FileStatus.TOO_LARGE]
+    assert odd == (["has times that are years apart: no run does"] if is_left_out else [])
+
+
+@pytest.mark.parametrize(
+    "row", ["nan,1", "1,inf", "1e999,1", "1,1e300", "0001-01-01,1", "9999-12-31T23:59:59-23:00,1", "²,1", "1\r2,3"]
+)
+def test_a_row_that_is_none_leaves_the_others(tmp_path, row):
+    (tmp_path / "run.csv").write_text("\n".join(["time,tps", *(f"{at},100" for at in SECONDS), row]), newline="")
+    folder = load([tmp_path])
+    assert [run.log.tps[0] for run in folder.runs][:1] == [100]
+    assert all(np.isfinite(run.log.times).all() and np.isfinite(run.log.tps).all() for run in folder.runs)
+
+
+@pytest.mark.parametrize("columns", [CsvColumns("²", "2"), CsvColumns("9" * 5000, "2"), CsvColumns("1", "0")])
+def test_a_column_that_no_file_has_is_named(tmp_path, columns):
+    (tmp_path / "run.csv").write_text("".join(f"{at},100\n" for at in SECONDS))
+    with pytest.raises(UserError, match=r"has no column|no report"):
+        load([tmp_path], columns)
+
+
+def test_numbers_of_any_length_in_names_and_parameters_end_no_analysis(tmp_path):
+    with tarfile.open(tmp_path / "logs.tar", "w") as archive:
+        for name in ("threads_" + "9" * 5000, "threads_²", "r" + "1" * 5000):
+            text = human(series(500)).encode()
+            member = tarfile.TarInfo(f"{name}.log")
+            member.size = len(text)
+            archive.addfile(member, io.BytesIO(text))
+    (tmp_path / "params.txt").write_text(f"virtual_users: ²\nthreads: {'9' * 5000}\nduration_seconds: {'9' * 5000}\n")
+    runs = load([tmp_path]).runs
+    assert len(runs) == 3
+    assert natural_order("a" + "9" * 5000) > natural_order("a10") > natural_order("a9") > natural_order("a")
+    assert natural_order("a007") == natural_order("a7")

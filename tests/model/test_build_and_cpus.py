@@ -23,6 +23,6 @@ def test_what_names_no_build_is_refused(text):
 
 def test_lists_of_cpus():
     assert parse_cpus("0-2,5") == {0, 1, 2, 5}
-    for wrong in ("", "a", "1-", "-1", "0,,1", "3-1"):
+    for wrong in ("", "a", "1-", "-1", "0,,1", "3-1", "²", "0-99999999999", "9" * 5000):
         with pytest.raises(ValueError, match="CPU"):
             parse_cpus(wrong)

@@ -85,6 +85,13 @@ def test_a_mistake_is_one_line_that_names_the_key_and_the_remedy(tmp_path, line,
     assert "\n" not in text or "TOML" in text
 
 
+@pytest.mark.parametrize("line", ['data = "a\\u0000b"', 'sweep = {"a_b\\u0000" = [1, 2]}', 'server = ["mysql@9.7", "\\u0000"]'])
+def test_a_text_that_no_program_and_no_path_can_have_is_refused(tmp_path, line):
+    (tmp_path / "s.toml").write_text(f"{line}\n")
+    with pytest.raises(UserError, match="has a NUL character"):
+        read(tmp_path / "s.toml")
+
+
 def test_nothing_to_compare_is_refused():
     with pytest.raises(UserError, match="nothing to compare"):
         question({"threads": 4})

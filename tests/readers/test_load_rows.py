@@ -45,3 +45,30 @@ def test_times_are_read(text, seconds):
 @pytest.mark.parametrize("count", ["-1", "nan", "inf", "x", True, None])
 def test_what_is_no_amount_is_no_row(count):
     assert row_of({"count": count}) is None
+
+
+NINES = "9" * 5000
+
+
+@pytest.mark.parametrize(
+    "time",
+    [
+        *(NINES, f"{NINES}:00:00", f"{'9' * 400}:00:00", f"{NINES}d", "1e999", "\x1b[2J"),
+        *("0001-01-01T00:00:00", "9999-12-31T23:59:59-23:00"),
+    ],
+)
+def test_no_time_that_a_program_prints_ends_the_trial(time):
+    read = row_of({"count": 1, "time": time}).time
+    assert read is None or abs(read) < 1e12
+
+
+@pytest.mark.parametrize("count", [NINES, "1e308", 10**299])
+def test_figures_whose_sum_would_be_infinite_are_no_figures(count):
+    assert row_of({"count": count}) is None
+
+
+@pytest.mark.parametrize("line", ["1\r2,5", "x" * 200_000 + ",5", '"' * 9, "\0,5"])
+def test_a_line_that_is_no_csv_is_left_out(line):
+    read = by_columns({"time": 1, "rate": 2})
+    row = read(line)
+    assert row is None or row.time is None

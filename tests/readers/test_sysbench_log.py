@@ -1,8 +1,13 @@
+import bz2
 import gzip
+import io
+import lzma
+import tarfile
 import zipfile
 
 import numpy as np
 import pytest
+import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -250,3 +255,37 @@ def test_numbers_are_read_as_python_reads_them():
     texts = [f"{value:.{decimals}f}" for decimals in range(6) for value in rng.uniform(0, 10 ** rng.integers(1, 8), 200)]
     for some in (texts, [*texts, "18446744073709551615.00", "123456789012345678"]):
         assert sysbench_log._numbers(" ".join(some).encode()).tolist() == [float(text) for text in some]
+
+
+def _tar_of(path, text):
+    with tarfile.open(path, "w:gz") as archive:
+        for name in ("one.log", "two.log"):
+            member = tarfile.TarInfo(name)
+            member.size = len(text)
+            archive.addfile(member, io.BytesIO(text))
+
+
+def _zip_of(path, text):
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("one.log", text)
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda path, text: path.write_bytes(gzip.compress(text)),
+        lambda path, text: path.write_bytes(bz2.compress(text)),
+        lambda path, text: path.write_bytes(lzma.compress(text)),
+        lambda path, text: path.write_bytes(zstandard.compress(text)),
+        _tar_of,
+        _zip_of,
+    ],
+    ids=["gzip", "bzip2", "xz", "zstandard", "tar", "zip"],
+)
+def test_a_file_that_unpacks_to_more_than_any_log_is_left_out_soon(tmp_path, monkeypatch, write):
+    monkeypatch.setattr(log_text, "_MOST_UNPACKED", 1024**2)
+    write(tmp_path / "bomb", b"x\n" * 4 * 1024**2)
+    *others, last = read(tmp_path / "bomb")
+    assert all(not isinstance(one, UnreadableLog) or isinstance(one.error, TooLargeError) for one in others)
+    assert isinstance(last.error, TooLargeError)
+    assert "unpacks to more than" in str(last.error)

@@ -8,6 +8,8 @@ import pytest
 from rich.console import Console
 
 from dialin.evidence.why_verdict import explain
+from dialin.model.cause import Cause, Fault
+from dialin.model.trial import Failure, Purpose, Step, TrialState
 from dialin.report.document import profile_parts, why_sentences
 from dialin.report.document.study_document import study_document
 from dialin.report.render import html, markdown
@@ -87,6 +89,21 @@ def test_profiles_are_shown_where_no_probe_ran(record):
     assert not why_sentences.is_known(why)
     assert "CPU profile" in Page(html.render(record, why)).words
     assert "function_58" in terminal(lambda r, w, console: print_why(r, w, console, only=profile_parts.KEY), record, why)
+
+
+def test_a_study_whose_profiles_failed_says_why(record):
+    failure = Failure(Step.MEASURE, Fault.MACHINE, Cause.quoted("perf has ended or does not answer"))
+    trials = [
+        replace(one, state=TrialState.INTERRUPTED, failure=failure) if one.purpose is Purpose.PROFILE else one
+        for one in record.trials
+    ]
+    failed = replace(record, trials=trials, profiles={}, spec=record.spec.model_copy(update={"profile": True}))
+    why = explain(failed)
+    shown = terminal(lambda r, w, console: print_why(r, w, console, only=profile_parts.KEY), failed, why)
+    assert "has no profile: perf has ended or does not answer." in " ".join(shown.split())
+    assert "has no profile" in Page(html.render(failed, why)).words
+    never = replace(failed, trials=[one for one in trials if one.purpose is not Purpose.PROFILE])
+    assert profile_parts.missing(never) == ["The study has not profiled its candidates: it does so after its verdict."]
 
 
 def test_a_study_without_profiles_shows_nothing_of_them():

@@ -227,7 +227,10 @@ def test_a_missing_library_is_named_with_the_package_that_has_it(tmp_path: Path)
     assert caught.value.remedy == "Debian, Ubuntu: apt-get install libaio1; Fedora, RHEL: dnf install libaio"
 
 
-@pytest.mark.parametrize("text", ["{", "[]", json.dumps({"directories": 3})])
+ADDED = (5, {}, {"directory": 5, "name": "", "builds": []}, {"directory": "/a\0b", "name": "", "builds": []})
+
+
+@pytest.mark.parametrize("text", ["{", "[]", json.dumps({"directories": 3}), *(json.dumps({"added": [one]}) for one in ADDED)])
 def test_a_foreign_list_of_directories_is_named(home: Home, text: str):
     home.root.mkdir()
     home.config.write_text(text)

@@ -1,6 +1,7 @@
 """Real processes, but `sleep` instead of servers."""
 
 import errno
+import json
 import os
 import subprocess
 import sys
@@ -247,3 +248,14 @@ def _eventually(directory, name="sleep"):
             return live
         time.sleep(0.005)
     return processes(directory)
+
+
+@pytest.mark.parametrize(
+    "altered", [{"directory": 5}, {"owner": "x"}, {"origin": []}, {"origin": {"machine": 1}}, {"socket": None}]
+)
+def test_an_altered_record_ends_no_command(ledger, directory, altered):
+    orphaned(ledger, directory)
+    path = ledger._path("one")
+    path.write_text(json.dumps({**json.loads(path.read_text()), **altered}))
+    assert ledger.entries() == ledger.end_orphans() == []
+    assert directory.is_dir()

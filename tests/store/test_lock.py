@@ -55,3 +55,8 @@ def test_who_only_checks_says_so_and_who_cannot_say_who_it_is_does_run(tmp_path)
         assert holder(tmp_path).only_checks
     with sole_runner(tmp_path):
         assert not holder(tmp_path).only_checks
+
+
+def test_a_pipe_in_the_place_of_the_lock_is_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / lock.LOCK_FILE)
+    assert holder(tmp_path) is None

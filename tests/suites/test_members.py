@@ -99,6 +99,7 @@ def test_workloads_of_a_file_have_names_weights_and_options_of_their_own(tmp_pat
         ("[[workload]]\nworkload = 'scan'\nweight = -1", "weight"),
         ("nonsense = 1\n[[workload]]\nworkload = 'scan'", "nonsense"),
         ("[[", "not TOML"),
+        ("[[workload]]\nworkload = 'scan'\nworkload-options = 5", "must be a table"),
     ],
 )
 def test_a_mistake_in_a_suite_file_is_named(tmp_path, text, says):
@@ -114,7 +115,8 @@ def test_a_suite_is_read_by_what_it_asks_whatever_its_result_looks_like(tmp_path
     text = (tmp_path / "suite.json").read_text()
     (tmp_path / "suite.json").write_text(text.replace('"result": null', '"result": {"of": "another version"}'))
     assert read_plan(tmp_path) == plan
-    for broken in ("", "[]", "{}", '{"plan": 3}'):
+    outside = [text.replace('"directory": "a"', f'"directory": "{one}"') for one in ("../b", "/b", "", "..", "a/../../b")]
+    for broken in ("", "[]", "{}", '{"plan": 3}', *outside):
         (tmp_path / "suite.json").write_text(broken)
         with pytest.raises(UserError, match="suite of this version"):
             read_plan(tmp_path)

@@ -1,6 +1,7 @@
 """What a driver prints is read line by line from a pipe."""
 
 import os
+import subprocess
 from contextlib import nullcontext
 
 import psutil
@@ -47,6 +48,22 @@ def test_lines_are_understood_one_by_one_and_others_are_left_out(pipe, tmp_path)
     words.write(b"4\n")
     assert driver.read(number, 0) == 34
     assert (tmp_path / "load.log").read_bytes() == b"hello\n1\nworld\n2\n34\n"
+
+
+@pytest.fixture
+def flood(tmp_path):
+    """A driver that prints without end what nobody reads as figures."""
+    read_end, write_end = os.pipe()
+    with subprocess.Popen(["/bin/sh", "-c", "exec yes 'no figures'"], stdout=write_end) as process:
+        os.close(write_end)
+        driver = DriverProcess(process, read_end, tmp_path / "load.log")
+        yield driver
+        driver.stop()
+
+
+def test_a_flood_of_words_that_say_nothing_ends_at_the_limit(flood):
+    assert flood.read(number, 0.2) is None
+    flood.drain()
 
 
 def test_what_is_falsy_is_understood_all_the_same(pipe):

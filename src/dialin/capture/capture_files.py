@@ -109,7 +109,7 @@ def read_sessions(directory: Path) -> OpenSessions | None:
         UserError: the file is damaged.
     """
     path = directory / SESSIONS
-    if not path.exists():
+    if not path.is_file():
         return None
     try:
         return OpenSessions.model_validate_json(path.read_bytes())
@@ -126,7 +126,7 @@ def read_capture(directory: Path) -> CaptureSummary:
     if not directory.is_dir():
         raise UserError(f"{directory} is not a directory", _REMEDY)
     path = directory / SUMMARY
-    if not path.exists():
+    if not path.is_file():
         problem = "is a capture that was not finished" if any(directory.glob("*.zst")) else "is not a capture"
         raise UserError(f"{directory} {problem}", _REMEDY)
     if not os.access(path, os.R_OK):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import tempfile
@@ -103,9 +104,7 @@ def _run() -> int:
         _print_error(str(error))
         code = error.exit_code
     except OSError as error:
-        # A missing file without a name comes from os.getcwd.
-        missing = "the current directory" if isinstance(error, FileNotFoundError) else ""
-        _print_error(f"{MachineError.of(error, missing)}. Completed trials are safe")
+        _print_error(f"{MachineError.of(error, _missing(error))}. Completed trials are safe")
         code = ExitCode.NO_VERDICT
     except KeyboardInterrupt:
         errors().print("Stopped")
@@ -116,6 +115,12 @@ def _run() -> int:
         _print_error(_environment_error(error) or _fault(error))
         code = ExitCode.NO_VERDICT
     return int(code)
+
+
+def _missing(error: OSError) -> str:
+    """Return what is missing where the error names nothing: only os.getcwd raises such a one."""
+    is_unnamed = isinstance(error, FileNotFoundError) and error.filename is None
+    return "the current directory" if is_unnamed and error.strerror == os.strerror(errno.ENOENT) else ""
 
 
 _IMPORTS_FAIL_FOR_MEMORY = ("cannot allocate memory", "failed to map segment")

@@ -38,7 +38,7 @@ def seconds_of(text: str, option: str) -> float:
     Raises:
         UserError: the text is not a length of time.
     """
-    if match := re.fullmatch(r"(\d+(?:\.\d+)?)([smh])", text.strip()):
+    if match := re.fullmatch(r"(\d{1,7}(?:\.\d{1,9})?)([smh])", text.strip()):
         return float(match[1]) * _SECONDS[match[2]]
     raise UserError(f"{option} {text} is not a length of time", f"Write it like {option} 90s, {option} 30m or {option} 1h")
 

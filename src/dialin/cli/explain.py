@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -51,7 +52,8 @@ def explain(
 
     record = read_only.read(directory, lambda store: store.read())
     if (profile or folded is not None) and not record.profiles:
-        raise UserError(f"{directory} has no CPU profile", "Run the study with --profile")
+        reasons = " ".join(profile_parts.missing(record))
+        raise UserError(f"{directory} has no CPU profile{f'. {reasons}' if reasons else ''}", _remedy(directory, record))
     if folded is not None:
         _write_folded(record, folded)
         return
@@ -61,6 +63,12 @@ def explain(
     else:
         print_why(record, why, output(), only=profile_parts.KEY if profile else "")
     raise typer.Exit(exit_code(record.verdict.verdict if record.verdict else None))
+
+
+def _remedy(directory: Path, record: StudyRecord) -> str:
+    if not record.spec.profile:
+        return "Run the study with --profile"
+    return f"If the study is not at its end: dialin resume {shlex.quote(str(directory))}"
 
 
 def _write_folded(record: StudyRecord, directory: Path) -> None:

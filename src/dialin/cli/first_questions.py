@@ -17,7 +17,7 @@ from rich.markup import escape
 
 from dialin.cli.console import errors, say
 from dialin.errors import DialinError, UserError
-from dialin.model.setting import canonical_name
+from dialin.model.setting import canonical_name, whole_number
 
 if TYPE_CHECKING:
     from dialin.model.build import Build
@@ -121,12 +121,18 @@ def _ask(ask: Ask, question: str, default: str, read: Callable[[str], Answer]) -
             errors().print(escape(str(error)))
 
 
+def _place(answer: str, count: int) -> int:
+    """Return the place in a list of `count` that a number names."""
+    place = whole_number(answer) or 0
+    if not 1 <= place <= count:
+        raise BadAnswerError(f"There are the numbers 1 to {count}")
+    return place - 1
+
+
 def _server(answer: str, builds: Sequence[str], ask: Ask) -> list[str]:
     names = [*builds, _RUNNING]
     if answer.isdecimal():
-        if not 1 <= int(answer) <= len(names):
-            raise BadAnswerError(f"There are the numbers 1 to {len(names)}")
-        answer = names[int(answer) - 1]
+        answer = names[_place(answer, len(names))]
     if answer == _RUNNING:
         answer = ask("Which option file has the account of that server?\n", "~/.my.cnf").strip()
         answer = answer if "/" in answer else f"./{answer}"
@@ -146,9 +152,7 @@ def _load(answer: str) -> str:
     from dialin.workloads import kinds
 
     if answer.isdecimal():
-        if not 1 <= int(answer) <= len(_COMMON_LOADS):
-            raise BadAnswerError(f"There are the numbers 1 to {len(_COMMON_LOADS)}")
-        return _COMMON_LOADS[int(answer) - 1]
+        return _COMMON_LOADS[_place(answer, len(_COMMON_LOADS))]
     if kinds.is_path(answer):
         if not Path(answer).expanduser().is_file():
             raise BadAnswerError(f"There is no file {answer}")

@@ -12,6 +12,7 @@ from rich.markup import escape
 from dialin.cli.console import errors, say
 from dialin.errors import DialinError, ServerError, UserError
 from dialin.paths import Home
+from dialin.scratch import remove_left
 from dialin.servers.ledger import Ledger
 
 if TYPE_CHECKING:
@@ -65,8 +66,9 @@ def restore(
 
 
 def tidy_up(*, attached: bool = True) -> None:
-    """Stop servers that a dead dialin left running on this machine, restore attached ones, and remove expired statements."""
+    """Remove what dead dialins left on this machine, stop their servers, restore attached ones, remove expired statements."""
     home = Home.of()
+    remove_left()
     for orphan, ran in Ledger(home.ledger).end_orphans():
         if ran and not orphan.keep:
             errors().print(f"Stopped a server that an earlier dialin left running: {escape(orphan.build or orphan.id)}")

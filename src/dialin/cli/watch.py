@@ -6,10 +6,8 @@ import os
 import signal
 import socket
 import sys
-import tempfile
 import threading
 from contextlib import contextmanager, nullcontext, suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -17,6 +15,7 @@ import typer
 from dialin.cli.console import say
 from dialin.cli.studies import Directory
 from dialin.errors import ExitCode
+from dialin.scratch import scratch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -89,20 +88,19 @@ def _in_a_browser(link: str) -> Iterator[None]:
     """Open a link in a browser, through a file that redirects: the arguments of a process are readable by all users."""
     from dialin.dashboard.guard import redirect_document
 
-    descriptor, name = tempfile.mkstemp(prefix="dialin-watch-", suffix=".html")  # only this user may read it
-    path = Path(name)
-    with open(descriptor, "w", encoding="ascii") as file:  # noqa: PTH123 - a descriptor
-        file.write(redirect_document(link))
-    cleanup = threading.Timer(_OPENING, path.unlink, kwargs={"missing_ok": True})
-    cleanup.daemon = True
-    cleanup.start()
-    try:
-        if typer.launch(path.as_uri()):
-            say("No browser could be started. Open the link yourself")
-        yield
-    finally:
-        cleanup.cancel()
-        path.unlink(missing_ok=True)
+    with scratch() as directory:  # only this user may read it
+        path = directory / "link.html"
+        path.touch(mode=0o600)
+        path.write_text(redirect_document(link), encoding="ascii")
+        cleanup = threading.Timer(_OPENING, path.unlink, kwargs={"missing_ok": True})
+        cleanup.daemon = True
+        cleanup.start()
+        try:
+            if typer.launch(path.as_uri()):
+                say("No browser could be started. Open the link yourself")
+            yield
+        finally:
+            cleanup.cancel()
 
 
 def _announce(place: Place, first: str, link: Callable[[], str]) -> None:

@@ -165,7 +165,7 @@ class DatasetCache:
 def _read(manifest: Path) -> StoredDataset | None:
     try:
         size = int(parse_json(manifest.read_text(encoding="utf-8"))["size"])
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, OverflowError):
         return None
     return StoredDataset(manifest.parent.name, manifest.parent, size)
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 import pickle
 import platform
-import shutil
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,6 +29,7 @@ from dialin.paths import Home
 from dialin.preflight import machine_noise
 from dialin.probes import fitness_facts
 from dialin.probes import host as machine
+from dialin.scratch import remove_left, scratch
 from dialin.servers import builds
 from dialin.servers.ledger import Ledger
 from dialin.servers.processes import kill
@@ -74,7 +74,8 @@ class HostAgent:
     def __init__(self, environment: Mapping[str, str] | None = None) -> None:
         self._environment = {**os.environ, **(environment or {})}
         self._home = Home.of(self._environment)
-        self._directory = Path(tempfile.mkdtemp(prefix="dialin-host-"))
+        self._open = ExitStack()
+        self._directory = self._open.enter_context(scratch())
         self._journal = JournalReader(self._directory / "journal")
         self._process: subprocess.Popen[bytes] | None = None
         self._arrivals: dict[str, Arrival] = {}
@@ -141,6 +142,7 @@ class HostAgent:
 
     def start(self, study: HostStudy) -> None:
         """End the servers that a dead process left, and start the process that runs trials; it reports when it is ready."""
+        remove_left()
         Ledger(self._home.ledger).end_orphans()
         command = [sys.executable, "-c", _PROGRAM, str(self._directory)]
         log = (self._directory / "log").open("wb")
@@ -184,7 +186,7 @@ class HostAgent:
             except subprocess.TimeoutExpired:
                 kill(process, "The process of a host")
                 Ledger(self._home.ledger).end_orphans()
-        shutil.rmtree(self._directory, ignore_errors=True)
+        self._open.close()
 
     def _order(self, order: Any) -> None:
         if self._process is None or self._process.stdin is None:

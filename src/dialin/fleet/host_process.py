@@ -19,7 +19,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from dialin.errors import DialinError
+from dialin.cause_sentences import sentence
+from dialin.errors import DialinError, machine_error
 from dialin.fleet.journal import JournalWriter
 from dialin.fleet.local_worker import LocalWorker, local_worker
 from dialin.fleet.stop_signals import stopping_cleanly
@@ -195,15 +196,19 @@ def _raise_priority(journal: JournalWriter) -> None:
 def main() -> None:
     directory = Path(sys.argv[1])
     journal = JournalWriter(directory / "journal")
-    if os.getpriority(os.PRIO_PROCESS, 0) > 0:
-        _raise_priority(journal)
     try:
+        if os.getpriority(os.PRIO_PROCESS, 0) > 0:
+            _raise_priority(journal)
         with stopping_cleanly():
             serve(Orders(sys.stdin.buffer), journal, directory)
-    except DialinError as error:
-        journal.append(HostFailed(error.cause))
     except KeyboardInterrupt:
         pass
     except Exception as error:
-        journal.append(HostFailed(Cause.quoted(f"A fault of dialin itself: {type(error).__name__}: {error}")))
-        raise
+        failed = error if isinstance(error, DialinError) else machine_error(error)
+        fault = Cause.quoted(f"A fault of dialin itself: {type(error).__name__}: {error}")
+        cause = fault if failed is None else failed.cause
+        sys.stderr.write(f"{sentence(cause)}\n")  # the journal may be what cannot be written
+        with suppress(OSError):
+            journal.append(HostFailed(cause))
+        if failed is None:
+            raise

@@ -11,15 +11,25 @@ _LENGTH = struct.Struct("<Q")
 
 
 class JournalWriter:
-    """Appends reports to a file. An incomplete record is not read."""
+    """Appends reports to a file. An incomplete record is not read, and the next one takes its place."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        self._end = 0
 
     def append(self, item: Any) -> None:
+        """Append a report.
+
+        Raises:
+            OSError: it could not be written as a whole.
+        """
         record = pickle.dumps(item, protocol=pickle.HIGHEST_PROTOCOL)
+        left = memoryview(_LENGTH.pack(len(record)) + record)
         with self._path.open("ab", buffering=0) as file:
-            file.write(_LENGTH.pack(len(record)) + record)
+            file.truncate(self._end)
+            while left:  # a disk that is nearly full takes a part
+                left = left[file.write(left) :]
+            self._end = file.tell()
 
 
 class JournalReader:

@@ -21,7 +21,7 @@ import ray
 from ray.exceptions import ActorUnavailableError, GetTimeoutError, RayError, RayTaskError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-from dialin.errors import DialinError, UserError
+from dialin.errors import DialinError, UserError, machine_error
 from dialin.fleet.fleet import BlockEnded, FleetEvent, HostJoined, HostLost, HostRefused, Reported
 from dialin.fleet.host_agent import HostAgent
 from dialin.fleet.host_process import HostFailed, Message, Ready, Report, TrialEvent, TurnEnded
@@ -124,7 +124,9 @@ class _Host:
         except GONE:
             put(HostLost(self.name, Cause(CauseCode.HOST_GONE)))
         except Exception as error:  # otherwise the study would wait for this host in vain
-            put(HostRefused(self.name, Cause.quoted(f"A fault of dialin itself: {type(error).__name__}: {error}")))
+            failed = machine_error(error)  # that of the coordinator, whose disk takes the files of trials
+            fault = Cause.quoted(f"A fault of dialin itself: {type(error).__name__}: {error}")
+            put(HostRefused(self.name, fault) if failed is None else HostLost(self.name, failed.cause))
         finally:
             with suppress(*GONE):
                 if self.is_admitted:

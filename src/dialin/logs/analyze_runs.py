@@ -29,6 +29,7 @@ from dialin.model.analysis import (
     Starts,
     SuiteRow,
 )
+from dialin.model.setting import whole_number
 from dialin.model.verdict import Note, Outcome
 from dialin.readers.sysbench_log import RunLog
 
@@ -155,11 +156,11 @@ def _with_server(figures: RunFigures, served: ServedBy, host: str) -> RunFigures
 def _with_parameters(run: Run, options: Mapping[str, str]) -> Run:
     """Return a run whose log does not say its threads or its length as the parameters beside it do."""
     log, summary = run.log, run.log.summary
-    threads = next((int(options[key]) for key in _THREADS if options.get(key, "").isdigit()), 0)
+    threads = next((count for key in _THREADS if (count := whole_number(options.get(key, "")))), 0)
     if not log.threads and threads:
         log = replace(log, threads=threads)
-    seconds = options.get("duration_seconds", "")
-    if summary is not None and summary.seconds is None and seconds.isdigit():
+    seconds = whole_number(options.get("duration_seconds", ""))
+    if summary is not None and summary.seconds is None and seconds is not None:
         log = replace(log, summary=replace(summary, seconds=float(seconds)))
     return run if log is run.log else replace(run, log=log)
 

@@ -16,8 +16,14 @@ import numpy as np
 
 from dialin.errors import UserError
 from dialin.logs.run_points import Point, runs_of_points
+from dialin.model.setting import whole_number
+from dialin.readers.log_text import TooLargeError
 from dialin.readers.sysbench_log import TPS, RunLog
 
+_LARGEST = 1e18
+"""The largest figure: sums of larger ones would be infinite."""
+_LONGEST_RUN = 400 * 86_400
+"""Seconds that a run may last: a wrong time among right ones makes it last for decades."""
 _LONGEST, _COLUMNS, _LINES = 10_000, 12, 3
 """Characters of a line, columns, and lines at the start of a CSV whose columns are proposed."""
 _TIME = re.compile(r"time|seconds?|secs?|elapsed(?:_?(?:time|seconds|s))?|t|timestamp|ts|time \(seconds\)", re.IGNORECASE)
@@ -91,7 +97,7 @@ def read_known(start: Sequence[str], rest: Iterator[str], where: str) -> list[Ru
     header = _header(start)
     for kind in _TRANSACTION_LOGS:
         if {kind.begin, kind.latency, kind.worker} <= set(header):
-            return _of_transactions(chain(start, rest), kind)
+            return _of_transactions(chain(start, rest), kind, where)
     columns = _usual_columns(header)
     return read(chain(start, rest), columns, where) if columns else []
 
@@ -134,19 +140,19 @@ def read(lines: Iterable[str], columns: CsvColumns, where: str) -> list[RunLog]:
     rows = csv.reader(lines)
     first = [cell.strip() for cell in next(rows, [])]
     wanted = {name: getattr(columns, name) for name in ("time", "throughput", "threads", "label") if getattr(columns, name)}
-    has_header = not all(text.isdigit() for text in wanted.values()) or not _is_number(first, wanted["throughput"])
+    has_header = any(whole_number(text) is None for text in wanted.values()) or not _is_number(first, wanted["throughput"])
     places = {name: _place(text, first if has_header else [], where) for name, text in wanted.items()}
     latencies = dict(filter(None, map(_latency, enumerate(first)))) if has_header else {}
     points: list[Point] = []
     for row in rows if has_header else chain([first], rows):
-        with suppress(ValueError, IndexError):
+        with suppress(ValueError, IndexError, OverflowError):
             cells = {name: row[place].strip() for name, place in places.items()}
             points.append(
                 Point(
                     _seconds(cells["time"]),
                     rate := _finite(cells["throughput"]),
                     latencies=dict(_percentiles(row, latencies, is_idle=rate == 0)),
-                    threads=int(float(cells.get("threads") or 0)),
+                    threads=int(_finite(cells.get("threads") or "0")),
                     label=cells.get("label", ""),
                 )
             )
@@ -156,7 +162,7 @@ def read(lines: Iterable[str], columns: CsvColumns, where: str) -> list[RunLog]:
 
 
 def _finite(text: str) -> float:
-    if not isfinite(figure := float(text)):
+    if not abs(figure := float(text)) <= _LARGEST:
         raise ValueError(text)
     return figure
 
@@ -182,29 +188,34 @@ def _latency(column: tuple[int, str]) -> tuple[int, tuple[int, float]] | None:
 
 
 def _is_number(cells: Sequence[str], column: str) -> bool:
+    place = whole_number(column)
     with suppress(ValueError, IndexError):
-        float(cells[int(column) - 1])
-        return True
+        return place is not None and isfinite(float(cells[place - 1]))
     return False
 
 
 def _place(column: str, header: Sequence[str], where: str) -> int:
     if column in header:
         return header.index(column)
-    if column.isdigit() and int(column) > 0:
-        return int(column) - 1
+    if place := whole_number(column):
+        return place - 1
     shown = f"It has {', '.join(header)}" if header else "It has no first line with names: give the column's number, from 1"
     raise UserError(f"{where} has no column {column!r}", shown)
 
 
 def _seconds(text: str) -> float:
     try:
-        return float(text)
+        return _finite(text)
     except ValueError:
         return datetime.fromisoformat(text).timestamp()
 
 
-def _of_transactions(lines: Iterable[str], kind: _TransactionLog) -> list[RunLog]:
+def _of_transactions(lines: Iterable[str], kind: _TransactionLog, where: str) -> list[RunLog]:
+    """Return the run of a log of transactions.
+
+    Raises:
+        TooLargeError: its times are further apart than those of any run.
+    """
     rows = csv.reader(lines)
     header = [cell.strip() for cell in next(rows)]
     begin, latency, worker = (header.index(name) for name in (kind.begin, kind.latency, kind.worker))
@@ -213,12 +224,14 @@ def _of_transactions(lines: Iterable[str], kind: _TransactionLog) -> list[RunLog
     workers: set[str] = set()
     for row in rows:
         with suppress(ValueError, IndexError):
-            began, took = float(row[begin]) / kind.begin_per_second, float(row[latency]) / kind.latency_per_second
+            began, took = _finite(row[begin]) / kind.begin_per_second, _finite(row[latency]) / kind.latency_per_second
             is_failed = failed >= 0 and row[failed].lower() == "false"
             workers.add(row[worker])
             begins.append(began)
             latencies.append(took)
             failures.append(is_failed)
+    if begins and max(begins) + max(latencies) - min(begins) > _LONGEST_RUN:
+        raise TooLargeError(f"{where} has times that are years apart: no run does", "Remove the lines with a wrong time")
     points = _by_second(np.array(begins), np.array(latencies), np.array(failures, dtype=bool), len(workers))
     return runs_of_points(points, {"program": kind.program}, kind.unit)
 

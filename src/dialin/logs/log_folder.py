@@ -130,7 +130,7 @@ def _read(path: Path, name: str, entries: list[FileEntry], columns: CsvColumns) 
             try:
                 logs = read_other(file.opened, str(path) if file.name is None else f"{path}: {file.name}", columns)
                 names = [] if logs else columns_of(first_lines(file.opened))
-            except (*DAMAGED, OSError) as error:
+            except (TooLargeError, *DAMAGED, OSError) as error:
                 entries.append(_unreadable(label, error, path))
                 continue
             if logs:
@@ -231,9 +231,9 @@ def _entry(run: Run, planned: float | None) -> FileEntry:
 
 
 def natural_order(text: str) -> list[tuple[int, int, str]]:
-    """Return a key that sorts numbers within text by their size: `8` before `32`."""
-    parts = re.split(r"(\d+)", text)
-    return [(1, int(part), "") if index % 2 else (0, 0, part) for index, part in enumerate(parts)]
+    """Return a key that sorts numbers within text by their size, however long they are: `8` before `32`."""
+    parts = re.split(r"0*([0-9]+)", text)
+    return [(1, len(part), part) if index % 2 else (0, 0, part) for index, part in enumerate(parts)]
 
 
 def incomplete(run: Run) -> list[str]:

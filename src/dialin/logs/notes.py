@@ -14,6 +14,7 @@ from dialin.logs.run_figures import RunFigures
 from dialin.logs.server_starts import ServedBy
 from dialin.logs.stamps import Stamp, day_of, hour_of_day
 from dialin.model.analysis import RunAnalysis
+from dialin.model.setting import whole_number
 from dialin.model.study import WORTHWHILE, Goal
 from dialin.model.verdict import Note
 from dialin.stats.intervals import stall_seconds_per_1000
@@ -415,7 +416,8 @@ def _numbering(runs: Sequence[RunAnalysis]) -> list[str]:
     for key in runs[0].conditions:
         values = [run.conditions[key] for run in runs]
         rest = [(run.candidate, *(value for other, value in run.conditions.items() if other != key)) for run in runs]
-        may_number = all(value.isdigit() and int(value) < _NUMBERING for value in values) and key.startswith("number")
+        counts = [whole_number(value) for value in values]
+        may_number = key.startswith("number") and all(count is not None and count < _NUMBERING for count in counts)
         if (may_number or len(set(values)) == len(values)) and len(set(rest)) < len(rest):
             numbering.append(key)
     return numbering

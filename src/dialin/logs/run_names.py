@@ -10,6 +10,7 @@ from itertools import takewhile
 
 from dialin.errors import UserError
 from dialin.logs.stamps import Stamp, take_stamps
+from dialin.model.setting import whole_number
 
 _ENDINGS = re.compile(r"(?:\.(?:gz|bz2|xz|zst|zip|txt|log|csv|out|dat|sysbench))+(?=#|$)", re.IGNORECASE)
 _INDEX = re.compile(r"#\d+$")
@@ -176,7 +177,7 @@ def read_name(name: str, expression: str | None) -> NameParts:
         if others and counts and _LOADS.issuperset(one.lower() for one in others):
             loads.append("_".join(others).lower())  # such as `point_select_t16`
             key, others = last, []
-        if _REPEAT.fullmatch(last) and value.isdigit() and int(value) < _MOST_REPEATS:
+        if _REPEAT.fullmatch(last) and (count := whole_number(value)) is not None and count < _MOST_REPEATS:
             words.update(others)
         else:
             settings[_unused(key or NUMBER, settings)] = value
@@ -233,7 +234,7 @@ def _with_words(parts: Mapping[str, NameParts], threads: Mapping[str, str]) -> M
 
 
 def _counts_runs(values: Sequence[str]) -> bool:
-    numbers = sorted({int(value) for value in values if value.isdigit()})
+    numbers = sorted({number for value in values if (number := whole_number(value)) is not None})
     return len(numbers) == len(values) > 1 and numbers[0] in (0, 1) and numbers[-1] - numbers[0] == len(numbers) - 1
 
 

@@ -63,8 +63,11 @@ def run_spans(runs: Sequence[Run], stamps: Mapping[str, Stamp]) -> dict[str, tup
 
 
 def date_of(seconds: float) -> Stamp:
-    """Return a moment of Unix time as a date of this place."""
-    return Stamp((_WHOLE,), datetime.fromtimestamp(seconds).timetuple()[:6])  # noqa: DTZ006 - as a name would have it
+    """Return a moment of Unix time as a date of this place; no date for one that no calendar has."""
+    try:
+        return Stamp((_WHOLE,), datetime.fromtimestamp(seconds).timetuple()[:6])  # noqa: DTZ006 - as a name would have it
+    except (ValueError, OverflowError, OSError):
+        return Stamp((), ())
 
 
 def _length(run: Run) -> float:

@@ -16,6 +16,7 @@ Setting = Mapping[str, Value]
 """Variables with values, e.g. `{"innodb_buffer_pool_instances": 8}`."""
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)?")
+_DIGITS = re.compile(r"[0-9]{1,18}")
 _INTEGER = re.compile(r"[+-]?\d{1,300}")
 _DECIMAL = re.compile(r"[+-]?\d*\.\d+([eE][+-]?\d+)?")
 _SIZE = re.compile(r"([+-]?\d{1,250})([kmgtpe])", re.IGNORECASE)
@@ -47,6 +48,11 @@ def parse_value(text: str) -> Value:
     if _DECIMAL.fullmatch(text) and math.isfinite(number := float(text)):
         return number
     return text
+
+
+def whole_number(text: str) -> int | None:
+    """Return a text of at most 18 digits as a number; None for any other, such as one that Python does not convert."""
+    return int(text) if _DIGITS.fullmatch(text) else None
 
 
 def as_number(value: Value) -> int | float | None:

@@ -9,6 +9,8 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from pydantic import TypeAdapter
+
 from dialin.file_lock import locked
 from dialin.model.record import StudyRecord
 from dialin.model.study import Goal, StudySpec
@@ -95,7 +97,7 @@ def newest(path: Path, seconds: float) -> float | None:
 
 def _read(path: Path) -> list[StudyNoise]:
     try:
-        return [StudyNoise(**{**one, "noise": Noise(**one["noise"])}) for one in parse_json(path.read_text(encoding="utf-8"))]
+        return TypeAdapter(list[StudyNoise]).validate_python(parse_json(path.read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError, KeyError):
         return []  # no file yet, or one of another version: only a forecast depends on it
 

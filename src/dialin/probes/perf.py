@@ -19,6 +19,7 @@ from pathlib import Path
 from dialin.death_signal import dying_by
 from dialin.errors import MachineError, UserError
 from dialin.probes.perf_stacks import FIELDS, Sample, read_samples
+from dialin.scratch import scratch
 from dialin.text import visible
 
 PERIOD = 0.001997
@@ -50,7 +51,7 @@ def check_perf(pid: int | None = None) -> list[str]:
     if shutil.which("perf") is None:
         raise UserError("--profile needs perf, which is not installed", _INSTALL)
     try:
-        with tempfile.TemporaryDirectory() as directory, recording(pid or os.getpid(), Path(directory) / "trial"):
+        with scratch() as directory, recording(pid or os.getpid(), directory / "trial"):
             pass
     except MachineError as error:
         raise UserError(f"--profile: {error.what}", _ALLOW) from error

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -20,7 +19,10 @@ MEAN = 0
 FIELD = re.compile(r"time|seconds|count|rate|kind|errors|latency_ms|p[0-9]{1,2}(_[0-9]{1,2})?_ms")
 """The names of figures that a row may have. `p99_9_ms` is the percentile 99.9."""
 
-_CLOCK = re.compile(r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s)?")
+_CLOCK = re.compile(r"(?:(\d{1,9})d)?(?:(\d{1,9})h)?(?:(\d{1,9})m)?(?:(\d{1,9}(?:\.\d{1,18})?)s)?", re.ASCII)
+_TIME_OF_DAY = re.compile(r"(\d{1,9}):(\d\d):(\d\d(?:\.\d{1,18})?)", re.ASCII)
+_LARGEST = 1e18
+"""The largest figure; one above it is a counter that went wrong, and sums of such figures would be infinite."""
 _SECONDS_PER = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
 
 
@@ -88,7 +90,10 @@ def by_columns(
         return header.index(column)
 
     def read(line: str) -> LoadRow | None:
-        cells = [cell.strip() for cell in next(csv.reader([line], delimiter=delimiter), [])]
+        try:
+            cells = [cell.strip() for cell in next(csv.reader([line], delimiter=delimiter), [])]
+        except csv.Error:  # a carriage return within it, or a cell of more than 128 KiB
+            return None
         if needs_header and not header:
             header.extend(cells)
             for column in wanted.values():
@@ -156,7 +161,7 @@ def _number(value: Any) -> float | None:
         return None
     with suppress(ValueError):
         number = float(str(value).replace(",", ""))
-        return number if math.isfinite(number) and number >= 0 else None
+        return number if 0 <= number <= _LARGEST else None
     return None
 
 
@@ -166,11 +171,11 @@ def _time(value: Any, unit: str) -> float | None:
     if number is not None:
         return number / _SECONDS_PER[unit]
     text = str(value or "").strip()
-    if match := re.fullmatch(r"(\d+):(\d\d):(\d\d(?:\.\d+)?)", text):
+    if match := _TIME_OF_DAY.fullmatch(text):
         return int(match[1]) * 3600 + int(match[2]) * 60 + float(match[3])
     if text and (match := _CLOCK.fullmatch(text)):
         days, hours, minutes, seconds = (float(part or 0) for part in match.groups())
         return days * 86_400 + hours * 3600 + minutes * 60 + seconds
-    with suppress(ValueError):
+    with suppress(ValueError, OverflowError):
         return datetime.fromisoformat(text).timestamp()
     return None

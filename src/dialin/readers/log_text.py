@@ -16,7 +16,7 @@ import tarfile
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path, PurePosixPath
 from typing import IO, Any, cast
@@ -24,6 +24,7 @@ from typing import IO, Any, cast
 import zstandard
 
 from dialin.errors import UserError
+from dialin.text import size as in_units
 
 _GZIP, _BZIP2, _XZ, _ZSTANDARD, _ZIP = b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd", b"PK\x03\x04"
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
@@ -34,6 +35,8 @@ LARGEST = 8 * 1024**3
 """The most bytes of an unpacked log that are read: more than two years of one line per second. Only a defective or hostile
 archive unpacks to more."""
 LONGEST_LINE = 64 * 1024
+_MOST_UNPACKED, _MOST_FOLDED = 256 * 1024**2, 200
+"""Bytes that any compressed file may unpack to, and how many times its size: logs are compressed to a tenth or so."""
 _IN_MEMORY, _LARGEST_MEMBER = 16 * 1024**2, 1024**3
 """Bytes of a file in a tar archive up to which it is kept in memory, and read at all."""
 
@@ -63,9 +66,12 @@ def files(path: Path) -> Iterator[tuple[str | None, Opened]]:
     Raises:
         OSError: the file cannot be read.
         zipfile.BadZipFile: the archive is damaged.
+        TooLargeError: it unpacks to more than any logs.
     """
     if _magic(path) == _ZIP:
         with zipfile.ZipFile(path) as archive:
+            if sum(member.file_size for member in archive.infolist()) > _most(path):
+                raise _unpacks_to_more(path)
             for member in archive.infolist():
                 if not member.is_dir() and not _is_hidden(member.filename):
                     yield member.filename, functools.partial(_as_utf8, functools.partial(archive.open, member))
@@ -116,16 +122,48 @@ def _as_utf8(opened: Opened) -> Iterator[IO[bytes]]:
         yield cast("IO[bytes]", io.BufferedReader(_FromUtf16(stream))) if is_utf16 else stream
 
 
-class _FromUtf16(io.RawIOBase):
-    """The bytes in UTF-8 of a stream in UTF-16, decoded while it is read."""
+class _Read(io.RawIOBase):
+    """A stream that is made of another one while it is read."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream = stream
-        self._decoder = codecs.getincrementaldecoder("utf-16")("replace")
-        self._rest = b""
 
     def readable(self) -> bool:
         return True
+
+
+class _Limited(_Read):
+    """What a compressed file unpacks to, as far as a log may."""
+
+    def __init__(self, stream: IO[bytes], path: Path) -> None:
+        super().__init__(stream)
+        self._path = path
+        self._left = _most(path)
+
+    def readinto(self, buffer: Any) -> int:
+        data = self._stream.read(len(buffer))
+        self._left -= len(data)
+        if self._left < 0:
+            raise _unpacks_to_more(self._path)
+        buffer[: len(data)] = data
+        return len(data)
+
+
+def _most(path: Path) -> int:
+    return max(_MOST_UNPACKED, _MOST_FOLDED * path.stat().st_size)
+
+
+def _unpacks_to_more(path: Path) -> TooLargeError:
+    return TooLargeError(f"{path} unpacks to more than {in_units(_most(path))}: no log does", "Leave it out")
+
+
+class _FromUtf16(_Read):
+    """The bytes in UTF-8 of a stream in UTF-16, decoded while it is read."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        super().__init__(stream)
+        self._decoder = codecs.getincrementaldecoder("utf-16")("replace")
+        self._rest = b""
 
     def readinto(self, buffer: Any) -> int:
         while not self._rest and (data := self._stream.read(LONGEST_LINE)):
@@ -138,17 +176,20 @@ class _FromUtf16(io.RawIOBase):
 @contextmanager
 def _unpacked(path: Path) -> Iterator[IO[bytes]]:
     with ExitStack() as stack:
-        magic = _magic(path)
-        if magic == _GZIP:
-            yield cast("IO[bytes]", stack.enter_context(gzip.open(path)))
-        elif magic == _BZIP2:
-            yield stack.enter_context(bz2.open(path))
-        elif magic == _XZ:
-            yield stack.enter_context(lzma.open(path))
-        elif magic == _ZSTANDARD:
-            yield stack.enter_context(zstandard.open(path))
-        else:
+        opened = _OPENED.get(_magic(path))
+        if opened is None:
             yield stack.enter_context(path.open("rb"))
+        else:
+            stream = cast("IO[bytes]", stack.enter_context(opened(path)))
+            yield cast("IO[bytes]", io.BufferedReader(_Limited(stream, path), LONGEST_LINE))
+
+
+_OPENED: Mapping[bytes, Callable[[Path], Any]] = {
+    _GZIP: gzip.open,
+    _BZIP2: bz2.open,
+    _XZ: lzma.open,
+    _ZSTANDARD: zstandard.open,
+}
 
 
 def _magic(path: Path) -> bytes:

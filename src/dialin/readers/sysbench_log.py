@@ -266,7 +266,7 @@ def read(path: Path) -> Iterator[LogFile | UnreadableLog]:
                 yield _read(name, opened, str(path) if name is None else f"{path}: {name}")
             except (UserError, *DAMAGED, OSError) as error:
                 yield UnreadableLog(name, error)
-    except (*DAMAGED, OSError) as error:
+    except (UserError, *DAMAGED, OSError) as error:
         yield UnreadableLog(None, error)
 
 

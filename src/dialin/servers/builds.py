@@ -8,9 +8,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from pydantic import TypeAdapter
+
 from dialin.errors import UserError
 from dialin.model.build import Build, BuildReference
-from dialin.paths import Home, parse_json, replace_text
+from dialin.paths import Home, parse_record, replace_text
 from dialin.servers.install.installable import INSTALLABLE, nearest, parse_reference
 from dialin.servers.install.manifest import build_at, installed
 from dialin.servers.install.unpacked import executables_in, servers_in
@@ -101,8 +103,8 @@ def added_directories(home: Home) -> list[Added]:
         UserError: the file that lists them cannot be read.
     """
     try:
-        listed_there = parse_json(home.config.read_text(encoding="utf-8"))["added"]
-        added = [Added(each["directory"], each["name"], tuple(each["builds"])) for each in listed_there]
+        listed_there = parse_record(home.config.read_text(encoding="utf-8"))["added"]
+        added = TypeAdapter(list[Added]).validate_python(listed_there)
         for name in (name for each in added for name in (each.name, *each.builds) if name):
             BuildReference.parse(name)
         return added

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import re
 import subprocess
-import tempfile
-from pathlib import Path
 
 from dialin.errors import ServerError, UserError
 from dialin.model.build import Build
 from dialin.model.setting import Setting, describe
+from dialin.scratch import scratch
 from dialin.servers.capabilities import Capability, base_options, has
 from dialin.variables import optionfile
 
@@ -31,9 +30,9 @@ def check(build: Build, settings: Setting) -> None:
         UserError: the build would refuse the setting or adjust a value; the error quotes the server's message.
         ServerError: the binary cannot be run.
     """
-    with tempfile.TemporaryDirectory(prefix="dialin-") as scratch:
-        options = {**base_options(build), "datadir": scratch, "secure_file_priv": scratch}
-        file = Path(scratch) / "my.cnf"
+    with scratch() as directory:
+        options = {**base_options(build), "datadir": str(directory), "secure_file_priv": str(directory)}
+        file = directory / "my.cnf"
         file.write_text(optionfile.render({"mysqld": {**options, **settings}}), encoding="utf-8")
         can_validate = has(build, Capability.VALIDATE_CONFIG)
         mode = ["--validate-config", "--log-error-verbosity=2"] if can_validate else ["--verbose", "--help"]

@@ -19,9 +19,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from pydantic import TypeAdapter
+
 from dialin.clock import SystemClock
 from dialin.errors import is_machine_fault
-from dialin.paths import parse_json, replace_text
+from dialin.paths import parse_record, replace_text
 from dialin.servers import containers
 from dialin.servers.locks import Locks
 from dialin.servers.origin import Origin, Relation, origin
@@ -87,9 +89,8 @@ class Ledger:
         entries = []
         for path in sorted(self._directory.glob("*.json")):
             try:
-                facts = parse_json(path.read_text(encoding="utf-8"))
-                entries.append(LedgerEntry(**{**facts, "origin": Origin(**facts["origin"])}))
-            except (OSError, ValueError, TypeError, KeyError) as error:
+                entries.append(TypeAdapter(LedgerEntry).validate_python(parse_record(path.read_text(encoding="utf-8"))))
+            except (OSError, ValueError) as error:
                 if isinstance(error, OSError) and is_machine_fault(error):
                     raise
         return entries

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import subprocess
-import tempfile
 from collections.abc import Mapping
 
 from dialin.clock import Clock
 from dialin.model.build import Build
+from dialin.scratch import scratch
 from dialin.servers.capabilities import base_options
 from dialin.variables.help_mode import Ask, Reply, read_reply
 
@@ -35,11 +35,11 @@ def ask_of(build: Build, clock: Clock) -> Ask:
         if clock.monotonic() > end:
             return Reply(complete=False, answered=False)
         # Without a data directory of its own a server would touch the default one.
-        with tempfile.TemporaryDirectory(prefix="dialin-") as scratch:
+        with scratch() as directory:
             private = {
                 **base_options(build),
-                "datadir": scratch,
-                "loose_secure_file_priv": scratch,
+                "datadir": str(directory),
+                "loose_secure_file_priv": str(directory),
                 "loose_log_error_verbosity": "2",
             }
             arguments = [f"--{name.replace('_', '-')}={value}" for name, value in private.items()]

@@ -12,7 +12,7 @@ from dialin.model.build import BuildReference, Vendor
 from dialin.text import listed
 
 _TIMEOUT = 20.0
-_VERSION = re.compile(r"\bVer (?P<version>(?P<numbers>\d+\.\d+\.\d+)\S*)(?P<rest>[^\n]*)")
+_VERSION = re.compile(r"\bVer (?P<version>(?P<numbers>\d{1,9}\.\d{1,9}\.\d{1,9})\S*)(?P<rest>[^\n]*)")
 _LIBRARY = re.compile(r"error while loading shared libraries: (?P<library>[^:]+):")
 _ABSENT = re.compile(r"^\s*(?P<library>\S+) => not found", re.MULTILINE)
 _NEWER = re.compile(r"version `(?P<version>GLIBC[A-Z]*_[0-9.]+)' not found")

@@ -71,7 +71,7 @@ def sole_runner(directory: Path, identity: str = "") -> Iterator[None]:
 def holder(directory: Path) -> Holder | None:
     """Return the process that runs a study, or None. This takes no lock, so it never delays a study that begins."""
     try:
-        descriptor = os.open(directory / LOCK_FILE, os.O_RDONLY | os.O_CLOEXEC)
+        descriptor = os.open(directory / LOCK_FILE, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)  # a pipe would be waited for
     except OSError:
         return None
     try:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -22,6 +21,7 @@ from sqlalchemy.pool import StaticPool
 
 from dialin.errors import MachineError, UserError
 from dialin.paths import parse_json
+from dialin.scratch import scratch
 from dialin.store import schema
 from dialin.store.damaged_study import BAD_ROWS, damaged, machine_failed
 from dialin.store.store import Store, study_file
@@ -99,8 +99,8 @@ def _signature(path: Path) -> tuple[int, int]:
 
 
 def _ask_copy(directory: Path, path: Path, ask: Callable[[Store], Answer]) -> Answer:
-    with tempfile.TemporaryDirectory() as place:
-        copy = Path(place, path.name)
+    with scratch() as place:
+        copy = place / path.name
         try:
             for suffix in (_JOURNAL, _LOG, ""):
                 if not suffix or _has_content(path, suffix):

@@ -23,6 +23,8 @@ from dialin.suites.suite_file import has_begun
 from dialin.trials.tools import Tools
 
 _SLUG = re.compile(r"[^a-z0-9]+")
+_LONGEST = 100
+"""Characters of the name of a study's directory that a workload names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +53,7 @@ def plan_suite(
     members = [
         SuiteMember(
             name=one.name,
-            directory=f"{number:02d}-{_SLUG.sub('-', one.name.lower()).strip('-') or 'workload'}",
+            directory=f"{number:02d}-{_SLUG.sub('-', one.name.lower()).strip('-')[:_LONGEST] or 'workload'}",
             weight=one.weight,
             options=dict(one.options),
         )

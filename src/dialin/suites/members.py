@@ -136,7 +136,10 @@ def _member(entry: _Entry, where: str, base: Path, common: Mapping[str, Any]) ->
         )
     if isinstance(options.get("data"), str):
         options["data"] = str((base / Path(options["data"]).expanduser()).absolute())
-    given = {**common.get("workload-options", {}), **options.get("workload-options", {})}
+    own = options.get("workload-options", {})
+    if not isinstance(own, Mapping):
+        raise UserError(f"{where}: workload-options must be a table of names with values", _SEE)
+    given = {**common.get("workload-options", {}), **own}
     options |= {"workload": kinds.with_absolute_path(entry.workload, base), **({"workload-options": given} if given else {})}
     return Member(entry.name or _label(entry.workload), entry.weight, {**common, **options})
 

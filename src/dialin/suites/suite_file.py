@@ -10,7 +10,7 @@ from dialin.evidence.why_verdict import explain
 from dialin.model.record import StudyRecord
 from dialin.model.suite import Suite, SuiteMember, SuitePlan
 from dialin.model.trial import TrialState, seconds_of
-from dialin.paths import parse_json, replace_text
+from dialin.paths import parse_record, replace_text
 from dialin.report import json_documents
 from dialin.store import STUDY_FILE, SUITE_FILE, read_only
 from dialin.suites.joint import SuiteStudy, is_decided
@@ -26,7 +26,10 @@ def read_plan(directory: Path) -> SuitePlan:
     """
     path = directory / SUITE_FILE
     try:
-        return SuitePlan.model_validate(parse_json(path.read_text(encoding="utf-8"))["plan"])  # the result is made again
+        plan = SuitePlan.model_validate(parse_record(path.read_text(encoding="utf-8"))["plan"])  # the result is made again
+        if any("/" in one.directory or one.directory in ("", ".", "..") for one in plan.members):
+            raise ValueError("a study is outside")  # its reports would be written there
+        return plan
     except (OSError, ValueError, LookupError, TypeError) as error:
         raise UserError(f"{path} cannot be read as a suite of this version of dialin", "Start a new suite") from error
 

@@ -5,11 +5,9 @@ The probes run as in the trials that decide, so that both differ in nothing but 
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
-from pathlib import Path
 
 from dialin.answers import whole
 from dialin.clock import Clock
@@ -19,6 +17,7 @@ from dialin.model.query import Query
 from dialin.model.trial import Purpose, Trial
 from dialin.probes import perf
 from dialin.probes.perf_stacks import Sample, add_up
+from dialin.scratch import scratch
 from dialin.servers.capabilities import Versioned
 from dialin.servers.instance import Instance
 from dialin.trials.events import Evidence
@@ -44,8 +43,8 @@ def by_purpose(watched: TrialWatcher, clock: Clock) -> TrialWatcher:
                 return
             if instance.pid is None:
                 raise MachineError("The process of the server was not found on this machine")
-            with ProbeConnection(instance) as query, tempfile.TemporaryDirectory(prefix="dialin-profile-") as directory:
-                file = Path(directory) / "profile"
+            with ProbeConnection(instance) as query, scratch() as directory:
+                file = directory / "profile"
                 with perf.recording(instance.pid, file) as recording:
                     profiler = Profiler(watching, recording, query, clock)
                     yield profiler

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from dialin.errors import DialinError, UserError
 from dialin.model.build import BuildReference, Family
-from dialin.model.setting import Setting, Value, as_number, same_setting, same_value
+from dialin.model.setting import Setting, Value, as_number, same_setting, same_value, whole_number
 from dialin.model.study import Candidate, StudySpec
 from dialin.model.verdict import Note
 from dialin.text import listed, size
@@ -270,7 +270,7 @@ def _make_refusal(variable: Variable, wanted: str, requested: str, build_id: str
 
 def _is_choice(text: str, choices: Sequence[str]) -> bool:
     if text.isdecimal():
-        return int(text) < len(choices)
+        return (place := whole_number(text)) is not None and place < len(choices)
     return text.lower() in (choice.strip().lower() for choice in choices)
 
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from dialin.model.durability import DurabilityLoss, Loss, LossAmount, LossUnit
-from dialin.model.setting import as_number
+from dialin.model.setting import as_number, whole_number
 from dialin.variables.rules import CHOICES
 
 Values = Mapping[str, str]
@@ -48,8 +48,8 @@ def _word(values: Values, name: str) -> str:
     """Return a value in lower case, as a word where the server reports the number of an enumeration."""
     text = str(values.get(name, "")).strip()
     named = CHOICES.get(name, ())
-    if named and text.isdecimal() and int(text) < len(named):
-        text = named[int(text)]
+    if (place := whole_number(text)) is not None and place < len(named):
+        text = named[place]
     return text.lower()
 
 

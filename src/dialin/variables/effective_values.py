@@ -9,7 +9,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import PurePosixPath
 
-from dialin.model.setting import Setting, Value, as_number, same_value
+from dialin.model.setting import Setting, Value, as_number, same_value, whole_number
 from dialin.model.verdict import Note
 from dialin.variables import behaviour, pinning, rules
 from dialin.variables.aliases import OPTION_OF, VARIABLE_OF, shared_name
@@ -186,8 +186,8 @@ def _same(name: str, requested: Value, reported: str, catalogue: Catalogue | Non
     text = str(requested).strip().lower()
     variable = catalogue.variables.get(name) if catalogue else None
     choices = (variable.choices if variable else ()) or rules.CHOICES.get(name, ())
-    if text.isdecimal() and int(text) < len(choices):
-        return same_value(choices[int(text)], reported)
+    if (place := whole_number(text)) is not None and place < len(choices):
+        return same_value(choices[place], reported)
     if name.startswith(("character_set_", "collation_")):
         return text.replace("utf8mb3", "utf8") == reported.lower().replace("utf8mb3", "utf8")
     if name == "sql_mode" or "=" in text:

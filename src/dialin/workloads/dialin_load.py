@@ -15,6 +15,7 @@ from typing import Any, Self
 from dialin.errors import UserError, WorkloadError
 from dialin.model.cause import Cause, CauseCode
 from dialin.model.load_driver import DriverChoice
+from dialin.model.setting import whole_number
 from dialin.model.workload import LoadTraits, WorkloadSpec
 from dialin.servers.account import Account
 from dialin.workloads import dialin_load_account, driver_process, load_binary, load_hosts, private
@@ -338,7 +339,7 @@ class DialinLoadRun(DriverLoad):
 
 def _tpcc_bytes(options: Mapping[str, str]) -> int:
     texts = {name: options.get(name, "") for name in _TPCC_SIZES}
-    sizes = {name: int(text) if text.isdecimal() else _TPCC_SIZES[name] for name, text in texts.items()}
+    sizes = {name: _TPCC_SIZES[name] if (size := whole_number(text)) is None else size for name, text in texts.items()}
     customers = sizes["districts"] * sizes["customers"]
     per_warehouse = sizes["items"] * _BYTES_PER_STOCK + customers * _BYTES_PER_CUSTOMER
     return sizes["items"] * _BYTES_PER_ITEM + sizes["warehouses"] * per_warehouse

@@ -23,6 +23,9 @@ from dialin.workloads.base import Target
 _LOG_LIMIT = 16 * 1024**2
 """Bytes of a driver's output that are stored at most, so that a flood of output cannot fill the disk."""
 
+_CHUNK, _CHUNKS_OF_A_PIPE = 65_536, 16
+"""Bytes that are read at once; a pipe holds at most 1 MiB."""
+
 _CALL_LIMIT = 60.0
 _PREPARE_LIMIT = 6 * 3600.0
 
@@ -202,18 +205,21 @@ class DriverProcess:
         Raises:
             EndedError: the driver ended.
         """
-        limit = self._monotonic() + timeout
+        limit, has_read = self._monotonic() + timeout, False
         while True:
             while b"\n" in self._pending:
                 line, self._pending = self._pending.split(b"\n", 1)
                 if (parsed := parse(line.decode("utf-8", "replace"))) is not None:
                     return parsed
+            if has_read and self._monotonic() >= limit:  # a flood of lines that say nothing has no end
+                return None
             chunk = self._read_chunk(limit)
             if chunk is None:
                 return None
             if not chunk:
                 raise self.ended()
             self._pending = (self._pending + chunk)[-_LOG_LIMIT:]
+            has_read = True
 
     @property
     def has_ended(self) -> bool:
@@ -221,9 +227,10 @@ class DriverProcess:
         return self._process.poll() is not None
 
     def drain(self) -> None:
-        """Read what the driver has written so far, so that it never waits for a reader."""
-        while self._read_chunk(self._monotonic()):
-            pass
+        """Read what the driver has written so far, a pipe of it at most, so that it never waits for a reader."""
+        for _ in range(_CHUNKS_OF_A_PIPE):
+            if not self._read_chunk(self._monotonic()):
+                return
 
     def ended(self) -> EndedError:
         """Return how the driver ended."""
@@ -234,7 +241,7 @@ class DriverProcess:
         ready, _, _ = select.select([self._output], [], [], max(0.0, limit - self._monotonic()))
         if not ready:
             return None
-        chunk = os.read(self._output, 65536)
+        chunk = os.read(self._output, _CHUNK)
         if self._written < _LOG_LIMIT:
             self._written += self._log.write(chunk)
             self._log.flush()

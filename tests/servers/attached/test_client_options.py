@@ -164,6 +164,8 @@ def test_a_public_key_is_fetched_where_an_option_asks_for_it(machine, text, fetc
     [
         ("port=no", "'no' is not a port"),
         ("port=70000", "not a port"),
+        ("port=²", "not a port"),
+        (f"port={'9' * 4000}", "not a port"),
         ("protocol=pipe", "protocol pipe"),
         ("ssl-mode=PERHAPS", "ssl-mode PERHAPS is unknown"),
     ],

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import io
+import tarfile
 import zipfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -7,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from dialin.errors import UserError
+from dialin.servers.install import archive_file
 from dialin.servers.install.apt import AptPackages
 from dialin.servers.install.archives import Contents, Part, extract
 from servers.fakes import FakeClients, make_tar, make_zip
@@ -143,3 +146,22 @@ def test_a_machine_that_has_the_libraries_fetches_none(tmp_path: Path):
     (run,) = clients.ran
     assert run[0] == "env"
     assert run[-1] == "--version"
+
+
+@pytest.mark.parametrize("kind", [tarfile.LNKTYPE, tarfile.SYMTYPE])
+@pytest.mark.parametrize("link", ["../outside", "{outside}", "inner/../../outside"])
+def test_no_member_of_a_users_archive_is_written_through_a_link_to_a_file_outside(tmp_path: Path, kind: bytes, link: str):
+    outside = tmp_path / "outside"
+    outside.write_text("of the user")
+    archive = tmp_path / "archive"
+    with tarfile.open(archive, "w") as packed:
+        member = tarfile.TarInfo("mysqld")
+        member.type, member.linkname = kind, link.format(outside=outside)
+        packed.addfile(member)
+        member = tarfile.TarInfo("mysqld")
+        member.size = 4
+        packed.addfile(member, io.BytesIO(b"evil"))
+    with archive.open("rb") as stream:
+        archive_file._unpack(stream, "archive", tmp_path / "into")
+    assert outside.read_text() == "of the user"
+    assert outside.stat().st_mode & 0o100 == 0

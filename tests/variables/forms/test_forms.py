@@ -262,3 +262,12 @@ def test_yaml_that_names_one_thing_many_times_is_read_in_no_time(tmp_path):
     path.write_text("kind: X\n" + "\n".join(lines) + "\n")
     with pytest.raises(UserError, match="no text in it"):
         read(path, MYSQL)
+
+
+def test_rows_that_name_no_variable_are_no_part_of_a_listing(tmp_path):
+    rows = "| Variable_name | Value |\n| back_log | 80 |\n| 0x | b |\n| _log | c |\n| ² | d |\n| max_connections | 5 |\n"
+    (tmp_path / "vars.txt").write_text(rows)
+    assert read(tmp_path / "vars.txt").reported == {"back_log": 80, "max_connections": 5}
+    (tmp_path / "other.txt").write_text("| 1 | a |\n| 2 | b |\n| 3 | c |\n")
+    with pytest.raises(UserError):
+        read(tmp_path / "other.txt")

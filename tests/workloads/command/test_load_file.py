@@ -45,6 +45,7 @@ def read(tmp_path, text):
         ("{host}", "-p{password}", "password-on-command-line = true"),
         ("{host}", "{app_port}", "add service"),
         ('name = "mine"', "", "name: Field required"),
+        ("lines = 'tps: (?P<rate>[0-9.]+)'", "columns = { rate = 0 }", "columns are numbered from 1"),
         ('name = "mine"', 'name = "mine"\nport = 1', "port: unknown key"),
     ],
 )

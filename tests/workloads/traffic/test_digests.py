@@ -2,6 +2,7 @@
 
 import pytest
 
+from dialin.errors import NoAnswerError
 from dialin.servers.connection import RefusedError
 from dialin.workloads.traffic import digests
 from dialin.workloads.traffic.digests import Digest, DigestTotals
@@ -63,5 +64,5 @@ def test_a_stored_digest_is_what_it_was_and_only_digests_get_into_a_statement():
     assert digests.stored_digests({"digests": [digest.stored()]}) == (digest,)
     assert digests.stored_digests({}) == ()
     assert SELECT in digests.statement([digest])
-    with pytest.raises(ValueError, match="is no digest"):
+    with pytest.raises(NoAnswerError, match="is no digest"):
         digests.statement([Digest("x' OR 1", "", "sql/select")])

@@ -2,6 +2,7 @@
 
 import pytest
 
+from dialin.errors import NoAnswerError
 from dialin.model.live import LatencySource
 from dialin.servers.connection import RefusedError
 from dialin.workloads.traffic.digests import Digest
@@ -105,6 +106,11 @@ def test_a_replica_of_several_sources_lags_as_far_as_the_last_of_them():
     assert replication_of(rows) == Replication(50.0)
     assert replication_of([*rows, replica_status(None, applies="No")]).has_stopped
     assert replication_of([]) is None
+
+
+def test_a_status_of_a_replica_without_its_columns_is_an_error_of_the_server():
+    with pytest.raises(NoAnswerError, match="lacks the columns"):
+        replication_of([replica_status("3"), replica_status("3")[:12]])
 
 
 @pytest.mark.parametrize("receives", ["No", "Connecting"])

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from dialin.cause_sentences import with_advice
 from dialin.evidence import profiles
 from dialin.model.record import StudyRecord
+from dialin.model.trial import Purpose
 from dialin.model.verdict import Estimate
 from dialin.model.why import ProfileComparison, ProfiledFunction, ProfileTrial
 from dialin.report.document.parts import Cell, Column, FlameFrame, FlameGraph, Fold, Group, Paragraph, Part, Role, Row, Table
@@ -25,9 +27,10 @@ KEY = "cpu-profile"
 
 
 def parts(record: StudyRecord, compared: ProfileComparison | None, labels: Mapping[str, str]) -> list[Part]:
-    """Return what is shown of the profiles; nothing without them."""
+    """Return what is shown of the profiles, or why there are none; nothing where none was asked for."""
     if compared is None:
-        return []
+        absent = [Paragraph(text, Role.SMALL) for text in missing(record)]
+        return [Group(KEY, "CPU profile", absent)] if absent else []
     unit = record.spec.workload.traits.unit
     shown: list[Part] = [Paragraph(f"{sentence(compared, unit)} Profiles do not decide.", Role.LEAD)]
     if compared.are_alike and (missed := coverage(compared)):  # the sentence says it where they are not
@@ -39,6 +42,21 @@ def parts(record: StudyRecord, compared: ProfileComparison | None, labels: Mappi
     trials = _trials(compared.trials, labels, units_of_record(record).title, unit)
     shown.append(Fold("profiled", "How the server was profiled, and what that cost", [trials, *notes]))
     return [Group(KEY, "CPU profile", shown)]
+
+
+def missing(record: StudyRecord) -> list[str]:
+    """Return why candidates have no profile, in sentences; nothing where none was asked for."""
+    if not record.spec.profile:
+        return []
+    last = {one.candidate: one for one in record.trials if one.purpose is Purpose.PROFILE}
+    if not last:
+        return ["The study has not profiled its candidates: it does so after its verdict."]
+    lacking = [one for one in last.values() if one.id not in record.profiles]
+    reasons = [with_advice(one.failure.cause) if one.failure else "its trial was interrupted" for one in lacking]
+    return [
+        f"{visible(one.candidate)} has no profile: {visible(reason).rstrip('.')}."
+        for one, reason in zip(lacking, reasons, strict=True)
+    ]
 
 
 def sentence(compared: ProfileComparison, unit: str) -> str:

@@ -15,7 +15,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from dialin.errors import UserError
+from dialin.model.setting import whole_number
 from dialin.servers.account import Account, Tls, TlsMode
+from dialin.text import shorten
 from dialin.variables import optionfile
 from dialin.variables.optionfile import Option
 
@@ -181,9 +183,10 @@ def _place(gathered: _Gathered, environment: Mapping[str, str], sockets: Sequenc
 
 
 def _port(text: str) -> int:
-    if not text.isdecimal() or not 0 < int(text) < 65_536:
-        raise UserError(f"{text!r} is not a port", _WHERE_SET)
-    return int(text)
+    port = whole_number(text) or 0
+    if not 0 < port < 65_536:
+        raise UserError(f"{shorten(text, 60)!r} is not a port", _WHERE_SET)
+    return port
 
 
 def _system_user(environment: Mapping[str, str]) -> str:

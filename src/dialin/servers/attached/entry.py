@@ -6,9 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 
+from pydantic import TypeAdapter
+
 from dialin.errors import UserError, os_error
 from dialin.model.setting import Value
-from dialin.paths import parse_json
+from dialin.paths import parse_record
 from dialin.servers.account import Account
 from dialin.servers.attached.client_options import find_account
 from dialin.text import visible
@@ -129,11 +131,14 @@ def read(path: Path) -> UndoEntry | None:
         MachineError: this machine failed; the entry may be read later.
     """
     try:
-        stored = parse_json(path.read_text(encoding="utf-8"))
-        return UndoEntry(**{each.name: stored[each.name] for each in fields(UndoEntry) if each.name in stored})
+        stored = parse_record(path.read_text(encoding="utf-8"))
+        known = {each.name: stored[each.name] for each in fields(UndoEntry) if each.name in stored}
+        entry = TypeAdapter(UndoEntry).validate_python(known)
+        _ = entry.where  # its parts are there
+        return entry
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, TypeError) as error:
+    except (OSError, ValueError, TypeError, LookupError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is not an entry of this version of dialin"
         fault = UserError(
             f"{path} records what dialin changed on a server, and cannot be read: {why}",

@@ -15,6 +15,7 @@ import psutil
 
 from dialin.errors import MachineError, ServerError, UserError, os_error
 from dialin.model.cause import Cause, CauseCode, Fault
+from dialin.scratch import scratch
 from dialin.servers.processes import kill, processes, spawn, was_not_run
 
 LIMIT = 600.0
@@ -79,8 +80,8 @@ def run(
     """
     words, limit = [*split_command(command, purpose), *arguments], LIMIT if limit is None else limit
     if directory is None:
-        with tempfile.TemporaryDirectory(prefix="dialin-") as made:
-            return _run(words, purpose, limit, Path(made), work)
+        with scratch() as made:
+            return _run(words, purpose, limit, made, work)
     try:
         directory.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as error:
@@ -103,8 +104,8 @@ def _run(words: Sequence[str], purpose: str, limit: float, directory: Path, work
             kill(process, words[0])
             code = None
         (directory / f"{purpose}.pid").unlink(missing_ok=True)
-        output.seek(0)
-        printed = "\n".join(output.read()[-_TAIL:].decode("utf-8", "replace").splitlines()[-_LINES:])
+        output.seek(max(0, os.fstat(output.fileno()).st_size - _TAIL))
+        printed = "\n".join(output.read(_TAIL).decode("utf-8", "replace").splitlines()[-_LINES:])
     if code is None:
         raise CommandError(
             Cause(CauseCode.COMMAND_SLOW, {"purpose": purpose, "seconds": limit, "program": words[0]}),

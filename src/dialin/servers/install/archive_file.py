@@ -117,6 +117,9 @@ def _needed(member: tarfile.TarInfo, into: str) -> tarfile.TarInfo | None:
     is_special = member.ischr() or member.isblk() or member.isfifo()
     if is_special or any(part in _NOT_NEEDED for part in parts[:-1]) or member.name.endswith((".a", "mysqld-debug")):
         return None
+    target = Path(os.path.realpath(Path(into, member.linkname)))
+    if member.islnk() and not target.is_relative_to(os.path.realpath(into)):  # a later member could write through it
+        return None
     try:
         safe = tarfile.tar_filter(member, into)
     except tarfile.FilterError:

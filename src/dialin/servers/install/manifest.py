@@ -9,7 +9,7 @@ from typing import Any
 
 from dialin.errors import UserError
 from dialin.model.build import Build, BuildReference, Image
-from dialin.paths import Home, parse_json, replace_text
+from dialin.paths import Home, parse_record, replace_text
 
 MANIFEST = "build.json"
 _SCHEMA = "dialin/build/1"
@@ -87,7 +87,7 @@ def write(root: Path, layout: Layout, build: Build, source: str) -> None:
 def read(root: Path) -> Build | None:
     """Return the build in a directory; None if there is no complete one."""
     try:
-        document = parse_json((root / MANIFEST).read_text())
+        document = parse_record((root / MANIFEST).read_text())
         if document["schema"] != _SCHEMA:
             return None
         reference = BuildReference.parse(document["build"])

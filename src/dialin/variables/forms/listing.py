@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import suppress
 
 from dialin.model.setting import Value, canonical_name, parse_value
 
@@ -25,7 +27,14 @@ def read(content: str) -> dict[str, Value] | None:
     pairs = _vertical(lines) or _table(lines) or _columns(lines)
     if len(pairs) < _LEAST:
         return None
-    return {canonical_name(name): parse_value(value) for name, value in pairs if name.lower() != _HEADER}
+    return dict(_variables(pairs)) or None
+
+
+def _variables(pairs: list[tuple[str, str]]) -> Iterator[tuple[str, Value]]:
+    for name, value in pairs:
+        with suppress(ValueError):  # what cannot be a variable, such as a row of another table
+            if (variable := canonical_name(name)) != _HEADER:
+                yield variable, parse_value(value)
 
 
 def _vertical(lines: list[str]) -> list[tuple[str, str]]:

@@ -39,6 +39,7 @@ _SERVICE_WITHIN = 60.0
 _CHECK_WITHIN = 600.0
 _PREPARE_WITHIN = 6 * 3600.0
 _OPTION_FILE = "load.cnf"
+_MOST_KINDS = 200
 
 
 class Command(Workload):
@@ -209,25 +210,28 @@ class Command(Workload):
         def filled(words: Sequence[str]) -> list[str]:
             return [load_file.fill(word, values) for word in words]
 
-        output = Path(load_file.fill(self.file.output.file, values)) if self.file.output.file else None
-        if output is not None:
-            output.unlink(missing_ok=True)  # a server that serves several trials keeps its directory
+        output = None
+        if self.file.output.file:  # a relative path is the program's
+            output = GrowingFile.anew(target.directory / load_file.fill(self.file.output.file, values))
         sessions = UnreportedSessions(reached.account, reached.database, threads, reached.sessions_file)
+        driver = None
         try:
             if self.file.service:
                 self._start_service(filled(self.file.service), reached, cpus, environment, group, values.get("app_port"))
             driver = DriverProcess.start(filled(self.file.run), reached, cpus=cpus, environment=environment)
+            group.guard(driver.pid)
         except BaseException:
             group.end(signal.SIGKILL, 0.0, lambda: None)
+            if driver is not None:
+                driver.stop()
             raise
-        group.guard(driver.pid)
 
         def clean_up() -> None:
             if self.file.cleanup:
                 name = f"{self.file.name} (cleanup)"
                 driver_process.prepare(name, filled(self.file.cleanup), reached, environment, limit=_CHECK_WITHIN)
 
-        return CommandLoad(driver, self.file, self._spec.percentile, group, sessions, GrowingFile(output), clean_up)
+        return CommandLoad(driver, self.file, self._spec.percentile, group, sessions, output, clean_up)
 
     def _start_service(
         self,
@@ -263,7 +267,7 @@ class CommandLoad(DriverLoad):
         percentile: int,
         group: ProcessGroup,
         sessions: UnreportedSessions,
-        output: GrowingFile,
+        output: GrowingFile | None,
         clean_up: Callable[[], None],
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -293,6 +297,7 @@ class CommandLoad(DriverLoad):
 
         Raises:
             WorkloadError: the program ended, or printed nothing that is read as figures for `timeout` seconds.
+            UserError: what it prints as kinds are none.
         """
         limit = self._monotonic() + timeout
         while (rows := self._rows(limit)) is not None:
@@ -321,15 +326,20 @@ class CommandLoad(DriverLoad):
                 self._next = row
                 break
             rows.append(row)
+            if len(rows) > _MOST_KINDS:
+                raise UserError(
+                    f"{self._file.name} reports more than {_MOST_KINDS:,} kinds of transactions in one interval",
+                    "Let the figure kind of the workload file match kinds alone",
+                )
         return rows
 
     def _row(self, limit: float) -> LoadRow | None:
         while True:
             left = limit - self._monotonic()
-            wait = min(0.05, max(0.0, left)) if self._output.path is not None else min(1.0, max(0.0, left))
+            wait = min(0.05, max(0.0, left)) if self._output is not None else min(1.0, max(0.0, left))
             try:
-                row = self._driver.read(self._parse_output if self._output.path is None else self._note, wait)
-                if row is None and self._output.path is not None:
+                row = self._driver.read(self._parse_output if self._output is None else self._note, wait)
+                if row is None and self._output is not None:
                     row = self._output.read(self._parse_output)
             except EndedError as error:
                 raise self._ended(error) from None
@@ -378,7 +388,8 @@ class CommandLoad(DriverLoad):
         by = signal.SIGINT if self._file.stop == "INT" else signal.SIGTERM
         self.was_killed = self._group.end(by, self._file.grace, self._driver.drain)
         super().stop()
-        self._output.close()
+        if self._output is not None:
+            self._output.close()
         self._clean_up()
 
 

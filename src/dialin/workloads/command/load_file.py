@@ -24,6 +24,7 @@ PLACEHOLDERS = (
 
 _BRACES = re.compile(r"\{([a-z][a-z0-9_]*)\}")
 _SEE = "See docs/workload-files.md"
+_MOST_BYTES = 2.0**60
 
 Words = Annotated[tuple[str, ...], Field(default=(), description="a program and its arguments; no shell")]
 
@@ -89,6 +90,8 @@ class Output(_Part):
             )
         if ("count" in figures) == ("rate" in figures):
             raise ValueError("one of the figures count and rate is needed")
+        if any(isinstance(column, int) and column < 1 for column in self.columns.values()):
+            raise ValueError("columns are numbered from 1")
         if self.cumulative and "count" not in figures:
             raise ValueError("cumulative is for the figure count")
         return self
@@ -168,7 +171,7 @@ class LoadFile(_Part):
         for factor in str(self.bytes).split("*"):
             text = options.get(factor.strip(), factor.strip())
             total *= float(text) if re.fullmatch(r"\d+(\.\d+)?", text) else 1.0
-        return int(total)
+        return int(min(total, _MOST_BYTES))
 
 
 def fill(text: str, values: Mapping[str, str]) -> str:

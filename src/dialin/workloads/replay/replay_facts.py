@@ -150,5 +150,5 @@ def share_covered(directory: Path) -> float | None:
     try:
         coverage = parse_json((directory / "summary.json").read_text())["coverage"]
         return float(coverage["logged"] / coverage["questions"]) if coverage and coverage["questions"] else None
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, ArithmeticError):
         return None  # a capture made by hand has statements only

@@ -47,14 +47,14 @@ def captured_work(directory: Path, facts: ReplayFacts, *, has_its_pace: bool) ->
     """Return what the server did while a capture was made, as far as the capture says."""
     per_transaction: dict[str, float] = {}
     # A capture that was made by hand or by an earlier version has neither file.
-    with suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
+    with suppress(OSError, ValueError, KeyError, TypeError, AttributeError, ArithmeticError):
         before, after = (parse_json((directory / f"counters-{when}.json").read_text()) for when in ("before", "after"))
         questions = after["questions"] - before["questions"]
         transactions = questions * facts.transactions / facts.statements
         per_transaction = {name: (after["work"][name] - before["work"][name]) / transactions for name in after["work"]}
     running = None
     if has_its_pace:
-        with suppress(OSError, ValueError, KeyError, TypeError):
+        with suppress(OSError, ValueError, KeyError, TypeError, ArithmeticError):
             summary = parse_json((directory / "summary.json").read_text())
             # Digests without seconds were counted by the server alone.
             seconds = [digest["seconds"] for digest in summary["digests"] if digest["seconds"] is not None]

@@ -27,7 +27,7 @@ _FORMATS = {
 }
 """The row formats of each engine; the first is the default."""
 
-_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)i?b?", re.IGNORECASE)
+_SIZE = re.compile(r"(\d{1,15}(?:\.\d{1,15})?)\s*([kmgt]?)i?b?", re.IGNORECASE)
 _QUERY = re.compile(r"[(\s]*(select|with|table|values)\b", re.IGNORECASE)
 _WRITES = re.compile(r"\b(delete|update|insert|replace|into|truncate|alter|drop)\b", re.IGNORECASE)
 

@@ -13,10 +13,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from dialin.answers import number
+from dialin.answers import bad_answer, number
 from dialin.clock import Clock
 from dialin.model.query import Query
 from dialin.servers.connection import RefusedError
+from dialin.text import shorten, visible
 
 MOST = 10
 """Number of digests that are compared: those that took the most time."""
@@ -28,6 +29,7 @@ _NAMED_BY = 16
 """Leading characters of a digest that identify it."""
 _READINGS = 5
 _LONGEST_TEXT = 300
+_SHOWN = 60
 _TABLE = "performance_schema.events_statements_summary_by_digest"
 
 _ALL = (
@@ -145,5 +147,5 @@ def stored_digests(facts: Mapping[str, Any]) -> tuple[Digest, ...]:
 
 def _checked(digest: str) -> str:
     if not re.fullmatch(r"[0-9a-fA-F]+", digest):
-        raise ValueError(f"{digest!r} is no digest")
+        raise bad_answer(f"'{visible(shorten(digest, _SHOWN))}' is no digest")
     return digest

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 import psutil
 
-from dialin.answers import number
+from dialin.answers import bad_answer, number
 from dialin.clock import Clock
 from dialin.model.live import LatencySource
 from dialin.model.query import Query
@@ -60,9 +60,15 @@ class Replication:
 
 
 def replication_of(rows: Sequence[Sequence[Any]]) -> Replication | None:
-    """Return the state in the rows of SHOW REPLICA STATUS; None for a server that is not a replica."""
+    """Return the state in the rows of SHOW REPLICA STATUS; None for a server that is not a replica.
+
+    Raises:
+        NoAnswerError: they lack columns.
+    """
     if not rows:
         return None
+    if min(map(len, rows)) <= _LAG_COLUMN:
+        raise bad_answer("it lacks the columns of a replica's status")
     runs = all(row[column] == "Yes" for row in rows for column in _RUNNING_COLUMNS)
     lags = [row[_LAG_COLUMN] for row in rows]
     return Replication(max(number(lag) for lag in lags) if runs and None not in lags else None)

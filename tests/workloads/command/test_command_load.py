@@ -1,0 +1,72 @@
+"""A running program of a load file: what it prints without sense or end ends its trial, and never hangs it."""
+
+import errno
+
+import psutil
+import pytest
+
+from dialin.errors import UserError, WorkloadError
+from dialin.model.workload import WorkloadSpec
+from dialin.servers.account import Account
+from dialin.workloads.base import Target
+from dialin.workloads.command import command
+from dialin.workloads.command.command import Command, CommandLoad
+from dialin.workloads.command.load_file import LoadFile
+from dialin.workloads.command.process_group import ProcessGroup
+from dialin.workloads.driver_process import DriverProcess
+
+
+class NoSessions:
+    def record(self, pid):
+        return True
+
+
+@pytest.fixture
+def load(tmp_path):
+    """Starts a program whose figures are found by an expression."""
+    started = []
+
+    def start(program, lines):
+        file = LoadFile.model_validate({"name": "it", "run": ["sh"], "grace": 0, "output": {"lines": lines}})
+        group, target = ProcessGroup(), Target(Account(), tmp_path)
+        environment = {"PATH": "/bin:/usr/bin", **group.environment}
+        driver = DriverProcess.start(["/bin/sh", "-c", program], target, cpus=None, environment=environment)
+        group.guard(driver.pid)
+        started.append(CommandLoad(driver, file, 95, group, NoSessions(), None, lambda: None))
+        return started[-1]
+
+    yield start
+    for one in started:
+        one.stop()
+
+
+def test_a_program_whose_every_line_is_another_kind_is_named(load):
+    lines = "i=0; while :; do i=$((i+1)); echo kind$i 5; done"
+    with pytest.raises(UserError, match="more than 200 kinds of transactions in one interval"):
+        load(lines, r"(?P<kind>\S+) (?P<count>\d+)").read(60.0)
+
+
+def test_a_program_that_floods_its_output_and_ignores_signals_is_ended(load):
+    running = load("trap '' TERM INT; while :; do echo nothing; done", r"(?P<count>\d+) tps")
+    with pytest.raises(WorkloadError, match="nothing"):
+        running.read(0.5)
+    running.stop()
+    assert running.was_killed
+
+
+def test_a_program_that_cannot_be_guarded_is_ended(tmp_path, monkeypatch):
+    """As where the machine allows one more process, and not two."""
+    started = []
+
+    def no_room(group, leader):
+        started.append(leader)
+        raise OSError(errno.EAGAIN, "Resource temporarily unavailable")
+
+    monkeypatch.setattr(ProcessGroup, "guard", no_room)
+    monkeypatch.setattr(command, "UnreportedSessions", lambda *_: NoSessions())
+    file = tmp_path / "load.toml"
+    file.write_text('name = "it"\nrun = ["sleep", "600"]\noutput = {lines = "(?P<count>x)"}\n')
+    source = Command(WorkloadSpec(name=str(file), kind="command", threads=1))
+    with pytest.raises(OSError, match="Resource temporarily"):
+        source.start(Target(Account(), tmp_path), threads=1, seed=1, cpus=None)
+    assert not psutil.pid_exists(started[0])

@@ -1,0 +1,34 @@
+"""The file that a program writes is read while it grows, and whatever else is there is neither waited for nor removed."""
+
+import os
+
+import pytest
+
+from dialin.errors import UserError
+from dialin.workloads.command.growing_file import GrowingFile
+
+
+def test_lines_are_read_as_they_are_completed(tmp_path):
+    path = tmp_path / "out.csv"
+    path.write_text("of an earlier run\n")
+    file = GrowingFile.anew(path)
+    assert file.read(str) is None
+    path.write_text("one\ntw")
+    assert (file.read(str), file.read(str)) == ("one", None)
+    with path.open("a") as more:
+        more.write("o\r\n")
+    assert file.read(str) == "two"
+    file.close()
+
+
+def test_nothing_but_a_file_is_removed_or_waited_for(tmp_path):
+    pipe, link, directory = tmp_path / "pipe", tmp_path / "link", tmp_path / "directory"
+    os.mkfifo(pipe)
+    link.symlink_to(os.devnull)
+    directory.mkdir()
+    for path in (pipe, link, directory):
+        with pytest.raises(UserError, match="not a regular file"):
+            GrowingFile.anew(path)
+        with pytest.raises(UserError, match="not a regular file"):
+            GrowingFile(path).read(str)
+    assert len(list(tmp_path.iterdir())) == 3
