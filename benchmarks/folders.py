@@ -17,11 +17,12 @@ import numpy as np
 
 from dialin.logs.analyze_runs import analyze
 from dialin.logs.assignment import AssignmentRule
-from dialin.logs.beside_logs import Beside, RunScript, Uptime, read_beside
+from dialin.logs.beside_logs import Beside, RunScript, read_beside
 from dialin.logs.judgement import Request
 from dialin.logs.log_folder import Folder as Logs
 from dialin.logs.log_folder import Run, load
 from dialin.logs.sibling_files import parse_options
+from dialin.logs.status_listings import Uptime
 from dialin.model.analysis import Analysis
 from dialin.model.verdict import Outcome
 from dialin.readers.sysbench_log import RunLog

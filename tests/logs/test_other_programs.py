@@ -43,6 +43,14 @@ def test_the_kinds_of_go_tpc_add_up_over_the_time_that_its_lines_take(tmp_path):
     assert (run.times[-1], run.interval, run.percentile) == (300, 10, 95)
     assert run.tps[0] == pytest.approx(90.1)
     assert run.latency_ms[0] == 104.9
+    assert set(run.errors) == {0.3}
+
+
+def test_failed_requests_of_locust_are_errors_and_no_throughput(tmp_path):
+    head = "Timestamp,User Count,Type,Name,Requests/s,Failures/s,50%,90%,95%,99%,Total Request Count,Total Failure Count,"
+    rows = [f"{1_790_000_000 + at},4,GET,look,3,0,40,90,95,99,{100 * at},{10 * at},44.5" for at in SECONDS]
+    (run,) = runs_of(tmp_path, [f"{head}Total Average Response Time", *rows])
+    assert (set(run.tps), set(run.errors)) == ({90}, {10})
 
 
 def test_the_totals_of_ycsb_become_rates(tmp_path):
@@ -73,6 +81,25 @@ def test_the_counter_of_hammerdb_is_per_minute(tmp_path):
     assert run.tps[0] == pytest.approx(60_001 / 60)
 
 
+def test_numbers_with_a_decimal_comma_are_read_where_semicolons_divide_columns(tmp_path):
+    (run,) = runs_of(tmp_path, ["time;tps", *(f"{at},0;812,5" for at in SECONDS)])
+    assert (run.times[-1], set(run.tps)) == (30, {812.5})
+
+
+@pytest.mark.parametrize(
+    ("text", "program", "unit", "rate"),
+    [
+        ("[OVERALL], RunTime(ms), 60012\n[OVERALL], Throughput(ops/sec), 8301.5", "YCSB", "operations/s", 8301.5),
+        ("[Summary] PAYMENT - Takes(s): 60.0, Count: 9, TPM: 9.0\ntpmC: 912.5, tpmTotal: 2030.1", "go-tpc", "tpmC", 912.5),
+        ("<TpmC>\n                 1234.567 TpmC", "tpcc-mysql", "tpmC", 1234.567),
+        ('{\n  "scalefactor": "1",\n  "Throughput (requests/second)": 812.25,\n  "x": 9\n}', "BenchBase", "tps", 812.25),
+    ],
+)
+def test_the_result_of_a_program_is_read_where_nothing_else_is_in_the_file(tmp_path, text, program, unit, rate):
+    (run,) = runs_of(tmp_path, text.splitlines())
+    assert (run.header["program"], run.unit, run.summary.tps) == (program, unit, rate)
+
+
 def test_a_run_begins_where_time_goes_back(tmp_path):
     lines = ["time,tps", *(f"{at},100" for at in SECONDS), *(f"{at},200" for at in SECONDS)]
     assert [set(run.tps) for run in runs_of(tmp_path, lines)] == [{100}, {200}]
@@ -99,9 +126,16 @@ def test_the_requests_of_jmeter_become_seconds_and_failed_ones_are_errors(tmp_pa
     assert run.errors[1:] == pytest.approx(5)
 
 
-@pytest.mark.parametrize(("head", "unit"), [("time,nopm,tpm", "NOPM"), ("timestamp,tpm", "TPM"), ("time;tpm", None)])
+@pytest.mark.parametrize(
+    ("head", "unit"),
+    [("time,nopm,tpm", "NOPM"), ("timestamp,tpm", "TPM"), ("time;tpm", "TPM"), ("time\ttps", "tps"), ("time|tpm", None)],
+)
 def test_a_csv_of_tpm_or_nopm_keeps_its_unit(tmp_path, head, unit):
-    lines = [head, *(f"{1_741_269_600 + at},{9000 + at}" + (",20000" if "nopm" in head else "") for at in SECONDS)]
+    divider = next((one for one in ";\t|" if one in head), ",")
+    lines = [
+        head,
+        *(divider.join(map(str, (1_741_269_600 + at, 9000 + at, 20_000)[: head.count(divider) + 1])) for at in SECONDS),
+    ]
     assert [(run.unit, run.tps[0]) for run in runs_of(tmp_path, lines)] == ([(unit, 9001)] if unit else [])
 
 

@@ -1,5 +1,7 @@
 """Folders as people publish them, each with what it must be taken for."""
 
+import json
+
 import pytest
 
 from dialin.errors import UserError
@@ -48,6 +50,53 @@ def sweep(names, levels, threads=(16, 64), runs=1):
         for count in threads
         for run in range(1, runs + 1)
     }
+
+
+def benchbase(name, level, seed):
+    """Return the files that BenchBase writes of one run."""
+    rates = series(level, seconds=60, seed=seed)
+    head = "Time (seconds),Throughput (requests/second),Average Latency (millisecond),95th Percentile Latency (millisecond)"
+    rows = "".join(f"{second},{rate},3.1,9.5\n" for second, rate in enumerate(rates, 1))
+    raw = "Transaction Type Index,Transaction Name,Start Time (microseconds),Latency (microseconds),Worker Id (start number)\n"
+    raw += "".join(f"1,NewOrder,{1.7e9 + at / 20:.6f},3000,1\n" for at in range(1200))
+    result = {"Current Timestamp (milliseconds)": 1.7e12 + seed, "scalefactor": "1", "terminals": "16"}
+    return {
+        f"{name}.samples.csv": f"{head}\n{rows}",
+        f"{name}.results.csv": f"{head}\n{rows}",
+        f"{name}.results.NewOrder.csv": f"{head}\n{rows}",
+        f"{name}.raw.csv": raw,
+        f"{name}.summary.json": json.dumps({**result, "Throughput (requests/second)": float(rates.mean())}, indent=2),
+        f"{name}.metrics.json": json.dumps({"uptime": "90", "questions": str(1000 + seed)}),
+        f"{name}.params.json": json.dumps(
+            {"innodb_page_size": "16384", "innodb_io_capacity": "200", "timestamp": f"1{seed}.5"}
+        ),
+    }
+
+
+def totals(level):
+    return (
+        "sysbench 0.4.12:  multi-threaded system evaluation benchmark\n\nNumber of threads: 16\n\nOLTP test statistics:\n"
+        f"    transactions:                        {60 * level}  ({level}.12 per sec.)\n"
+        "    deadlocks:                           0      (0.00 per sec.)\n\nTest execution summary:\n"
+        "    total time:                          60.0021s\n         approx.  95 percentile:              12.30ms\n"
+    )
+
+
+def ycsb(rate):
+    return f"[OVERALL], RunTime(ms), 60012\n[OVERALL], Throughput(ops/sec), {rate}\n[READ], Operations, 99\n"
+
+
+def k6(level):
+    lines = (
+        f"running (0m{at:02}.0s), 16/16 VUs, {round(level * at)} complete and 0 interrupted iterations\n" for at in range(1, 60)
+    )
+    return "".join(lines)
+
+
+def locust(level):
+    head = "Timestamp,User Count,Type,Name,Requests/s,Failures/s,50%,90%,95%,99%,Total Request Count,Total Failure Count,"
+    rows = (f"{1_790_000_000 + at},16,GET,look,3,0,40,90,95,99,{level * at},0,44.5\n" for at in range(60))
+    return f"{head}Total Average Response Time\n{''.join(rows)}"
 
 
 DSTAT = '"Dstat 0.7.3 CSV output"\n"Host:","db1"\n\n"time","usr","sys"\n' + "01-03 12:00:01,10.1,2.3\n" * 100
@@ -144,6 +193,125 @@ ALTERNATIVES = {
         ["run_a", "run_b"],
         1.2,
     ),
+    "BenchBase writes seven files of each run": (
+        {
+            name: text
+            for build, level in (("8.0.36", 800), ("8.4.0", 880))
+            for run in (1, 2)
+            for name, text in benchbase(f"mysql-{build}/tpcc_2024-03-01_1{run}-00-00", level, run + round(level)).items()
+        },
+        ["8.0.36", "8.4.0"],
+        1.1,
+    ),
+    "sysbench 0.4 prints totals only": (
+        {f"my{c}.r{run}.out": totals(level + run) for c, level in ((51, 1000), (56, 1200)) for run in (1, 2)},
+        ["51", "56"],
+        1.2,
+    ),
+    "YCSB prints a result only": (
+        {f"pool{pool}G.r{run}.out": ycsb(rate + run) for pool, rate in ((4, 8000), (8, 8800)) for run in (1, 2)},
+        ["4G", "8G"],
+        1.1,
+    ),
+    "logs of docker compose name the container in each line": (
+        {
+            name: "".join(f"bench-1  | {line}\n" for line in text.splitlines())
+            for name, text in sweep("mysql{c}_r{r}.log", {80: 1000, 84: 1100}, (16,), 2).items()
+        },
+        ["80", "84"],
+        1.1,
+    ),
+    "pasted into Markdown, one page for each server": (
+        {
+            f"{name}.md": "# Results\n\nAs [before](x).\n\n"
+            + "".join(f"## {n} threads\n\n```\n{log(level * n, seed + n, n)}```\n" for n in (4, 16))
+            for seed, (name, level) in enumerate((("percona", 100), ("oracle", 110)))
+        },
+        ["oracle", "percona"],
+        1 / 1.1,
+    ),
+    "the layout of Percona Lab: results beside iostat and the option file": (
+        {
+            **{
+                name: log(level, seed, 56)
+                for seed, (name, level) in enumerate(
+                    (f"mysql-8.0.19/BP{pool}/threads56/{run}/sysbench.log", level)
+                    for pool, level in ((25, 1000), (100, 1300))
+                    for run in ("run1", "run2")
+                )
+            },
+            "mysql-8.0.19/BP25/threads56/run1/iostat.log": VMSTAT,
+            "mysql-8.0.19/BP25/my.cnf": "[mysqld]\ninnodb_buffer_pool_size = 25G\n",
+            "mysql-8.0.19/BP100/my.cnf": "[mysqld]\ninnodb_buffer_pool_size = 100G\n",
+        },
+        ["25", "100"],
+        1.3,
+    ),
+    "names without an ending, as of the insert benchmark's author": (
+        {
+            f"{build}/sb.o.read-write.range100.pk1.dop{count}": log(level * count, count + level, count)
+            for build, level in (("my5651_rel", 100), ("my8039_rel", 90))
+            for count in (1, 8)
+        },
+        ["5651", "8039"],
+        0.9,
+    ),
+    "a job's result of HammerDB in JSON": (
+        {
+            f"{name}/result_{run}.json": json.dumps(
+                [f"TEST RESULT : System achieved {nopm + run} NOPM from {2 * nopm} MySQL TPM"]
+            )
+            for name, nopm in (("adaptive", 30_000), ("fixed", 33_000))
+            for run in (1, 2)
+        },
+        ["adaptive", "fixed"],
+        1.1,
+    ),
+    "k6 before and after": (
+        {f"{name}-{run}.log": k6(level + run) for name, level in (("after", 440), ("before", 400)) for run in (1, 2)},
+        ["after", "before"],
+        1 / 1.1,
+    ),
+    "the history of Locust, beside its other files": (
+        {
+            **{
+                f"{name}/r{run}_stats_history.csv": locust(level + run)
+                for name, level in (("v1", 400), ("v2", 440))
+                for run in (1, 2)
+            },
+            "v1/r1_stats.csv": "Type,Name,Request Count,Failure Count\nGET,look,9,0\n,Aggregated,9,0\n",
+            "v1/r1_failures.csv": "Method,Name,Error,Occurrences\n",
+        },
+        ["1", "2"],
+        1.1,
+    ),
+    "a spreadsheet's decimal commas": (
+        {
+            f"redo{size}M_{run}.csv": "time;tps\n"
+            + "".join(f"{at};{value:.2f}\n".replace(".", ",") for at, value in enumerate(series(level, seed=run + size), 1))
+            for size, level in ((64, 1000), (512, 1200))
+            for run in (1, 2)
+        },
+        ["64M", "512M"],
+        1.2,
+    ),
+    "builds of a pipeline": (
+        {
+            f"artifacts/build-{build}/sysbench-rw-16thr-run{run}.txt": log(level, build + run)
+            for build, level in ((101, 1000), (102, 950))
+            for run in (1, 2, 3)
+        },
+        ["101", "102"],
+        0.95,
+    ),
+    "one file for each server, numbers of threads one after the other": (
+        {
+            f"{name}.log": "".join(f"### threads {count}\n{log(level * count, seed + count, count)}" for count in (1, 4, 16))
+            for seed, (name, level) in enumerate((("mariadb114", 500), ("mysql84", 450)))
+        },
+        ["mariadb114", "mysql84"],
+        0.9,
+    ),
 }
 
 
@@ -159,9 +327,8 @@ def test_the_candidates_of_a_folder_are_found_and_compared(tmp_path, name):
     assert found.kind is FolderKind.ALTERNATIVES
     assert [one.name for one in found.candidates] == candidates
     assert found.candidates[1].ratio.mean == pytest.approx(ratio, abs=0.03)
-    assert not any(
-        entry.status is FileStatus.USED for entry in found.files if entry.file.endswith((".csv", ".sh", "vmstat.log"))
-    )
+    unread = (".dstat.csv", ".sh", "vmstat.log", "iostat.log", ".raw.csv", ".results.csv", "_stats.csv", "_failures.csv")
+    assert not any(entry.status is FileStatus.USED for entry in found.files if entry.file.endswith(unread))
 
 
 def test_runs_of_several_numbers_of_threads_in_one_file_are_a_scaling(tmp_path):

@@ -3,7 +3,7 @@
 import pytest
 
 from dialin.errors import UserError
-from dialin.readers.load_rows import MEAN, by_columns, by_keys, by_pattern, row_of
+from dialin.readers.load_rows import MEAN, LoadRow, belongs, by_columns, by_keys, by_pattern, row_of
 
 
 def test_named_groups_are_figures():
@@ -72,3 +72,17 @@ def test_a_line_that_is_no_csv_is_left_out(line):
     read = by_columns({"time": 1, "rate": 2})
     row = read(line)
     assert row is None or row.time is None
+
+
+def test_a_row_may_have_only_errors_where_the_line_has_no_count():
+    row = row_of({"kind": "a", "count": None, "errors": "3"})
+    assert (row.errors, row.has_only_errors) == (3, True)
+    assert row_of({"kind": "a", "count": "N/A", "errors": "3"}) is None
+
+
+def test_a_kind_that_comes_again_or_a_later_time_begins_the_next_interval():
+    rows = [LoadRow("a", time=1, count=5)]
+    assert belongs(rows, LoadRow("b", time=1, count=5))
+    assert belongs(rows, LoadRow("a", time=1, errors=5))
+    assert not belongs(rows, LoadRow("a", time=1, count=5))
+    assert not belongs(rows, LoadRow("b", time=2, count=5))

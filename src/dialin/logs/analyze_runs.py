@@ -16,6 +16,7 @@ from dialin.logs.judgement import Judgement, Request, baseline_of, judge
 from dialin.logs.log_folder import Folder, Run, incomplete, rate_of
 from dialin.logs.run_figures import RunFigures, sum_up_run
 from dialin.logs.server_starts import ServedBy, find_starts
+from dialin.logs.status_listings import differing_shares
 from dialin.model.analysis import (
     Analysis,
     CandidateAnalysis,
@@ -277,7 +278,10 @@ def _suite(material: _Material, overall: Judgement) -> _Result:
         run_noise=overall.compared.decisive.sd,
         suite=rows,
         cells=cells.analyze_cells(overall.cells, overall.runs, assigned.names, overall.baseline),
-        findings=notes.more_errors(overall.runs, assigned.names, overall.baseline, overall.compared.throughput),
+        findings=[
+            *notes.more_errors(overall.runs, assigned.names, overall.baseline, overall.compared.throughput),
+            *_differing_shares(material, overall),
+        ],
         confounds=_confounds(material, overall),
         warnings=_warnings(material, overall),
     )
@@ -323,10 +327,20 @@ def _alternatives(material: _Material, judgement: Judgement) -> _Result:
         cells=cells.analyze_cells(table, runs, names, baseline) if compared.decisive.names else [],
         proposals=[expression for expression, _ in proposals],
         assumptions=_assumptions(material, judgement),
-        findings=[*cells.dependence(table, names, baseline, judgement.barred), *less_steady, *failing],
+        findings=[
+            *cells.dependence(table, names, baseline, judgement.barred),
+            *less_steady,
+            *failing,
+            *([] if by_file else _differing_shares(material, judgement)),
+        ],
         confounds=_confounds(material, judgement),
         warnings=_warnings(material, judgement),
     )
+
+
+def _differing_shares(material: _Material, judgement: Judgement) -> list[Note]:
+    shares = {name: beside.shares for name, beside in material.beside.items()}
+    return differing_shares(judgement.runs, material.assigned.names, shares)
 
 
 def _sharing(runs: Sequence[RunAnalysis]) -> set[str]:

@@ -8,34 +8,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
-from dialin.logs import error_logs, sibling_files
+from dialin.logs import error_logs, sibling_files, status_listings
 from dialin.logs.error_logs import ErrorLog, read_error_logs
 from dialin.logs.run_scripts import restarts_between
 from dialin.logs.sibling_files import LISTINGS, SCRIPTS, SiblingFinder, read_options, read_text
+from dialin.logs.status_listings import Uptime, read_status_listing
 from dialin.variables.forms import listing
 
 _Fact = TypeVar("_Fact")
-_STATUS = ("*status*",)
-PATTERNS = (*sibling_files.PATTERNS, *error_logs.PATTERNS, *_STATUS)
+PATTERNS = (*sibling_files.PATTERNS, *error_logs.PATTERNS, *status_listings.PATTERNS)
 """The patterns of file names that are read, in lower case."""
-_UPTIME = re.compile(r"(?<![\w-])Uptime(?:[\s|:]|Value:)*(\d+)\b", re.IGNORECASE)
-_LARGEST_STATUS = 16 * 1024**2
 _CONTAINER = re.compile(r"[0-9a-f]{12}")
 """The host name that a container has if nobody names it: another one each time that it is made."""
 _HOST_OPTIONS = ("mysql_host", "db_host", "host")
 _THIS_HOST = ("localhost", "127.0.0.1", "::1", "$")
-
-
-@dataclass(frozen=True, slots=True)
-class Uptime:
-    """How long a server had been up, by a status listing: seconds, the last one in the file.
-
-    `began` is the moment of its start in Unix time, if the file was written when the server was asked.
-    """
-
-    path: Path
-    seconds: float
-    began: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +38,14 @@ class Beside:
 
     Attributes:
         options: the options that they set, and the variables that the server reported.
+        shares: what the counters of the server show, where one status listing lies beside the log.
         host: the name of the server's host; empty where none says.
     """
 
     options: Mapping[str, str] = field(default_factory=dict)
     error_log: ErrorLog | None = None
     uptime: Uptime | None = None
+    shares: Mapping[str, float] = field(default_factory=dict)
     script: RunScript | None = None
     host: str = ""
 
@@ -71,14 +59,15 @@ def read_beside(logs: Mapping[str, Path], roots: Sequence[Path]) -> dict[str, Be
     """
     finder = SiblingFinder(roots)
     options, errors = read_options(logs, finder), read_error_logs(logs, finder)
-    uptimes = _read_all(logs, finder, _STATUS, _uptime)
+    statuses = _read_all(logs, finder, status_listings.PATTERNS, read_status_listing)
     scripts = _read_all(logs, finder, SCRIPTS, _script)
     hosts = _read_all(logs, finder, LISTINGS, _host)
     return {
         name: Beside(
             options=options[name],
             error_log=errors.get(name),
-            uptime=max(uptimes[name], key=lambda one: one.seconds, default=None),
+            uptime=max((one.uptime for one in statuses[name] if one.uptime), key=lambda one: one.seconds, default=None),
+            shares=statuses[name][0].shares if len(statuses[name]) == 1 else {},
             script=scripts[name][0] if len({one.restarts for one in scripts[name]}) == 1 else None,
             host=_host_of(hosts[name], options[name]),
         )
@@ -99,11 +88,6 @@ def _read_all(
                 read[file] = parse(file)
         found[name] = [fact for file in files if (fact := read[file]) is not None]
     return found
-
-
-def _uptime(path: Path) -> Uptime | None:
-    seconds = [float(text) for text in _UPTIME.findall(read_text(path, _LARGEST_STATUS))]
-    return Uptime(path, seconds[-1], path.stat().st_mtime - seconds[-1]) if seconds and seconds == sorted(seconds) else None
 
 
 def _script(path: Path) -> RunScript | None:

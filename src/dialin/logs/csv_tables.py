@@ -46,6 +46,8 @@ _LATENCY = re.compile(
     re.IGNORECASE,
 )
 _MEDIAN = re.compile(r"median latency \((micro|milli)seconds?\)", re.IGNORECASE)
+_DELIMITERS = ",;\t"
+_DECIMAL_COMMA = re.compile(r"(\d+),(\d+)")
 _PERCENTILES = (50, 95, 99)
 """Percentiles that are computed from single transactions."""
 
@@ -106,8 +108,9 @@ def columns_of(start: Sequence[str]) -> list[str]:
     """Return the names of the columns of a CSV by its first lines; none for any other file."""
     if len(start) < _LINES or max(map(len, start)) > _LONGEST:
         return []
-    header, *rows = csv.reader(start[:_LINES])
+    header, *rows = _rows(start[:_LINES])
     is_table = len(header) > 1 and all(len(row) == len(header) and _digits(row) > 1 for row in rows)
+    is_table = is_table and ("," in start[0] or not _digits(header))
     return [cell.strip() for cell in header[:_COLUMNS]] if is_table else []
 
 
@@ -116,7 +119,20 @@ def _digits(cells: Sequence[str]) -> int:
 
 
 def _header(start: Sequence[str]) -> list[str]:
-    return [cell.strip() for cell in next(csv.reader(start[:1]), [])]
+    return [cell.strip() for cell in next(_rows(start[:1]), [])]
+
+
+def _rows(lines: Iterable[str]) -> Iterator[list[str]]:
+    """Yield the cells of each line, divided by what is most frequent in the first; semicolons go with decimal commas."""
+    rest = iter(lines)
+    first = next(rest, "")
+    delimiter = max(_DELIMITERS, key=first.count)
+    rows = csv.reader(chain([first], rest), delimiter=delimiter)
+    if delimiter != ";":
+        yield from rows
+        return
+    for row in rows:
+        yield [_DECIMAL_COMMA.sub(r"\1.\2", cell) if _DECIMAL_COMMA.fullmatch(cell) else cell for cell in row]
 
 
 def _usual_columns(header: Sequence[str]) -> CsvColumns | None:
@@ -137,7 +153,7 @@ def read(lines: Iterable[str], columns: CsvColumns, where: str) -> list[RunLog]:
     Raises:
         UserError: it lacks one of them.
     """
-    rows = csv.reader(lines)
+    rows = _rows(lines)
     first = [cell.strip() for cell in next(rows, [])]
     wanted = {name: getattr(columns, name) for name in ("time", "throughput", "threads", "label") if getattr(columns, name)}
     has_header = any(whole_number(text) is None for text in wanted.values()) or not _is_number(first, wanted["throughput"])
@@ -216,7 +232,7 @@ def _of_transactions(lines: Iterable[str], kind: _TransactionLog, where: str) ->
     Raises:
         TooLargeError: its times are further apart than those of any run.
     """
-    rows = csv.reader(lines)
+    rows = _rows(lines)
     header = [cell.strip() for cell in next(rows)]
     begin, latency, worker = (header.index(name) for name in (kind.begin, kind.latency, kind.worker))
     failed = header.index(kind.failed) if kind.failed in header else -1

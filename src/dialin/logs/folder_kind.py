@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from dialin.logs import factors, run_names
 from dialin.logs.assignment import AssignmentRule, assign_candidates
 from dialin.logs.factors import Values
 from dialin.logs.log_folder import Run, natural_order, rate_of
-from dialin.logs.run_names import LOAD, NUMBER
+from dialin.logs.run_names import LOAD, NONE, NUMBER, WORDING, is_counting
 from dialin.model.analysis import FolderKind
 from dialin.text import counted, listed
 
 _FEWEST = 2
+_IN_FILE = re.compile(r"#\d+$")
+"""What tells the runs of one file apart."""
+_ENDINGS = re.compile(r"(?:\.[A-Za-z]\w*)+$")
 _SHOWN = 8
 
 
@@ -56,6 +59,7 @@ def read_folder(runs: Sequence[Run], rule: AssignmentRule, options: Values) -> F
         named = run_names.find_factors({run.name: run_names.read_name(run.name, None) for run in single}, rule.ignored, threads)
         conditions = factors.load_factors(named, threads, rates)
         groupings = _groupings(named, conditions)
+        groupings = [keys for keys in groupings if not _counts_runs(keys, named)] or groupings
         if len(groupings) == 1:
             expression = _found(groupings[0], named, {name: (threads[name], rates[name], loads[name]) for name in threads})
         if not groupings and (kind := _kind_of_one(threads, rates, loads)) is not None:
@@ -110,6 +114,11 @@ def _groupings(named: Values, conditions: Sequence[str]) -> list[list[str]]:
     return list(groupings.values())
 
 
+def _counts_runs(keys: Sequence[str], named: Values) -> bool:
+    """Return whether numbers without a word may only count the runs; they stay conditions, and are no candidates."""
+    return all(key.startswith(NUMBER) and is_counting(set(factors.column(named, key).values())) for key in keys)
+
+
 def _found(keys: Sequence[str], named: Values, conditions: Mapping[str, tuple[str, ...]]) -> str | None:
     """Return the expression for the candidates that factors tell apart; None if there is none or nothing can be compared."""
     candidates = factors.column(named, keys[0])
@@ -120,18 +129,32 @@ def _found(keys: Sequence[str], named: Values, conditions: Mapping[str, tuple[st
     if is_numbering or all(len(of) < _FEWEST for of in levels.values()):
         return None
     expressions = (factors.expression(key, factors.column(named, key)) for key in keys)
-    return next(filter(None, expressions), None) or _by_directory(candidates)
+    return next(filter(None, expressions), None) or _by_path(candidates) or _by_word(keys, named)
 
 
-def _by_directory(candidates: Mapping[str, str]) -> str | None:
-    """Return an expression for the part of the path that groups runs in the same way; None if there is none."""
-    paths = {name: name.split("/")[:-1] for name in candidates}
+def _by_path(candidates: Mapping[str, str]) -> str | None:
+    """Return an expression for the directory, or the file with several runs, that groups runs in the same way; None without."""
+    paths = {name: _ENDINGS.sub("", _IN_FILE.sub("", name)).split("/") for name in candidates}
     for depth in range(min(map(len, paths.values()))):
         parts = {name: path[depth] for name, path in paths.items()}
         if factors.groups(parts) == factors.groups(candidates):
-            names = sorted(map(re.escape, set(parts.values())), key=lambda name: (-len(name), name))
-            return f"(?:^|/)({'|'.join(names)})/"
+            return f"(?:^|/)({_any_of(map(re.escape, parts.values()))})(?=[/#.])"
     return None
+
+
+def _by_word(keys: Sequence[str], named: Values) -> str | None:
+    """Return an expression where each candidate has a word and a number of its own, as `mysql84` and `mariadb114` have."""
+    alternatives = set()
+    for row in named.values():
+        own = [(key, row[key]) for key in keys if row[key] != NONE]
+        if len(own) != 1 or own[0][0] in (LOAD, WORDING, NUMBER):
+            return None
+        alternatives.add("[=_-]?".join(map(re.escape, own[0])))
+    return f"({_any_of(alternatives)})"
+
+
+def _any_of(expressions: Iterable[str]) -> str:
+    return "|".join(sorted(set(expressions), key=lambda one: (-len(one), one)))
 
 
 def _taken_as(

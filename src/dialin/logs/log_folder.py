@@ -27,6 +27,11 @@ _WHOLE = 0.95
 _ENOUGH_RUNS = 3
 """Runs from which on a frequent length is taken as the planned time of a run."""
 _REMEDY = "Name logs of a load program, or their directory; for a CSV of your own: --time-column and --throughput-column"
+_PARTS = ("samples.csv", "raw.csv", "results.csv", "summary.json")
+_OF_BENCHBASE = re.compile(
+    r"(?P<run>.+)\.(?P<part>samples\.csv|raw\.csv|results(?:\.\w+)?\.csv|summary\.json)(?:\.(?:gz|bz2|xz|zst))?"
+)
+"""The files that BenchBase writes of one run, and the one of them that is read, the first that there is."""
 _LAST = 1.5
 """Intervals between the last line of a complete run and its end."""
 _TIMES = 6
@@ -108,10 +113,19 @@ def load(paths: Sequence[Path], columns: CsvColumns = NO_COLUMNS) -> Folder:
 
 
 def _without_samples(runs: Sequence[Run], entries: list[FileEntry]) -> list[Run]:
-    """Leave out the CSV files beside a result of HammerDB, which are samples of the same run; they are listed as such."""
+    """Leave out files of a run that another file has as well, which are listed as such.
+
+    These are the CSV files beside a result of HammerDB, and of BenchBase's files of one run all but the first of `_PARTS`.
+    """
     results = {PurePath(run.name).parent for run in runs if run.log.header.get("program") == "HammerDB"}
     tables = {run.name for run in runs if run.log.header.get("program") == "CSV"}
     samples = {name for name in tables if PurePath(name).parent in results}
+    parts: dict[str, list[tuple[int, str]]] = {}
+    for run in runs:
+        if match := _OF_BENCHBASE.fullmatch(run.name):
+            rank = _PARTS.index(match["part"]) if match["part"] in _PARTS else len(_PARTS)
+            parts.setdefault(match["run"], []).append((rank, run.name))
+    samples |= {name for of in parts.values() for _, name in sorted(of)[1:]}
     entries += [
         FileEntry(file=name, status=FileStatus.BESIDE, detail="samples of the run beside it") for name in sorted(samples)
     ]

@@ -19,7 +19,7 @@ from dialin.errors import UserError
 from dialin.logs import csv_tables
 from dialin.logs.csv_tables import NO_COLUMNS, CsvColumns
 from dialin.logs.run_points import Point, runs_of_points
-from dialin.readers.load_rows import MEAN, LoadRow
+from dialin.readers.load_rows import MEAN, LoadRow, belongs
 from dialin.readers.log_text import LONGEST_LINE, Opened, is_binary
 from dialin.readers.sysbench_log import TPS, RunLog, Summary
 from dialin.workloads.command import load_file
@@ -34,6 +34,13 @@ _ENOUGH = 3
 """Rows among them that recognize it."""
 _NOPM = re.compile(r"System achieved (?P<nopm>\d+) NOPM from (?P<tpm>\d+) (?:MySQL|MariaDB|Maria) TPM")
 _USERS = re.compile(r"\b(?P<users>\d+) (?:Active )?Virtual Users (?:configured|created)", re.IGNORECASE)
+_RESULTS = {
+    "YCSB": ("operations/s", re.compile(r"\[OVERALL\], Throughput\(ops/sec\), (?P<rate>[\d.]+)")),
+    "go-tpc": ("tpmC", re.compile(r"^tpmC: (?P<rate>[\d.]+)")),
+    "tpcc-mysql": ("tpmC", re.compile(r"^ *(?P<rate>\d+\.\d+) TpmC$")),
+    "BenchBase": (TPS, re.compile(r'^\s*"Throughput \(requests/second\)": (?P<rate>[\d.]+)')),
+}
+"""What programs print at the end of a run: the unit and the line of each. It counts where a file has nothing else of a run."""
 _TPCC_MYSQL = Output(
     lines=r"^ *(?P<time>\d+), (?P<count>\d+)(?:\(\d+\):[\d.|()]+)?, "
     r"(?:95%: (?P<p95_ms>[\d.]+), 99%: (?P<p99_ms>[\d.]+),|\d+\(\d+\):)"
@@ -73,7 +80,7 @@ def _lines(opened: Opened) -> Iterator[Iterator[str]]:
 
 def _runs_of(start: Sequence[str], rest: Iterator[str], where: str, columns: CsvColumns) -> list[RunLog]:
     if any(map(_NOPM.search, start)):
-        return _of_hammerdb(chain(start, rest))
+        return _of_results(chain(start, rest))
     if columns.are_given:
         return csv_tables.read(chain(start, rest), columns, where)
     for output, program in _programs():
@@ -83,7 +90,7 @@ def _runs_of(start: Sequence[str], rest: Iterator[str], where: str, columns: Csv
                 return _of_rows(chain(start, rest), output, program)
     if runs := csv_tables.read_known(start, rest, where):
         return runs
-    return _of_hammerdb(chain(start, rest))
+    return _of_results(chain(start, rest))
 
 
 @cache
@@ -92,18 +99,27 @@ def _programs() -> tuple[tuple[Output, LoadFile | None], ...]:
     return (*((one.output, one) for one in described), (_TPCC_MYSQL, None))
 
 
-def _of_hammerdb(lines: Iterable[str]) -> list[RunLog]:
-    """Return a run for each result of HammerDB, with the virtual users that were active."""
-    nothing, users = np.empty(0), 0
-    runs = []
+def _of_results(lines: Iterable[str]) -> list[RunLog]:
+    """Return a run for each result at the end of a run; of HammerDB with the virtual users that were active."""
+    users, runs = 0, []
     for line in lines:
         if active := _USERS.search(line):
             users = int(active["users"])
         elif result := _NOPM.search(line):
-            summary = Summary(transactions=int(result["tpm"]), tps=float(result["nopm"]))
-            header = {"program": "HammerDB"}
-            runs.append(RunLog(nothing, nothing, nothing, nothing, users, 0.0, None, header, summary, unit="NOPM"))
+            runs.append(_of_summary("HammerDB", "NOPM", float(result["nopm"]), int(result["tpm"]), users))
+        else:
+            runs += [
+                _of_summary(program, unit, float(result["rate"]))
+                for program, (unit, pattern) in _RESULTS.items()
+                if (result := pattern.search(line))
+            ]
     return runs
+
+
+def _of_summary(program: str, unit: str, rate: float, transactions: int | None = None, users: int = 0) -> RunLog:
+    nothing = np.empty(0)
+    summary = Summary(transactions=round(rate) if transactions is None else transactions, tps=rate)
+    return RunLog(nothing, nothing, nothing, nothing, users, 0.0, None, {"program": program}, summary, unit=unit)
 
 
 def _of_rows(lines: Iterable[str], output: Output, program: LoadFile | None) -> list[RunLog]:
@@ -116,10 +132,10 @@ def _of_rows(lines: Iterable[str], output: Output, program: LoadFile | None) -> 
 
 
 def _groups(lines: Iterable[str], output: Output) -> Iterator[list[LoadRow]]:
-    """Yield the rows of each interval: those of one time, each of another kind of transaction."""
+    """Yield the rows of each interval."""
     read, group = output.reader(), list[LoadRow]()
     for row in filter(None, map(read, lines)):
-        if group and (row.time != group[0].time or any(row.kind == other.kind for other in group)):
+        if group and not belongs(group, row):
             yield group
             group = []
         group.append(row)
@@ -129,21 +145,24 @@ def _groups(lines: Iterable[str], output: Output) -> Iterator[list[LoadRow]]:
 
 def _points(groups: Iterable[Sequence[LoadRow]], output: Output, interval: float) -> Iterator[Point]:
     per = 60.0 if output.per == "minute" else 1.0
-    clock, totals = 0.0, dict[str, float]()
+    clock, totals, failed = 0.0, dict[str, float](), 0.0
     last: float | None = None
     for rows in groups:
         time, printed = rows[0].time, rows[0].seconds or interval
         length = printed if time is None or last is None or time <= last else time - last  # where time goes back, a run begins
         clock, last = clock + length if time is None else time, time
-        counts = {row.kind: (row.count or 0.0) if row.rate is None else row.rate / per * length for row in rows}
+        counted = [row for row in rows if not row.has_only_errors]
+        counts = {row.kind: (row.count or 0.0) if row.rate is None else row.rate / per * length for row in counted}
+        errors = sum(row.errors for row in rows)
         if output.cumulative:
             counts, totals = {kind: count - totals.get(kind, 0.0) for kind, count in counts.items()}, {**totals, **counts}
+            errors, failed = max(0.0, errors - failed), errors
         # Percentiles of several kinds cannot be put together: the highest stands for all.
-        busy = [row for row in rows if counts.get(row.kind)] or rows
+        busy = [row for row in counted if counts.get(row.kind)] or rows
         known = set.intersection(*(set(row.latencies) for row in busy)) - {MEAN}
         yield Point(
             clock,
             max(0.0, sum(counts.values())) / length,
-            sum(row.errors for row in rows) / length,
+            errors / length,
             {int(one): max(row.latencies[one] for row in busy) for one in known if one == int(one)},
         )

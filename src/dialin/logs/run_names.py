@@ -24,7 +24,8 @@ _PART = re.compile(
     r"|(?P<mixed>[A-Za-z0-9]+)"
 )
 _REPEAT = re.compile(
-    "r|run|rep(?:eat)?|iter(?:ation)?|try|trial|attempt|copy|pass|round|seq|take|sample|part|rerun|again|no|nr", re.IGNORECASE
+    "r|run|rep(?:eat)?|iter(?:ation)?|try|trial|attempt|copy|pass|round|seq|take|sample|part|rerun|again|no|nr|results?|output",
+    re.IGNORECASE,
 )
 """Words that number the runs of one setting."""
 _OF_THREADS = re.compile(r"t|th|thr|thds?|threads?|c|conns?|clients?|vus?|users?", re.IGNORECASE)
@@ -234,8 +235,14 @@ def _with_words(parts: Mapping[str, NameParts], threads: Mapping[str, str]) -> M
 
 
 def _counts_runs(values: Sequence[str]) -> bool:
+    return len(set(values)) == len(values) and is_counting(values)
+
+
+def is_counting(values: Collection[str]) -> bool:
+    """Return whether values are the whole numbers from 1 or 0 on, without a gap, as runs are counted."""
     numbers = sorted({number for value in values if (number := whole_number(value)) is not None})
-    return len(numbers) == len(values) > 1 and numbers[0] in (0, 1) and numbers[-1] - numbers[0] == len(numbers) - 1
+    is_whole = len(numbers) == len(set(values)) > 1
+    return is_whole and numbers[0] in (0, 1) and numbers[-1] - numbers[0] == len(numbers) - 1
 
 
 def in_order(stamps: Mapping[str, Stamp]) -> list[str] | None:

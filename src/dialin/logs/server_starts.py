@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from dialin.logs.beside_logs import Beside, Uptime
+from dialin.logs.beside_logs import Beside
 from dialin.logs.stamps import Spans
+from dialin.logs.status_listings import Uptime
 from dialin.model.analysis import RunAnalysis, Starts
 
 _NO_TIME = 2.0

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from dialin.model.setting import as_number
+from dialin.model.setting import Value, as_number, parse_value
 from dialin.paths import parse_json
 from dialin.text import size as exact_size
 from dialin.variables import reserved_variables
@@ -26,11 +26,14 @@ PATTERNS = (*_PARAMETERS, *_JSON, *OPTION_FILES, *SCRIPTS, *LISTINGS)
 REDO_LOG = "redo log (effective)"
 _REDO_LOG = ("innodb_redo_log_capacity", "innodb_log_file_size", "innodb_log_files_in_group")
 _OF_THE_BUILD = re.compile(r"^(?:innodb_)?version|_port$|_socket$|_dir$|_file$|_path$|^license$|timestamp|^system_time_zone$")
+_OF_A_SERVER = "innodb_page_size"
+"""A variable by which all variables of a server are told from parameters of a run."""
 _LARGEST = 1024**2
 _OPTION = re.compile(r"(?<![\w-])--([A-Za-z][\w-]*)(?:[=\s]+(\"[^\"]*\"|'[^']*'|[^\s\"'\\;|&-][^\s\"'\\;|&]*))?")
 _ASSIGNMENT = re.compile(r"(?:export\s+)?([A-Za-z]\w*)=(\"[^\"]*\"|'[^']*'|[^\s;|&]*)")
 _PAIR = re.compile(r"(?:--)?([A-Za-z][\w.-]*)(?:\s*[=:]\s*|\s+)(.*)")
 _WORD = re.compile(r"(?:--)?([A-Za-z][\w-]*)")
+_KEY = re.compile(r"[A-Za-z][\w.-]*")
 _SECRET = re.compile(r"(?:passw(?:or)?d\d?|pwd|pass|secret|token)$")
 _ON = "on"
 
@@ -109,7 +112,11 @@ def parse_listing(text: str, _file_name: str = "") -> dict[str, str]:
 
     MySQL from 8.0.30 on has `innodb_redo_log_capacity`, and ignores the size of its files; MariaDB has one file.
     """
-    variables = listing.read(_without_warnings(text)) or {}
+    return _settable(listing.read(_without_warnings(text)) or {})
+
+
+def _settable(variables: Mapping[str, Value]) -> dict[str, str]:
+    """Return those of a server's variables that settings can change."""
     options = {
         name: str(value)
         for name, value in variables.items()
@@ -127,17 +134,23 @@ def parse_listing(text: str, _file_name: str = "") -> dict[str, str]:
 
 
 def parse_parameters(text: str, _file_name: str = "") -> dict[str, str]:
-    """Return the plain values of a JSON object of parameters; nothing for any other JSON."""
+    """Return the plain values of a JSON object of parameters; nothing for any other JSON.
+
+    Of an object with the variables of a server, those that settings can change; of one with its status, or with results, whose
+    keys are words with units, nothing.
+    """
     try:
         document = parse_json(text) if text else {}
     except ValueError:
         return {}
-    values = document.items() if isinstance(document, dict) else ()
-    return {
+    values = {
         key.lower().replace("-", "_"): str(value)
-        for key, value in values
-        if isinstance(key, str) and isinstance(value, str | int | float) and not _SECRET.search(key.lower())
+        for key, value in (document.items() if isinstance(document, dict) else ())
+        if _KEY.fullmatch(key) and isinstance(value, str | int | float) and not _SECRET.search(key.lower())
     }
+    if "uptime" in values:
+        return {}
+    return _settable({key: parse_value(value) for key, value in values.items()}) if _OF_A_SERVER in values else values
 
 
 def parse_options(text: str, file_name: str) -> dict[str, str]:

@@ -34,7 +34,8 @@ class LoadRow:
         kind: the kind of transaction; empty where the program does not distinguish kinds.
         time: the end of the interval, seconds since any moment; None where it is not printed.
         seconds: the length of the interval; None where it is not printed.
-        count: transactions in the interval, or since the start if the format is cumulative.
+        count: transactions in the interval, or since the start if the format is cumulative; neither it nor a rate in a row that
+            has only the failed transactions of a kind.
         rate: transactions per second.
         latencies: milliseconds by percentile, `MEAN` for the mean.
         errors: failed transactions in the interval, or since the start if the format is cumulative.
@@ -47,6 +48,16 @@ class LoadRow:
     rate: float | None = None
     latencies: Mapping[float, float] = field(default_factory=dict)
     errors: float = 0.0
+
+    @property
+    def has_only_errors(self) -> bool:
+        return self.count is None and self.rate is None
+
+
+def belongs(rows: Sequence[LoadRow], row: LoadRow) -> bool:
+    """Return whether a row is of the same interval as those before it: each is of another kind, or has the errors of one."""
+    same = (row.kind, row.has_only_errors)
+    return row.time == rows[0].time and all(same != (other.kind, other.has_only_errors) for other in rows)
 
 
 ReadLine = Callable[[str], LoadRow | None]
@@ -131,9 +142,10 @@ def _within(document: Any, path: Sequence[str]) -> Any:
 
 
 def row_of(figures: Mapping[str, Any], unit: str = "s") -> LoadRow | None:
-    """Return a row of named texts or numbers; None where it has neither a count nor a rate."""
-    count, rate = (_number(figures.get(name)) for name in ("count", "rate"))
-    if count is None and rate is None:
+    """Return a row of named texts or numbers; None where it has no count, no rate, and no errors in place of both."""
+    count, rate, errors = (_number(figures.get(name)) for name in ("count", "rate", "errors"))
+    has_only_errors = errors is not None and figures.get("count") is None and figures.get("rate") is None
+    if count is None and rate is None and not has_only_errors:
         return None
     latencies = {
         percentile_of(name): latency
@@ -147,7 +159,7 @@ def row_of(figures: Mapping[str, Any], unit: str = "s") -> LoadRow | None:
         count=count,
         rate=rate,
         latencies=latencies,
-        errors=_number(figures.get("errors")) or 0.0,
+        errors=errors or 0.0,
     )
 
 

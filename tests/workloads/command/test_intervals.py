@@ -44,12 +44,14 @@ def test_totals_since_the_start_are_subtracted_by_kind():
     assert (second.tps, second.errors, second.seconds) == (7, 1, 2)
 
 
-def test_a_kind_that_comes_again_or_a_later_time_begins_the_next_interval():
-    intervals = Intervals(1.0, None)
-    rows = [LoadRow("a", time=1, count=5)]
-    assert intervals.belongs(rows, LoadRow("b", time=1, count=5))
-    assert not intervals.belongs(rows, LoadRow("a", time=1, count=5))
-    assert not intervals.belongs(rows, LoadRow("b", time=2, count=5))
+def test_errors_that_are_printed_apart_are_those_of_their_kind():
+    intervals = Intervals(1.0, 95)
+    intervals.begin(0.0)
+    rows = [LoadRow("a", count=30, latencies={95: 10.0, MEAN: 5.0}), LoadRow("a", errors=4), LoadRow("b", errors=2)]
+    second = intervals.second(rows, 1.0)
+    assert (second.tps, second.latency_ms, second.errors) == (30, 10.0, 6)
+    assert second.kinds == {"a": KindFigures(30, 4, 5.0, 10.0), "b": KindFigures(0, 2, None, None)}
+    assert intervals.second([LoadRow("a", errors=9)], 2.0).tps == 0
 
 
 @given(st.lists(st.tuples(st.integers(0, 1000), st.integers(1, 5)), min_size=1, max_size=50))

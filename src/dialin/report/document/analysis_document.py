@@ -51,6 +51,7 @@ _IMPORTANT = (
     "periodic_dips",
     "redo_log_full",
     "server_faults",
+    "status_differs",
     "single_runs",
     "copies",
 )

@@ -16,7 +16,7 @@ from typing import Any
 from dialin.errors import UserError, WorkloadError
 from dialin.model.cause import Cause, CauseCode
 from dialin.model.workload import LoadLimit, LoadTraits, WorkloadSpec
-from dialin.readers.load_rows import MEAN, LoadRow
+from dialin.readers.load_rows import MEAN, LoadRow, belongs
 from dialin.servers.account import Account
 from dialin.servers.load_sessions import UnreportedSessions
 from dialin.servers.processes import spawn, tail
@@ -322,7 +322,7 @@ class CommandLoad(DriverLoad):
         # Kinds that did nothing are not printed, so only a pause or the next interval shows that all rows are here.
         pause = min(0.2, self._file.interval / 4)
         while (row := self._row(self._monotonic() + pause)) is not None:
-            if not self.intervals.belongs(rows, row):
+            if not belongs(rows, row):
                 self._next = row
                 break
             rows.append(row)

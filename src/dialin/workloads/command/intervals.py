@@ -39,22 +39,18 @@ class Intervals:
         """Note when the program began, by the clock that `second` gets."""
         self._arrived = arrived
 
-    def belongs(self, rows: Sequence[LoadRow], row: LoadRow) -> bool:
-        """Return whether a row is of the same interval as those before it."""
-        return row.time == rows[0].time and all(row.kind != other.kind for other in rows)
-
     def second(self, rows: Sequence[LoadRow], arrived: float) -> Second | None:
         """Return the sample of one interval; None where its length is unknown, or it only begins a cumulative count.
 
         Args:
-            rows: of the interval, one for each kind.
+            rows: of the interval, one for each kind, and one for its errors where these are printed apart.
             arrived: when the last of them arrived, by a monotonic clock.
         """
         elapsed = self._elapsed(rows, arrived)
         counts = self._counts(rows)
         if elapsed is None or elapsed <= 0 or counts is None:
             return None
-        by_rate = rows[0].rate is not None
+        by_rate = any(row.rate is not None for row in rows)
         lengths = max(1.0, round(elapsed / self.interval)) * self.interval
         if by_rate:
             self.missing += max(0.0, lengths - self.interval)
@@ -73,7 +69,7 @@ class Intervals:
             errors=sum(errors for _, errors in counts.values()) / over,
             reconnects=0.0,
             seconds=lengths,
-            kinds={row.kind: self._kind(row, counts[row.kind], over) for row in rows if row.kind},
+            kinds={row.kind: self._kind(row, counts[row.kind], over) for row in _errors_first(rows) if row.kind},
         )
 
     def _elapsed(self, rows: Sequence[LoadRow], arrived: float) -> float | None:
@@ -88,7 +84,10 @@ class Intervals:
 
     def _counts(self, rows: Sequence[LoadRow]) -> dict[str, tuple[float, float]] | None:
         """Return transactions (or their rate) and errors of the interval by kind; None for the first cumulative report."""
-        current = {row.kind: (row.rate if row.rate is not None else row.count or 0.0, row.errors) for row in rows}
+        current: dict[str, tuple[float, float]] = {}
+        for row in rows:
+            count, errors = current.get(row.kind, (0.0, 0.0))
+            current[row.kind] = (count + (row.rate if row.rate is not None else row.count or 0.0), errors + row.errors)
         if not self.cumulative:
             return current
         before, self._before = self._before, {**self._before, **current}
@@ -112,3 +111,8 @@ class Intervals:
         count, errors = counted
         percentile = row.latencies.get(self.percentile) if self.percentile not in (None, MEAN) else None
         return KindFigures(count / seconds, errors / seconds, row.latencies.get(MEAN), percentile)
+
+
+def _errors_first(rows: Sequence[LoadRow]) -> list[LoadRow]:
+    """Return rows so that the one with the latencies of a kind comes after the one that has only its errors."""
+    return sorted(rows, key=lambda row: not row.has_only_errors)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -13,7 +14,7 @@ from dialin.errors import UserError
 from dialin.model.option_types import kebab
 from dialin.paths import read_toml
 from dialin.readers import load_rows
-from dialin.readers.load_rows import FIELD, MEAN, ReadLine, percentile_of
+from dialin.readers.load_rows import FIELD, MEAN, LoadRow, ReadLine, percentile_of
 
 SOCKET, HOST, PORT, PASSWORD = "socket", "host", "port", "password"
 PLACEHOLDERS = (
@@ -52,6 +53,7 @@ class Output(_Part):
     time: Literal["s", "ms", "us", "ns"] = Field(default="s", description="unit of the figure time where that is a number")
     per: Literal["second", "minute"] = Field(default="second", description="unit of the figure rate")
     cumulative: bool = Field(default=False, description="count and errors are totals since the start")
+    failed_in_count: bool = Field(default=False, description="count includes the failed transactions, which errors has as well")
 
     @property
     def figures(self) -> tuple[str, ...]:
@@ -68,7 +70,18 @@ class Output(_Part):
         return "kind" in self.figures
 
     def reader(self) -> ReadLine:
-        """Return a new reader of its lines."""
+        """Return a new reader of its lines; its counts are of transactions that did not fail."""
+        read = self._reader_of_its_form()
+        if not self.failed_in_count:
+            return read
+
+        def read_completed(line: str) -> LoadRow | None:
+            row = read(line)
+            return row if row is None or row.count is None else replace(row, count=max(0.0, row.count - row.errors))
+
+        return read_completed
+
+    def _reader_of_its_form(self) -> ReadLine:
         if self.lines:
             return load_rows.by_pattern(self.lines, self.time)
         if self.columns:
@@ -92,8 +105,9 @@ class Output(_Part):
             raise ValueError("one of the figures count and rate is needed")
         if any(isinstance(column, int) and column < 1 for column in self.columns.values()):
             raise ValueError("columns are numbered from 1")
-        if self.cumulative and "count" not in figures:
-            raise ValueError("cumulative is for the figure count")
+        for option in ("cumulative", "failed_in_count"):
+            if getattr(self, option) and "count" not in figures:
+                raise ValueError(f"{kebab(option)} is for the figure count")
         return self
 
 
