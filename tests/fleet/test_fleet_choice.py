@@ -29,7 +29,7 @@ def test_what_a_fleet_cannot_run_is_refused(choice, what, words):
 
 
 def test_without_ray_the_remedy_is_to_install_it(without_ray):
-    with pytest.raises(UserError, match=r"pip install 'dialin\[fleet\]'"):
+    with pytest.raises(UserError, match=r"pipx inject dialin 'ray\[default\]'"):
         check_fleet(AUTO, attached=False, tune=False)
 
 

@@ -248,7 +248,7 @@ def test_an_interval_that_dwarfs_all_figures_does_not_hide_them():
 
 def test_seconds_that_the_host_lost_are_marked_and_reported():
     page = page_of("safe_choice")
-    assert "3 s of host stalls; 6 fresh, to confirm the choice." in page.words
+    assert "3 s of host stalls; 6 confirmation trials." in page.words
     assert "A triangle marks a second that the host lost" in page.words
     assert "5 s of host stalls and excluded." in page.words
     marked = {
@@ -279,11 +279,11 @@ def test_fresh_trials_are_reported_apart_from_those_of_the_race():
         if trace.get("line", {}).get("dash") == "dot"
         for trial in trace["meta"]["trials"]
     }
-    assert dotted == fresh == {int(trial) for trial, data in page.data["trials"].items() if data.get("k") == "fresh"}
+    assert dotted == fresh == {int(trial) for trial, data in page.data["trials"].items() if data.get("k") == "confirmation"}
     assert "confirmation trials" in str(page.data["charts"]["combined"]["layout"]["annotations"])
     assert "Confirmation +19.2 % Confirmation trials (6 blocks) confirm +19.2 % (+16.0 % to +22.5 %)" in page.words
     assert "Throughput tps 1,215 1,398 +15.1 % (+12.8 to +17.3)" in page.words
-    assert "block 8, fresh" in page.words
+    assert "block 8, confirmation" in page.words
 
 
 def test_a_trial_that_did_not_become_steady_is_marked():

@@ -247,7 +247,7 @@ def test_the_terminal_shows_the_recommended_values_and_every_variable(record):
 def test_markdown_and_json_have_it_too(record):
     text = markdown.render(record)
     assert "Every trial of the tune" in text
-    assert "What each change carries" in text
+    assert "Gain from each change" in text
     document = json.loads(json_documents.render_verdict(record.verdict))
     assert document["tune"]["outcome"] == "gain"
     assert set(document["tune"]["recommended"]) >= {POOL, CAPACITY}

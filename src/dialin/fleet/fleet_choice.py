@@ -60,7 +60,8 @@ def check_fleet(choice: FleetChoice, *, attached: bool, tune: bool, profile: boo
     try:
         import ray  # noqa: F401
     except ImportError as error:
-        raise UserError("--fleet needs Ray, which is not installed", "Install it: pip install 'dialin[fleet]'") from error
+        remedy = "Install it beside dialin: pipx inject dialin 'ray[default]' (docs/fleet.md)"
+        raise UserError("--fleet needs Ray, which is not installed", remedy) from error
 
 
 @contextmanager

@@ -75,7 +75,8 @@ def _proven(findings: TuneFindings, confidence: float) -> str:
         return ""
     if is_too_noisy(gain):
         return f" ({too_noisy(findings.proven)})"
-    return f" ({change(gain.mean)}, {exact_percent(confidence)} CI {change(gain.low)} to {change(gain.high)}, in fresh trials)"
+    interval = f"{exact_percent(confidence)} CI {change(gain.low)} to {change(gain.high)}"
+    return f" ({change(gain.mean)}, {interval}, in confirmation trials)"
 
 
 def interaction_text(pair: TunedPair) -> str:

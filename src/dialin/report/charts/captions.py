@@ -103,7 +103,7 @@ def combined(series: Sequence[Series]) -> str:
     sessions = len({one.trial.session for one in series})
     resumed = f" It was resumed {counted(sessions - 1, 'time')}; the pauses are left out." if sessions > 1 else ""
     fresh = sum(one.is_fresh for one in series)
-    shaded = f", {fresh} of them fresh, to confirm the choice (shaded)" if fresh else ""
+    shaded = f", {fresh} of them to confirm the choice (shaded)" if fresh else ""
     words = f"{counted(len(series), 'trial')} in {duration(seconds_of(one.trial for one in series))} of trials{shaded}."
     words += " A mark shows each trial's mean, of latency its median."
     worst = min(((box.worst, one.trial.id) for one in series for box in one.boxes.values()), default=None)
@@ -166,7 +166,7 @@ def _remarks(series: Sequence[Series]) -> list[str]:
     if unsteady := sum(not one.steady for one in series):
         parts.append(f"{unsteady} did not become steady")
     if fresh := sum(one.is_fresh for one in series):
-        parts.append(f"{fresh} fresh, to confirm the choice")
+        parts.append(counted(fresh, "confirmation trial"))
     if failed:
         reasons = dict.fromkeys(visible(with_advice(trial.failure.cause)) for trial in failed if trial.failure)
         parts.append(f"{len(failed)} failed: {', '.join(reasons) or 'reason not available'}")

@@ -201,7 +201,7 @@ def waterfall(findings: TuneFindings, aim: Measure) -> Chart | None:
         label = "only together" if (together.mean > 1) == aim.higher_is_better else "overlap"
         if len(carried) > 1:
             steps.append(_Step(label, change(together.mean), level, gain.mean, "var(--muted)"))
-        steps.append(_Step("all, in fresh trials", change_with_interval(gain), 1.0, gain.mean, "var(--c1)", gain))
+        steps.append(_Step("all, in confirmation trials", change_with_interval(gain), 1.0, gain.mean, "var(--c1)", gain))
     places = list(range(len(steps)))[::-1]
     labels, figures = [step.label for step in steps], [step.figure for step in steps]
     drawn = _rows(labels[::-1], figures[::-1], f"{aim.noun} against the baseline")
@@ -232,12 +232,12 @@ def waterfall(findings: TuneFindings, aim: Measure) -> Chart | None:
     )
     listed_steps = "; ".join(f"{step.label} {step.figure}" for step in steps[1:])
     text = (
-        "What a change carries is what is lost when it alone goes back to the baseline's value, all others as recommended: by "
-        "fresh trials where the proof had both settings, else by the model of all trials; intervals are of 95 %."
+        "The gain from a change is what is lost when it alone goes back to the baseline's value, all others as recommended: by "
+        "confirmation trials where the proof had both settings, else by the model of all trials; intervals are of 95 %."
     )
     if len(carried) > 1:
         text += " What is left is carried by several changes only together, or by one in the place of another."
-    return Chart("tune-waterfall", "What each change carries", f"{text} {listed_steps}.", 84 + 34 * len(steps), plain(drawn))
+    return Chart("tune-waterfall", "Gain from each change", f"{text} {listed_steps}.", 84 + 34 * len(steps), plain(drawn))
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,8 +69,8 @@ class Series:
 
     @property
     def remarks(self) -> list[str]:
-        """Remarks on the trial: `fresh`, `not steady`."""
-        return [*(["fresh"] if self.is_fresh else []), *([] if self.steady else ["not steady"])]
+        """Remarks on the trial: `confirmation`, `not steady`."""
+        return [*(["confirmation"] if self.is_fresh else []), *([] if self.steady else ["not steady"])]
 
     def embedded(self) -> dict[str, Any]:
         """Return the data that the page's script draws, under short keys, because there may be many trials."""

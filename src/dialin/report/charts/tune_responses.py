@@ -89,8 +89,8 @@ def responses(findings: TuneFindings, spec: StudySpec, aim: Measure, key: str = 
     cut = ", cut off at the edges of the panels" if is_cut else ""
     text = (
         f"{capital(aim.noun)} along the range of each variable, all else as in the best setting, against the same with the "
-        f"baseline's value; {aim.direction}. Shaded: intervals of 95 %{cut}. Where fresh trials measured what a value carries, "
-        f"the curve leads through that. Best values: {listed}."
+        f"baseline's value; {aim.direction}. Shaded: intervals of 95 %{cut}. Where confirmation trials measured the gain from "
+        f"a value, the curve leads through that. Best values: {listed}."
     )
     return Chart(key, "What each variable does", text, 36 + _ROW * rows, plain(drawn), legend=legend)
 

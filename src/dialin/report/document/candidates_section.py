@@ -74,8 +74,8 @@ def _table(record: StudyRecord, verdict: Verdict, names: Naming) -> Table:
     caption = (
         f"The candidates{of}. Beside a figure is its {exact_percent(verdict.confidence)} confidence interval; the state "
         "compares it with the baseline, and the baseline with the best of the others; what is proven holds for all candidates "
-        "and looks together. Chance: the probability that a candidate is "
-        f"within {exact_percent(verdict.worthwhile)} of the best. Effective {unit.short}: how many independent {unit.one}s the "
+        f"and looks together. P(within {exact_percent(verdict.worthwhile)}): the probability that a candidate is so near the "
+        f"best. Effective {unit.short}: how many independent {unit.one}s the "
         "measured ones are worth."
     )
     return Table(

@@ -29,7 +29,7 @@ _PURPOSES = {
 
 _BLOCKS = {
     Purpose.RACE: "",
-    Purpose.CONFIRM: ", fresh",
+    Purpose.CONFIRM: ", confirmation",
     Purpose.WAITS: ", for waits",
     Purpose.PROFILE: ", for the profile",
     Purpose.SEARCH: ", of the search",

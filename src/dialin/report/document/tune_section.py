@@ -54,7 +54,7 @@ def tune_section(record: StudyRecord) -> Section:
             parts.append(steps)
             parts += [Paragraph(visible(interaction_text(pair))) for pair in findings.interactions]
     if record.verdict is not None:
-        parts.append(Group("tune-proven", "Settings in fresh trials", [_proven(spec)]))
+        parts.append(Group("tune-proven", "Settings in confirmation trials", [_proven(spec)]))
     if chart := search_course(course, spec):
         parts.append(chart)
     if findings is not None:
@@ -111,13 +111,13 @@ def _variables_table(
         Column("variable", "variable", is_code=True),
         Column("before", "baseline", is_code=True),
         Column("after", "recommended" if is_gain else "best setting, not proven", is_code=True),
-        *([Column("carries", "carries", 1, is_figure=True)] if is_gain else []),
+        *([Column("carries", "gain from it", 1, is_figure=True)] if is_gain else []),
         Column("effect", "effect (95 % CI)", 2, is_figure=True),
         *([Column("plateau", "as good as the best", 3)] if any(one.values for one in effects.values()) else []),
     ]
     carries = (
-        f"Carries: {noun} of the recommended setting against the same with this variable alone as in the baseline, by the "
-        "model of all trials unless measured in fresh ones. "
+        f"Gain from it: {noun} of the recommended setting against the same with this variable alone as in the baseline, by the "
+        "model of all trials unless measured in confirmation trials. "
     )
     effect = (
         f"Effect: the largest change of {noun} that is shown along the range, against the baseline's value and all else as in "
@@ -182,8 +182,8 @@ def _trades(course: TuneCourse, record: StudyRecord) -> list[Part]:
     ]
     caption = (
         "Pareto-optimal settings of throughput, latency and memory; differences within the noise do not count. Memory is the "
-        "estimate that limits settings. The settings of the proof have the figures of its fresh trials, any other the mean of "
-        "its one or two short trials."
+        "estimate that limits settings. The settings of the proof have the figures of its confirmation trials, any other the "
+        "mean of its one or two short trials."
     )
     table = Table("tune-trade-off-table", caption, columns, [_trade(one) for one in best], empty="No trial has ended.")
     chart = trade_chart(settings, best, spec)
