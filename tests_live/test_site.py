@@ -7,7 +7,16 @@ import pytest
 from browser import SCHEMES, needs_chromium
 
 SITE = Path(__file__).parents[1] / "site"
-PAGES = ("index.html", "cli.html", "reading-a-report.html", "why.html", "published.html", "tutorials/eight-pool-instances.html")
+PAGES = (
+    "index.html",
+    "quickstart.html",
+    "reading-a-report.html",
+    "advise.html",
+    "attached.html",
+    "how-sure.html",
+    "cli.html",
+    "published.html",
+)
 
 pytestmark = [needs_chromium, pytest.mark.skipif(not (SITE / "index.html").exists(), reason="run: make site")]
 

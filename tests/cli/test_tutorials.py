@@ -1,4 +1,4 @@
-"""The commands of the tutorials and of docs/advise.md are commands of dialin, with options that these have."""
+"""The commands of the tutorials and of a new user's first pages are commands of dialin, with options that these have."""
 
 import re
 import shlex
@@ -9,7 +9,8 @@ import pytest
 from dialin.cli.commands import _command
 
 DOCS = Path(__file__).parents[2] / "docs"
-PAGES = [*sorted((DOCS / "tutorials").glob("*.md")), DOCS / "advise.md"]
+TUTORIALS = sorted((DOCS / "tutorials").glob("*.md"))
+PAGES = [*TUTORIALS, *(DOCS / f"{name}.md" for name in ("quickstart", "advise"))]
 _COMMAND = re.compile(r"^(?:\$| {4})? ?(dialin (?:[^\n]*\\\n)*[^\n]*)", re.MULTILINE)
 
 
@@ -31,7 +32,7 @@ def test_every_command_and_option_is_there(page):
 
 def test_the_tutorials_of_the_site_are_those_that_there_are():
     navigation = (DOCS.parent / "scripts/website/zensical.toml").read_text(encoding="utf-8")
-    assert set(re.findall(r'"(tutorials/[^"]+)"', navigation)) == {f"tutorials/{page.name}" for page in PAGES[:-1]}
+    assert set(re.findall(r'"(tutorials/[^"]+)"', navigation)) == {f"tutorials/{page.name}" for page in TUTORIALS}
 
 
 def test_every_page_is_in_the_sites_navigation_but_those_for_contributors():
