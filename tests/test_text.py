@@ -62,7 +62,7 @@ def test_instants_are_utc_whatever_the_machine_thinks():
     assert text.moment(1_788_350_400) == "2026-09-02 12:00:00 UTC"
 
 
-def test_what_would_act_on_a_terminal_is_shown_as_an_escape():
+def test_characters_that_act_on_a_terminal_are_shown_as_escapes():
     assert text.visible("a\x1b[31m\x07\r\n\u202eb\udc80\x9b") == r"a\x1b[31m\x07\x0d\x0a\u202eb\udc80\x9b"
 
 
@@ -114,7 +114,7 @@ def test_a_command_is_shown_without_the_commands_that_it_was_given_which_may_hol
     assert text.without_secrets(shown) == shown
 
 
-def test_what_is_left_out_of_names_is_not_what_distinguishes_them():
+def test_names_keep_the_part_that_distinguishes_them():
     files = ["before the upgrade of May.cnf", "before the upgrade of June.cnf"]
     assert text.distinct(files, 60) == files
     assert text.distinct(files, 11) == ["bef…May.cnf", "bef…une.cnf"]

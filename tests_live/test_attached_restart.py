@@ -44,7 +44,7 @@ def test_a_variable_of_the_start_is_set_by_a_restart_and_put_back_by_another(mod
     assert log.entries() == []
 
 
-def test_what_was_persisted_before_is_persisted_again(modern, tmp_path, log, restart_command):
+def test_values_persisted_before_are_persisted_again(modern, tmp_path, log, restart_command):
     attachment = Attachment(defaults_file=str(option_file(modern, tmp_path / "my.cnf")))
     attached = attach(attachment)
     persist_90(modern, attached, restart_command)
@@ -70,7 +70,7 @@ def test_what_was_persisted_before_is_persisted_again(modern, tmp_path, log, res
         ("RESET PERSIST back_log", "left not persisted, which dialin did not do; it was persisted as 90 before"),
     ],
 )
-def test_what_somebody_else_persists_meanwhile_is_left_to_them(modern, tmp_path, log, restart_command, theirs, left):
+def test_values_that_somebody_else_persists_meanwhile_are_left_to_them(modern, tmp_path, log, restart_command, theirs, left):
     attachment = Attachment(defaults_file=str(option_file(modern, tmp_path / "my.cnf")))
     attached = attach(attachment)
     persist_90(modern, attached, restart_command)

@@ -130,7 +130,7 @@ def test_a_pool_that_is_resized_in_the_background_is_waited_for(server, attachme
 
 
 @pytest.mark.each_build
-def test_what_only_a_start_can_set_is_said_with_its_remedy(server, attachment, log):
+def test_variables_that_only_a_start_sets_are_said_with_the_remedy(server, attachment, log):
     attached = attach(attachment)
     entry = log.begin(attached, attachment, ["innodb_flush_method"])
     with pytest.raises(UserError, match=r"only at startup.*--restart-command"):
@@ -158,7 +158,7 @@ def test_nothing_is_changed_unless_its_undo_is_written_down(server, attachment, 
     log.undo(entry, attached)
 
 
-def test_what_a_killed_dialin_left_is_put_back_by_the_next_one(server, attachment, tmp_path):
+def test_changes_of_a_killed_dialin_are_put_back_by_the_next_one(server, attachment, tmp_path):
     home, before = Home(tmp_path / "home"), server.variables()
     victim = subprocess.Popen(
         [sys.executable, "-c", LEAVES_CHANGED, str(home.undo), attachment.defaults_file], stdout=subprocess.PIPE, text=True
@@ -206,7 +206,7 @@ with attached.connect_to_change() as (query, _):
 """
 
 
-def test_what_the_server_still_sets_for_a_killed_dialin_is_awaited_and_put_back(server, attachment, tmp_path):
+def test_a_set_that_still_runs_for_a_killed_dialin_is_awaited_and_put_back(server, attachment, tmp_path):
     home, before = Home(tmp_path / "home"), server.variables()
     victim = subprocess.Popen([sys.executable, "-c", SETS_SLOWLY, str(home.undo), attachment.defaults_file])
 

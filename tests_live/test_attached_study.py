@@ -99,7 +99,7 @@ def test_a_study_that_was_killed_is_undone_by_restore_goes_on_and_ends_with_the_
     assert json.dumps(PASSWORD)[1:-1] not in text + err
 
 
-def test_what_it_will_do_is_shown_and_nothing_is_done_where_nobody_agrees(refused, server, sweep):
+def test_the_plan_is_shown_and_nothing_is_done_where_nobody_agrees(refused, server, sweep):
     before = server.variables()
     err = refused(*sweep)
     assert "set innodb_io_capacity (now " in err
@@ -132,7 +132,7 @@ def test_a_server_in_use_is_refused_unless_that_is_known(refused, server, sweep)
         (["sweep", "innodb_io_capacity=300,3000", "--attach", "--login-path", "nowhere"], "no login path"),
     ],
 )
-def test_what_cannot_be_is_refused_in_one_line_before_anything_is_changed(refused, server, tmp_path, words, says):
+def test_impossible_studies_are_refused_in_one_line_before_anything_is_changed(refused, server, tmp_path, words, says):
     before = server.variables()
     file = option_file(server, tmp_path / "account.cnf")
     options = ["--defaults-file", file] if "--attach" in words else []

@@ -285,7 +285,7 @@ def test_a_dialin_that_is_killed_leaves_nothing_and_its_log_is_off_at_once(captu
     assert not run.out.exists()
 
 
-def test_what_both_leave_when_both_are_killed_the_next_command_removes(capture, dialin, fast, tmp_path):
+def test_the_next_command_removes_the_remains_when_dialin_and_its_watchdog_are_killed(capture, dialin, fast, tmp_path):
     before = values(fast)
     run = capture(fast)
     run.until_said(LOGGING)
@@ -393,7 +393,7 @@ def test_a_slow_log_that_others_write_stays_theirs(capture, fast, tmp_path):
         fast.query("SET GLOBAL slow_query_log = OFF")
 
 
-def test_what_cannot_be_captured_is_refused_and_nothing_is_changed(fast, refused, tmp_path):
+def test_impossible_captures_are_refused_and_nothing_is_changed(fast, refused, tmp_path):
     before = values(fast)
     account = ["--attach", "--defaults-file", option_file(fast, tmp_path / "account.cnf")]
     words = ["capture", "start", *account, "--out", tmp_path / "shop.capture"]

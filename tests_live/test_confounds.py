@@ -72,7 +72,7 @@ def test_a_pool_that_grew_and_a_chunk_that_shrank_are_named_with_all_values(tool
     ("asked", "values", "derived"),
     [(COMMIT, (1, 2), {"innodb_log_file_buffering"}), (METHOD, ("O_DIRECT", "O_DSYNC"), {*BUFFERING, *WRITTEN_THROUGH})],
 )
-def test_what_a_server_derives_from_how_it_writes_is_named_and_hides_no_difference(tools, server, asked, values, derived):
+def test_variables_derived_from_how_a_server_writes_are_named_and_hide_no_difference(tools, server, asked, values, derived):
     build = the(server)
     settings = {str(value): {asked: value} for value in values}
     found = {name: seen(tools, build, setting) for name, setting in settings.items()}
@@ -83,7 +83,7 @@ def test_what_a_server_derives_from_how_it_writes_is_named_and_hides_no_differen
 
 
 @pytest.mark.parametrize("server", HAS_MOST)
-def test_what_the_capacity_drags_along_is_named(tools, server):
+def test_the_limit_that_the_capacity_drags_along_is_named(tools, server):
     build = the(server)
     settings = {"low": {CAPACITY: 3000}, "high": {CAPACITY: 30000}}
     found = {name: seen(tools, build, setting) for name, setting in settings.items()}

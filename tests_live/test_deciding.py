@@ -95,7 +95,7 @@ def test_weaker_durability_is_best_on_write_load_by_any_goal_and_is_not_recommen
 
 
 @only_with_all
-def test_what_is_far_behind_gets_the_fewest_trials(dialin):
+def test_a_candidate_far_behind_gets_the_fewest_trials(dialin):
     values = "innodb_flush_log_at_trx_commit=0,1,2"
     words = ["sweep", values, "--server", FAST, "--set", "sync_binlog=0", "--baseline", "2", *SHORT, *WRITES]
     verdict = dialin.verdict(*words, *PLENTY, "--worthwhile", "0.5%", "--until", "best", code=dialin.any_code)

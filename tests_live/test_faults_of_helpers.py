@@ -69,7 +69,7 @@ def is_as_before(server, before):
 
 
 @matrix("open-begin-1_times", calls=MOST, phases=(BEGIN,))
-def test_what_could_not_be_restored_is_named_and_the_next_restore_does_it(dialin, server, failing, call, phase, times):
+def test_a_change_that_could_not_be_restored_is_named_and_the_next_restore_does_it(dialin, server, failing, call, phase, times):
     before = values(server)
     account = option_file(server, dialin.directory / "account.cnf")
     words = [sys.executable, "-c", LEAVES_CHANGED, str(Home.of().undo), str(account)]

@@ -262,7 +262,7 @@ def started(tools):
 
 
 @pytest.mark.parametrize(("server", "row"), CASES)
-def test_what_is_asked_in_force_real_and_said(tools, started, server, row):
+def test_each_value_asked_comes_into_force_and_is_noted_as_the_row_says(tools, started, server, row):
     build = the(server)
     check.check_setting(row.asked, tools.catalogue(build), {})
     found, *_ = started(server, row)
@@ -338,7 +338,7 @@ REFUSED = [
     ("server", "asked"),
     [pytest.param(server, asked, id=f"{server}-{asked}") for servers, asked in REFUSED for server in servers],
 )
-def test_what_a_server_would_refuse_or_change_grossly_never_comes_to_a_trial(tools, server, asked):
+def test_values_that_a_server_would_refuse_or_change_grossly_never_come_to_a_trial(tools, server, asked):
     """Most is refused in milliseconds; what an old server notices only while it starts, it dies of when it is looked at."""
     build = the(server)
     (name,) = asked

@@ -136,7 +136,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("words", "says"), REFUSED, ids=[words[0] for words, _ in REFUSED])
-def test_what_must_not_be_done_to_a_live_server_is_refused_and_nothing_is_changed(
+def test_changes_that_a_live_server_must_not_get_are_refused_and_nothing_is_changed(
     server, account, refused, tmp_path, words, says
 ):
     before = values(server)

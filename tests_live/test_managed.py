@@ -36,7 +36,7 @@ def in_force(out, name):
         return [trial.in_force[name] for trial in store.trials() if name in trial.in_force]
 
 
-def test_what_only_a_start_sets_is_compared_and_put_back_after_a_kill(dialin, server):
+def test_variables_that_only_a_start_sets_are_compared_and_put_back_after_a_kill(dialin, server):
     before, out = server.state(), dialin.directory / "study"
     sweep = next((words for name, words in STATIC.items() if server.server.build.id.startswith(name)), ["back_log=70"])
     process = dialin.start("sweep", *sweep, *STUDY, *server.words(), "--out", out)
@@ -53,7 +53,7 @@ def test_what_only_a_start_sets_is_compared_and_put_back_after_a_kill(dialin, se
     assert not list(Home.of().undo.glob("*.*json"))
 
 
-def test_what_is_dynamic_is_applied_by_the_command_where_the_account_may_not_set_it(dialin, fast):
+def test_dynamic_variables_are_applied_by_the_command_where_the_account_may_not_set_them(dialin, fast):
     before, out = fast.state(), dialin.directory / "study"
     count = fast.directory / "calls"
     command = fast.script("counting", f"echo >>{count}\n{OPTION_FILE}\nrestart")

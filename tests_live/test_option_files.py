@@ -90,7 +90,7 @@ def test_an_old_file_runs_on_a_new_server_without_what_it_lacks(compare, said, t
 
 
 @pytest.mark.skipif(find(MYSQL) is None, reason="no such build")
-def test_what_does_not_fit_is_said_before_any_server_starts_with_a_scale_that_does(compare, said, tmp_path):
+def test_a_setting_that_does_not_fit_is_refused_before_any_server_starts_with_a_scale_that_does(compare, said, tmp_path):
     for name, size in (("a.cnf", 4096), ("b.cnf", 8192)):
         (tmp_path / name).write_text(f"[mysqld]\ninnodb_buffer_pool_size=900G\ninnodb_log_write_ahead_size={size}\n")
     files = (tmp_path / "a.cnf", tmp_path / "b.cnf")

@@ -50,7 +50,7 @@ def lines(script):
 
 
 @pytest.mark.parametrize("mode", ["", "NO_BACKSLASH_ESCAPES"])
-def test_what_is_recommended_comes_into_force_and_undo_takes_it_back(server, mode):
+def test_the_recommendation_comes_into_force_and_undo_takes_it_back(server, mode):
     before = server.variables()
     record = recommending(server.build.id, before)
     script, undo = sql_of(record), sql_file.render_undo(record)
@@ -89,7 +89,7 @@ def test_undo_sets_nothing_that_only_a_sandbox_had(server):
 
 
 @pytest.mark.parametrize(("limited", "limit"), limiting_pairs.LIMITS.items())
-def test_what_is_above_its_limit_is_cut_or_moves_it_as_the_note_says(server, limited, limit):
+def test_a_value_above_its_limit_is_cut_or_moves_it_as_the_note_says(server, limited, limit):
     before = server.variables()
     if not {limited, limit} <= set(before):
         pytest.skip("the build has no such limit")

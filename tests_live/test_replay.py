@@ -241,7 +241,7 @@ def test_a_check_names_the_statements_that_differ_on_other_data(captured, dialin
     assert all(int(words[3].replace(",", "")) > 10 for words in differing), other
 
 
-def test_what_cannot_be_replayed_is_refused(captured, refused, tmp_path):
+def test_impossible_replays_are_refused(captured, refused, tmp_path):
     _, directory, _ = captured
     words = ["sweep", "innodb_io_capacity=200,2000", "--yes", "--workload", f"capture:{directory / 'shop.capture'}"]
     assert "--data" in refused(*words)

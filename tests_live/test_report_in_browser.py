@@ -151,7 +151,7 @@ def test_the_charts_over_time_turn_to_latency_with_their_words(winner):
     assert winner.page.evaluate(title) == "transactions/s"
 
 
-def test_what_the_reader_did_stays_when_the_page_is_made_anew(opened, report):
+def test_actions_of_the_reader_stay_when_the_page_is_made_anew(opened, report):
     one = opened(report("winner"))
     one.drawn()
     page = one.page
@@ -193,7 +193,7 @@ TOO_SMALL = """
 
 
 @pytest.mark.parametrize("width", sorted(WIDTHS))
-def test_what_a_finger_may_touch_is_24_pixels_wide_and_high(opened, report, width):
+def test_targets_of_a_finger_are_24_pixels_wide_and_high(opened, report, width):
     one = opened(report("winner", example_reasons.full), width)
     one.drawn()
     one.page.evaluate("document.querySelectorAll('main details').forEach((fold) => { fold.open = true; })")

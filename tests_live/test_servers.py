@@ -38,7 +38,7 @@ def sandbox(build):
     assert not made.directory.exists()
 
 
-def test_what_the_table_says_of_a_build_is_so(build, sandbox):
+def test_each_fact_of_the_table_of_builds_is_so(build, sandbox):
     with sandbox.connect() as query:
         variables = global_variables(query)
     assert has(build, Capability.POOL_DUMP) == ("innodb_buffer_pool_dump_at_shutdown" in variables)

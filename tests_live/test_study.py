@@ -189,7 +189,7 @@ def test_a_study_in_which_nothing_starts_ends_with_code_3_the_signal_and_the_log
         (["read_buffer_size=1M,2M", "--table-size", "2000000000"], "GB"),
     ],
 )
-def test_what_cannot_be_is_refused_before_anything_starts(refused, tmp_path, words, says):
+def test_impossible_studies_are_refused_before_anything_starts(refused, tmp_path, words, says):
     others = [] if "--server" in words else ["--server", MYSQL]
     assert says in refused("sweep", *words, *others, "--yes")
     assert list(tmp_path.iterdir()) == []

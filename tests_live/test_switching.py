@@ -179,7 +179,7 @@ def ready(tools, build, sweep, switch="auto"):
 
 
 @on_mysql
-def test_what_only_a_start_gives_falls_back_to_starts_and_says_why_and_set_is_refused(tools):
+def test_values_that_only_a_start_gives_fall_back_to_starts_and_set_is_refused(tools):
     sweep = {"innodb_buffer_pool_size": ["128M", "256M"]}
     found = ready(tools, MYSQL, sweep)
     assert found.spec.switch is Switch.RESTART

@@ -46,7 +46,7 @@ def test_a_tune_that_was_killed_is_undone_by_restore_and_resumes_to_a_verdict_on
     assert f"  set {CAPACITY} (now " in err
 
 
-def test_what_takes_a_start_is_refused_without_a_command_that_restarts(dialin, server, words):
+def test_variables_that_take_a_start_are_refused_without_a_command_that_restarts(dialin, server, words):
     before = server.variables()
     _, err = dialin(*words, "table_open_cache_instances=1,2", "--minutes", "2", code=2)
     assert "table_open_cache_instances can be set only at startup" in err
@@ -54,7 +54,7 @@ def test_what_takes_a_start_is_refused_without_a_command_that_restarts(dialin, s
     assert server.variables() == before
 
 
-def test_what_takes_a_start_is_tuned_by_a_command_that_restarts_and_put_back(dialin, modern, tmp_path):
+def test_variables_that_take_a_start_are_tuned_by_a_command_that_restarts_and_put_back(dialin, modern, tmp_path):
     before, out = modern.variables(), dialin.directory / "study"
     account = ["--attach", "--defaults-file", option_file(modern, tmp_path / "account.cnf")]
     words = ["tune", "back_log=60..90", f"{CAPACITY}=200..2000", *account, *SHORT, *EASY, "--goal", "latency"]

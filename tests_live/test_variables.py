@@ -178,7 +178,7 @@ def test_variables_of_rules_are_those_of_real_servers(catalogues):
     ("asked", "in_force"), [(8200, 8192), (131073, 131072), (1, 8192), (4294967296, 2147479552), (33554432, 33554432)]
 )
 @pytest.mark.parametrize("build", sorted(HERE))
-def test_what_is_reported_of_rounding_is_what_a_set_does(catalogues, sandboxed, build, asked, in_force):
+def test_reported_rounding_is_that_of_a_set(catalogues, sandboxed, build, asked, in_force):
     variable = catalogues(build)["read_buffer_size"]
     reported = min(max(asked, variable.minimum), variable.maximum)
     assert reported - reported % variable.block == in_force

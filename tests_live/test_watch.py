@@ -123,7 +123,7 @@ def test_the_page_follows_a_study_to_its_end_on_a_desk_and_on_a_phone(dialin, op
     page_of(out).terminate()
 
 
-def test_what_the_reader_did_to_the_page_stays_while_it_grows(opened, running, watched):
+def test_actions_of_the_reader_stay_while_the_page_grows(opened, running, watched):
     one = opened(watched(running)[1])
     one.until("document.documentElement.dataset.report >= 1")
     switch = one.page.locator("main button[data-chart=combined]").first

@@ -104,7 +104,7 @@ def test_where_the_machine_is_unknown_nothing_is_said_of_its_memory():
     assert set(found) == {"sort_buffer_size"}
 
 
-def test_what_the_server_waited_for_comes_first_and_one_variable_has_all_its_reasons():
+def test_the_largest_wait_comes_first_and_one_variable_has_all_its_reasons():
     reading = server(
         "mysql@5.6.24",
         per_second={"Com_update": 500.0, **QUERIES, "Innodb_os_log_written": 1.0 * MIB, "Select_full_join": 9.0},
@@ -149,7 +149,7 @@ def test_a_rule_of_thumb_needs_a_fact_of_this_server():
     assert "innodb_flush_method" not in found  # its rule recommends O_DIRECT whatever the machine is
 
 
-def test_what_limits_the_experiment_is_set_beside_it():
+def test_a_variable_that_limits_the_experiment_is_set_beside_it():
     figures = {**QUERIES, "Created_tmp_disk_tables": 8.0, "Created_tmp_tables": 10.0}
     old = experiments(server("mysql@5.6.24", per_second=figures))["tmp_table_size"]
     assert old.beside == {"max_heap_table_size": old.values[-1]}

@@ -66,7 +66,7 @@ MISSING = [
 
 
 @pytest.mark.parametrize(("changes", "code", "fitness"), MISSING)
-def test_what_is_missing_limits_it_and_the_worst_counts(changes, code, fitness):
+def test_missing_facts_limit_the_fitness_and_the_worst_counts(changes, code, fitness):
     check = check_capture(summary(**changes))
     assert fitness_of(check, code) is fitness
     assert check.fitness is check.findings[0].fitness

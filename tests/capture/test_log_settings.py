@@ -74,7 +74,7 @@ def test_a_general_log_that_is_on_is_not_silenced_for_the_slow_log():
         log_settings(Source.SLOW, "/x.log", {**MARIADB, "general_log": "ON"}, OTHER)
 
 
-def test_what_keeps_statements_out_of_the_log_is_lifted():
+def test_settings_that_keep_statements_out_of_the_log_are_lifted():
     narrow = {
         **MARIADB,
         "log_slow_filter": "full_scan",

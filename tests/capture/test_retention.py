@@ -46,7 +46,7 @@ def test_statements_are_removed_when_their_days_are_over_and_figures_stay(home, 
     assert list(home.captures.iterdir()) == []
 
 
-def test_what_says_how_long_is_private_and_says_when(home, tmp_path):
+def test_the_note_of_the_days_is_private_and_says_when_they_are_over(home, tmp_path):
     capture(home, tmp_path / "shop.capture", days=2, now=1_795_413_685.0)
     assert retention_of(tmp_path / "shop.capture").date == "2026-11-25"
     for path in (tmp_path / "shop.capture" / "keep.json", *home.captures.iterdir()):

@@ -120,7 +120,7 @@ def test_a_directory_without_a_study_is_not_said_to_hold_one(dialin, tmp_path):
     assert "dialin resume mine" in dialin("sweep", "a_b=1,2", "--out", "mine")[2]
 
 
-def test_what_a_study_without_room_left_does_not_stand_in_the_way_of_the_next_try(dialin, tmp_path):
+def test_a_study_that_had_no_room_does_not_stand_in_the_way_of_the_next_try(dialin, tmp_path):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "study.lock").touch()
     assert "not empty" not in dialin("sweep", "a_b=1,2", "--out", "mine")[2]

@@ -78,7 +78,7 @@ def test_statements_that_cannot_be_replayed_are_shown_and_a_replay_says_why(dial
 
 
 @needs_program
-def test_what_is_piped_has_all_columns_and_all_of_each_cell(dialin, tmp_path):
+def test_piped_output_has_all_columns_and_all_of_each_cell(dialin, tmp_path):
     columns = ", ".join(f"a_column_of_a_wide_table_{number}" for number in range(20))
     (tmp_path / "slow.log").write_text(LOG.replace("id,a", columns))
     dialin("capture", "from", "slow.log", "--out", "shop.capture")
@@ -139,7 +139,7 @@ def test_the_next_capture_removes_the_statements_of_one_whose_days_are_over(dial
         pytest.param(["--attach", "--defaults-file", "nowhere.cnf"], "nowhere.cnf", marks=needs_program),
     ],
 )
-def test_what_a_capture_of_a_server_lacks_is_one_line(dialin, tmp_path, words, says):
+def test_a_missing_option_of_a_capture_is_one_line(dialin, tmp_path, words, says):
     _, err = dialin("capture", "start", "--out", "shop.capture", *words, code=2)
     assert len(err.splitlines()) == 1
     assert says in err
@@ -175,7 +175,7 @@ def test_counters_that_do_not_belong_together_are_refused(dialin, tmp_path):
         (b"\xfebin" + bytes(99), "is a binary log"),
     ],
 )
-def test_what_is_no_log_is_named_in_one_line(dialin, tmp_path, log, says):
+def test_a_file_that_is_no_log_is_named_in_one_line(dialin, tmp_path, log, says):
     if log is not None:
         (tmp_path / "slow.log").write_bytes(log)
     _, err = dialin("capture", "from", "slow.log", "--out", "shop.capture", code=2)
@@ -193,7 +193,7 @@ def test_what_is_no_log_is_named_in_one_line(dialin, tmp_path, log, says):
         (["from", "slow.log", "--digests", "one.json", "--out", "x"], "does not name two files"),
     ],
 )
-def test_what_is_asked_for_wrongly_is_one_line(dialin, tmp_path, words, says):
+def test_a_wrong_question_about_a_capture_is_one_line(dialin, tmp_path, words, says):
     _, err = dialin("capture", *words, code=2)
     assert len(err.splitlines()) == 1
     assert says in err

@@ -83,7 +83,7 @@ def test_a_fit_machine_is_said_to_be_fit_and_what_it_does_not_tell_is_named(doct
     assert "Not available here: turbo, waiting (PSI)" in out
 
 
-def test_what_should_be_known_leaves_a_machine_fit(doctor):
+def test_a_notice_leaves_a_machine_fit(doctor):
     code, out = doctor(facts=spoiled(memory={"huge_pages": "always"}))
     assert code == 0
     assert out.splitlines()[0] == "Fit to measure, with 1 notice: huge pages."

@@ -55,7 +55,7 @@ def test_a_study_that_nothing_watched_is_no_error(dialin, stored):
     assert "no probe ran" in " ".join(out.split())
 
 
-def test_what_is_no_study_is_one_line(dialin, tmp_path):
+def test_a_directory_that_is_no_study_is_one_line(dialin, tmp_path):
     code, out, err = dialin(str(tmp_path / "none"))
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert "dialin: " in err

@@ -46,7 +46,7 @@ def test_three_answers_make_a_command(answers, shown):
     assert command(*answers) == shown
 
 
-def test_what_is_no_answer_is_asked_again(capsys):
+def test_an_unusable_answer_is_asked_for_again(capsys):
     shown = command("9", "oracle", "1", "oltp_read_wrte", "", "innodb_io_capacty", "innodb_io_capacity=", "innodb_io_capacity")
     assert shown == "dialin tune innodb_io_capacity --server mysql@9.7.4 --workload oltp_read_write"
     said = capsys.readouterr().err
@@ -70,7 +70,7 @@ def test_what_is_no_answer_is_asked_again(capsys):
         ("query_cache_type", "has no variable query_cache_type"),
     ],
 )
-def test_what_the_printed_command_would_refuse_is_refused_at_once(answer, refused, capsys):
+def test_an_answer_that_the_printed_command_would_refuse_is_refused_at_once(answer, refused, capsys):
     shown = command("", "", answer, "innodb_io_capacity")
     assert shown == "dialin tune innodb_io_capacity --server mysql@9.7.4 --workload oltp_read_write"
     assert refused in capsys.readouterr().err

@@ -31,7 +31,7 @@ def test_a_host_is_shown_with_builds_noise_and_fitness():
     ]
 
 
-def test_what_disturbs_measurements_there_is_named():
+def test_disturbances_of_hosts_are_named():
     bad = Finding("other load", "80 % of 16 CPUs busy", Severity.BAD, "It adds noise.", "Stop it.")
     lines = describe_host(Node(state(bad)))
     assert "builds: none; a study copies those that it needs" in lines

@@ -92,7 +92,7 @@ def test_nothing_of_a_study_is_changed(dialin, studies):
     assert {path: path.read_bytes() for path in studies.rglob("*") if path.is_file()} == before
 
 
-def test_what_differs_is_said_before_what_changed_and_the_noise(dialin, studies):
+def test_differences_are_said_before_changes_and_noise(dialin, studies):
     code, out, err = dialin("diff", str(studies / "winner"), str(studies / "no_difference"))
     assert (code, err) == (0, "")
     text = " ".join(out.split())

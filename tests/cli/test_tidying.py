@@ -42,7 +42,7 @@ def test_help_tidies_nothing(dialin, tidied, command):
 
 
 @pytest.mark.parametrize("words", [(), ("--help",), ("--version",), ("servers",), ("servers", "start", "--help")])
-def test_what_reaches_no_server_tidies_nothing(dialin, tidied, words):
+def test_commands_that_reach_no_server_tidy_nothing(dialin, tidied, words):
     assert dialin(*words)[0] == 0
     assert tidied == []
 

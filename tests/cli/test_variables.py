@@ -135,7 +135,7 @@ def test_a_pattern_that_nothing_fits_is_not_called_a_name(dialin):
         dialin("x*y")
 
 
-def test_what_is_known_is_json_too(dialin):
+def test_all_that_is_known_is_json_too(dialin):
     reported = json.loads(dialin("read_buffer_size", "--json"))
     assert reported["builds"]["mysql@5.6.24"]["block"] == 4096
     assert reported["unit"] == "bytes"

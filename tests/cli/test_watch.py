@@ -41,7 +41,7 @@ def test_a_host_that_is_not_this_machine_is_one_line(dialin, study):
     assert "192.0.2.1 is no name or address of this machine" in err
 
 
-def test_what_starts_the_page_beside_a_study_is_no_option_of_the_user(dialin):
+def test_the_option_that_starts_the_page_beside_a_study_is_not_the_users(dialin):
     code, out, _ = dialin("watch", "--help")
     assert code == 0
     assert "--port" in out

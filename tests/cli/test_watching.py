@@ -108,7 +108,7 @@ def test_a_second_ctrl_c_cuts_the_tidying_short(first):
     assert not stopped(first, signal.SIGINT)
 
 
-def test_what_is_started_while_tidying_can_be_ended():
+def test_a_page_started_while_tidying_can_be_ended():
     assert stopped(signal.SIGTERM) != [signal.SIG_IGN], "that would be inherited"
 
 

@@ -16,7 +16,7 @@ def test_a_link_lets_one_browser_in_and_is_spent():
     assert access.spend(token) is None
 
 
-def test_what_was_never_given_out_lets_nobody_in():
+def test_a_token_that_was_never_given_out_lets_nobody_in():
     access = counted()
     token = access.token()
     assert access.spend("") is None

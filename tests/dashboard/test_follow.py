@@ -36,7 +36,7 @@ def test_a_running_study_is_reported_with_its_trial_and_its_seconds(study, follo
     assert seen.board.seconds_left(1300.0) == 300.0
 
 
-def test_what_is_new_comes_along_and_what_was_seen_stays(study, follower):
+def test_new_trials_come_along_and_seen_ones_stay(study, follower):
     study.stands()
     study.begin_trial()
     study.store.say(1.0, "first")

@@ -187,7 +187,7 @@ def test_a_study_that_cannot_be_read_is_reported_and_tried_again(hub, followed):
     assert followed.forgotten == 1
 
 
-def test_what_cannot_be_shown_is_reported_and_tried_again(hub, followed, monkeypatch):
+def test_a_study_that_cannot_be_shown_is_reported_and_tried_again(hub, followed, monkeypatch):
     whole = hubs.view
 
     def shown(seen, *rest, **others):

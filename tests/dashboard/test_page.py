@@ -188,7 +188,7 @@ def test_a_study_that_nobody_runs_cannot_be_stopped_and_that_is_said(served, vie
 
 
 @pytest.mark.parametrize("said", [b"", b"{", b"[]", b'{"when": "tomorrow"}', b'{"when": 1}', b"x" * 5000, b"\xff"])
-def test_what_the_page_never_asks_for_is_refused(viewer, said):
+def test_requests_that_the_page_never_makes_are_refused(viewer, said):
     assert viewer.post("/stop", content=said, headers={"Origin": HERE}).status_code == 400
 
 

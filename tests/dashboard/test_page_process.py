@@ -42,7 +42,7 @@ def test_it_is_this_very_dialin_that_serves_the_page(tmp_path):
     assert os.fspath(tmp_path) in words
 
 
-def test_what_lies_where_the_user_stands_is_not_run(tmp_path):
+def test_modules_in_the_current_directory_are_not_run(tmp_path):
     (tmp_path / "typing.py").write_text("raise SystemExit(3)")
     words = page_process.command(tmp_path)
     python = words[: words.index("-m")]

@@ -92,7 +92,7 @@ def test_runs_of_a_timed_query_are_reported_by_the_time_they_take(spec):
     assert chart["titles"] == ["runs/s", "seconds per run", "runs of the trial"]
 
 
-def test_what_would_act_is_shown_and_never_obeyed(spec):
+def test_text_that_would_act_is_shown_and_never_obeyed(spec):
     named = Candidate(name=HOSTILE, setting={"init_connect": HOSTILE}, server="mysql@9.7.4")
     study = spec.model_copy(update={"candidates": (spec.candidates[0], named)})
     given = board(study, trial=replace(TRIAL, candidate=HOSTILE), lines=deque([(1.0, HOSTILE)]))

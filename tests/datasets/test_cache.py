@@ -46,7 +46,7 @@ def test_a_preparation_that_fails_leaves_nothing_that_looks_like_a_dataset(home,
     assert [path for path in home.datasets.iterdir() if path.is_dir()] == []
 
 
-def test_what_a_killed_preparation_left_is_removed_by_the_next(home, clock):
+def test_remains_of_a_killed_preparation_are_removed_by_the_next(home, clock):
     cache = DatasetCache(home, clock)
     leftover = home.datasets / f".making-{key_of(FACTS)}-abcdef01"
     (leftover / "data").mkdir(parents=True)

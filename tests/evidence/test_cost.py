@@ -42,7 +42,7 @@ def test_the_ratio_finds_what_is_different_and_holds_what_is_not() -> None:
     assert client.low < 1 < client.high
 
 
-def test_what_is_unknown_or_nothing_is_left_out() -> None:
+def test_unknown_costs_and_zeros_are_left_out() -> None:
     reported = [one for one in ORDINARY if one.name != "client_cpu" and one.name != "read_bytes"]
     record = watched(nothing_moved(), [*reported, Rise("process", "read_bytes", Per.TRANSACTION, {"": 0.0})])
     names = [one.name for one in costs(record)]

@@ -63,7 +63,7 @@ def test_of_a_good_machine_everything_is_reported_and_nothing_is_to_mend():
     assert len(findings) == len({finding.subject for finding in findings}) == 19
 
 
-def test_what_is_not_reported_is_neither_good_nor_bad():
+def test_facts_that_are_not_reported_are_neither_good_nor_bad():
     assert [finding.subject for finding in fitness_findings.findings(NOTHING, NEEDED)] == ["CPUs", "container"]
     unknown = fitness_findings.unknown_subjects(NOTHING)
     assert {"CPU governor", "fsync", "free space", "steal", "hypervisor"} <= set(unknown)
@@ -117,7 +117,7 @@ SPOILED = [
 
 
 @pytest.mark.parametrize(("subject", "severity", "groups", "says"), SPOILED, ids=lambda value: str(value)[:40])
-def test_what_disturbs_is_said_with_its_figures_its_effect_and_how_to_mend_it(subject, severity, groups, says):
+def test_a_disturbance_is_said_with_its_figures_its_effect_and_how_to_mend_it(subject, severity, groups, says):
     finding = found(subject, **groups)
     assert finding.severity is severity
     assert says in finding.observed
@@ -157,7 +157,7 @@ def test_the_command_that_mends_it_fits_the_machine(subject, groups, command):
         (20000, 20000, None, "get 20,000 and reduce table_open_cache_instances from 8 to 4"),
     ],
 )
-def test_what_servers_cut_for_want_of_open_files_is_what_they_cut(soft, hard, mysql, mariadb):
+def test_the_cut_for_want_of_open_files_is_the_one_that_servers_make(soft, hard, mysql, mariadb):
     effect = found("open files", limits={"files": soft, "files_most": hard}).effect
     assert (mysql or "get") in effect
     assert ("MySQL" in effect) == (mysql is not None)
@@ -182,7 +182,7 @@ def test_an_fsync_on_a_busy_machine_is_not_blamed_on_the_disk_alone():
     assert "may be faster" not in found("fsync", **slow).effect
 
 
-def test_what_matters_most_comes_first():
+def test_the_gravest_finding_comes_first():
     findings = fitness_findings.findings(with_(load={"busy": 0.5}, cpu={"turbo": True}), NEEDED)
     assert [finding.severity for finding in findings[:3]] == [Severity.BAD, Severity.NOTICE, Severity.GOOD]
 

@@ -33,7 +33,7 @@ def test_a_server_that_nobody_uses_is_fit():
         ({"performance_schema": False}, "performance schema", "performance_schema=ON"),
     ],
 )
-def test_what_disturbs_a_measurement_there_comes_first_with_its_remedy(changed, subject, remedy):
+def test_disturbances_of_a_server_come_first_with_their_remedies(changed, subject, remedy):
     first, *others = server_findings(facts(**changed))
     assert (first.subject, first.severity) == (subject, Severity.NOTICE)
     assert remedy in first.remedy
@@ -41,7 +41,7 @@ def test_what_disturbs_a_measurement_there_comes_first_with_its_remedy(changed, 
     assert {one.severity for one in others} == {Severity.GOOD}
 
 
-def test_what_is_not_seen_of_a_server_elsewhere_is_said_and_nothing_is_made_up():
+def test_facts_that_are_not_seen_of_a_server_elsewhere_are_said_to_be_unknown():
     hidden = facts(is_here=False, in_use=None, may_set=None)
     assert unseen(hidden) == [HIDDEN, "whether others use the server (the account lacks PROCESS)"]
     assert {one.subject for one in server_findings(hidden)} == {"writes", "round trip", "performance schema"}

@@ -183,7 +183,7 @@ def test_a_rule_fires_in_a_real_study(code: str) -> None:
 
 
 @pytest.mark.parametrize("code", sorted(FIRES))
-def test_what_moved_in_a_real_study_moved_with_its_goal(code: str) -> None:
+def test_metrics_that_moved_in_a_real_study_moved_with_its_goal(code: str) -> None:
     name, _ = FIRES[code]
     record = load(name)
     compared = choose_pair(record, measured.of(record))

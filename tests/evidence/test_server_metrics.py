@@ -59,7 +59,7 @@ def test_a_long_trial_has_longer_steps_and_keeps_its_lowest_second(record):
     assert min(one.throughput) == pytest.approx((3.0 + 4 * 900) / 5)
 
 
-def test_what_lies_between_two_numbers_of_threads_is_not_measured(record):
+def test_seconds_between_two_numbers_of_threads_are_not_measured(record):
     trial = record.trials[0]
     own = record.samples[trial.id]
     steps = [Step.MEASURE] * 20 + [Step.WARM_UP] * 20 + [Step.MEASURE] * 20

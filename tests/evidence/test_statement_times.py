@@ -63,7 +63,7 @@ def test_those_with_most_time_of_all_candidates_together_are_reported_most_first
     assert reported[0].candidates.keys() == {"8"}, "the other never ran it"
 
 
-def test_what_takes_less_than_a_hundredth_of_the_time_is_left_out() -> None:
+def test_statements_of_less_than_a_hundredth_of_the_time_are_left_out() -> None:
     reported = statements(watched(lambda _: digest(READ, 9.9) | digest("SHOW STATUS", 0.09)))
     assert [row.digest for row in reported] == [READ]
 

@@ -23,7 +23,7 @@ def without_ray(monkeypatch):
         (FleetChoice("local", 2), {"attached": False, "tune": False}, "--fleet-hosts needs --fleet"),
     ],
 )
-def test_what_a_fleet_cannot_run_is_refused(choice, what, words):
+def test_a_study_that_a_fleet_cannot_run_is_refused(choice, what, words):
     with pytest.raises(UserError, match=words):
         check_fleet(choice, **what)
 

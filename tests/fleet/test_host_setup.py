@@ -69,7 +69,7 @@ def test_a_host_without_anything_gets_build_data_and_driver(needs, here, tmp_pat
     assert call.made[-1][1].host == "east"
 
 
-def test_what_is_there_already_is_not_sent_again(needs, tmp_path):
+def test_files_that_a_host_has_are_not_sent_again(needs, tmp_path):
     set_up(Calls(tmp_path / "there"), needs, "east")
     again = Calls(tmp_path / "there", builds=["mysql@9.7.4"])
     set_up(again, needs, "east")

@@ -58,7 +58,7 @@ def test_each_trial_begins_when_the_one_before_it_has_ended(ran, clock):
     assert all(trial.started < trial.middle < trial.started + seconds for trial, seconds in zip(ended, lasted, strict=True))
 
 
-def test_what_the_study_chose_before_holds_for_every_trial(ran, clock, spec):
+def test_earlier_choices_of_the_study_hold_for_every_trial(ran, clock, spec):
     chosen = DriverChoice(spec.workload.threads, 1, False)
     started, _ = ran(ChoosingLoad(clock), chosen)
     assert started == [chosen, chosen, chosen]

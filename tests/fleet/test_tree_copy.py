@@ -42,7 +42,7 @@ def test_a_file_arrives_as_a_file(tree, tmp_path):
     assert os.access(target, os.X_OK)
 
 
-def test_what_did_not_arrive_whole_is_refused_and_leaves_what_was_there(tree, tmp_path):
+def test_a_copy_that_did_not_arrive_whole_is_refused_and_changes_nothing(tree, tmp_path):
     target = tmp_path / "other" / tree.name
     sent(tree, target)
     (tree / "bin" / "mysqld").write_bytes(b"another")

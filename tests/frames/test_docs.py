@@ -10,7 +10,7 @@ from schemas_and_columns import fill
 ROOT = Path(__file__).parents[2]
 
 
-def test_what_the_document_says_of_columns_is_what_frames_have():
+def test_the_document_has_the_columns_that_frames_have():
     text = (ROOT / "docs" / "notebook.md").read_text()
     assert fill(text) == text, "run: make docs"
 

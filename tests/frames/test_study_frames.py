@@ -125,7 +125,7 @@ def test_variables_stand_beside_what_was_requested(kept):
     assert found.filter(pl.col("variable") == "version")["asked"].null_count() == 35
 
 
-def test_what_probes_saw_is_there_by_trial_and_over_time(kept):
+def test_readings_of_probes_are_there_by_trial_and_over_time(kept):
     record = example_evidence.waits_moved()
     directory = kept(record)
     one = next(iter(record.watched[1].values()))
@@ -169,7 +169,7 @@ def test_a_study_without_a_verdict_has_all_frames_and_no_rows_in_that_of_the_ver
     assert not study.samples.is_empty()
 
 
-def test_what_a_frame_s_user_does_to_it_stays_with_that_frame(kept):
+def test_changes_to_a_frame_stay_with_that_frame(kept):
     study = dialin.open_study(kept(example_studies.inconclusive()))
     mine = study.samples
     mine[0, "tps"] = -1.0

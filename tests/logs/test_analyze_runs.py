@@ -72,7 +72,7 @@ def test_logs_that_are_all_one_are_no_comparison(analyzed):
         analyzed({"bpi8.log": same, "bpi32.log": same})
 
 
-def test_what_else_differs_in_names_is_named_and_only_like_is_compared_with_like(analyzed):
+def test_other_differences_of_names_are_named_and_only_like_is_compared_with_like(analyzed):
     logs = repeated({8: 1000, 32: 1100}, name="io5000.bpi{value}-r{run}.log")
     logs |= repeated({32: 2000}, name="io7000.bpi{value}-r{run}.log")
     found = analyzed(logs)
@@ -226,7 +226,7 @@ def test_a_warm_up_that_is_given_is_not_searched_for(analyzed):
         analyzed(skip=590)
 
 
-def test_what_runs_did_after_their_warm_up_is_reported(analyzed):
+def test_the_course_of_runs_after_their_warm_up_is_reported(analyzed):
     t = np.arange(1000)
     logs = {
         "bpi1.log": csv(series(1000, 1000) * (1 + t / 4000)),
@@ -276,7 +276,7 @@ def test_a_table_sorts_logs_in_its_own_order_and_what_it_lacks_is_left_out(analy
     assert text(found.warnings, "left_out").startswith("3 logs without a candidate, left out: bpi64-r0")
 
 
-def test_what_candidates_of_a_table_differ_by_together_is_named(analyzed):
+def test_columns_that_candidates_of_a_table_differ_by_together_are_named(analyzed):
     logs = repeated({8: 1000}, name="io5000.bpi{value}-r{run}.log") | repeated({32: 1100}, name="io7000.bpi{value}-r{run}.log")
     found = analyzed(logs, table={"a": ["*bpi8*"], "b": ["*bpi32*"]})
     assert found.verdict is Outcome.WINNER

@@ -97,7 +97,7 @@ def test_a_suite_has_a_row_for_each_load_and_no_average():
 
 
 @pytest.mark.parametrize("by", [None, "(direct|router)/"])
-def test_what_only_reads_stands_alone(by):
+def test_loads_that_only_read_stand_alone(by):
     found = judged("us-two-runs", by=by)
     ratios = {(cell.where["threads"] if "threads" in cell.where else cell.where["thr"]): cell.candidates[1].goal_ratio.mean - 1
               for cell in found.cells}  # fmt: skip

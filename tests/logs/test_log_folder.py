@@ -175,7 +175,7 @@ def test_each_member_of_an_archive_is_a_log(tmp_path):
     assert [entry.status for entry in folder.files if entry.file == "all.zip/notes.txt"] == ["no_log"]
 
 
-def test_what_became_of_every_file_is_listed(tmp_path):
+def test_the_fate_of_every_file_is_listed(tmp_path):
     fatal = "sysbench 1.0.20\n\nFATAL: mysql_stmt_prepare() failed\n"
     summary = HEADER.format(threads=16) + SUMMARY.format(transactions=5000)
     write(tmp_path, a__log=csv(X), b__log=csv(Y), c__log=csv(X[::-1]), early__log=csv(series(seed=7)[:90]), failed__log=fatal)

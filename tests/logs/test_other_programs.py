@@ -192,7 +192,7 @@ def test_a_histogram_of_sysbench_gives_the_percentiles_of_a_run(tmp_path):
 @pytest.mark.parametrize(
     "lines", [[""], ["a text", "of words"], ["time,tps"], ["a,b,c", "1,2,3"], ["\0\0"], ["x" * 200_000] * 3]
 )
-def test_what_no_program_wrote_is_no_run(tmp_path, lines):
+def test_text_that_no_program_wrote_is_no_run(tmp_path, lines):
     assert runs_of(tmp_path, lines) == []
     ((_, opened),) = files(tmp_path / "run.log")
     assert columns_of(first_lines(opened)) == []

@@ -356,7 +356,7 @@ def test_two_things_that_differ_are_proposed_and_threads_are_not(tmp_path):
         ({"pgbench.log": "progress: 1.0 s, 1234.5 tps, lat 12.3 ms stddev 1.2\n" * 90}, "no report of a load program"),
     ],
 )
-def test_what_is_not_read_is_refused_with_the_reason(tmp_path, file, says):
+def test_folders_that_are_not_read_are_refused_with_the_reason(tmp_path, file, says):
     with pytest.raises(UserError, match=says):
         judged(write(tmp_path / "a", **file))
 

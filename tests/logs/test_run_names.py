@@ -81,7 +81,7 @@ def test_settings_are_read_from_names_and_dates_and_repeats_are_none(name, setti
     assert (dict(parts.settings), parts.words) == (settings, words)
 
 
-def test_what_names_the_candidate_is_no_setting_beside_it():
+def test_the_part_that_names_the_candidate_is_no_setting_beside_it():
     assert "bpi" not in read_name(PUBLISHED[0], r"bpi(\d+)").settings
 
 

@@ -93,7 +93,7 @@ def test_of_several_files_those_whose_names_are_like_the_logs_count(tmp_path):
     }
 
 
-def test_what_cannot_be_read_sets_nothing(tmp_path):
+def test_a_file_that_cannot_be_read_sets_nothing(tmp_path):
     found = logs(tmp_path, "x.log")
     (tmp_path / "params.txt").mkdir()
     (tmp_path / "my.cnf").write_bytes(b"a=\xff\xfe1\n")

@@ -16,7 +16,7 @@ def test_a_reference_stands_for_all_versions_that_begin_so():
 
 
 @pytest.mark.parametrize("text", ["postgres@16", "mysql@", "mysql@x", "mysql-9.7", ""])
-def test_what_names_no_build_is_refused(text):
+def test_text_that_names_no_build_is_refused(text):
     with pytest.raises(ValueError, match="does not name a build"):
         BuildReference.parse(text)
 

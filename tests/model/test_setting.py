@@ -23,7 +23,7 @@ def test_names_take_the_servers_own_spelling():
 
 
 @pytest.mark.parametrize("text", ["", "1x", "a b", "a;drop", "a=b", "a\nb", "é"])
-def test_what_cannot_be_a_name_never_reaches_sql(text):
+def test_text_that_cannot_be_a_name_never_reaches_sql(text):
     with pytest.raises(ValueError, match="cannot be the name"):
         canonical_name(text)
 
@@ -42,6 +42,6 @@ def test_a_share_is_read_as_people_write_it(written, share):
 
 
 @pytest.mark.parametrize("written", ["", "%", "a fifth", "20 %%"])
-def test_what_is_no_share_is_refused_with_an_example(written):
+def test_text_that_is_no_share_is_refused_with_an_example(written):
     with pytest.raises(ValueError, match=r"such as 20% or 0\.2"):
         share_of(written)

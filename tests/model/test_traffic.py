@@ -21,7 +21,7 @@ def period(*seconds):
     return of_watched({PROBE: stored})
 
 
-def test_what_is_stored_of_a_period_is_what_it_was():
+def test_a_stored_period_is_the_one_that_was_measured():
     seconds = [second(running=1.0, buckets={1.0: 90, 8.0: 10}), second(select_ms=3.0, running=3.0, buckets={1.0: 100})]
     read = period(*seconds)
     assert read.halves == (TrafficTotals.of(seconds[:1]), TrafficTotals.of(seconds[1:]))

@@ -59,7 +59,7 @@ def test_all_faults_of_all_files_are_said_in_one_go_each_once(write):
     assert lines[2].startswith("back_log: back_log must be 1 to 65535; 0 was requested on mysql@9.7.4")
 
 
-def test_what_each_of_several_builds_does_not_take_is_said_in_one_go(write):
+def test_refusals_of_several_builds_are_said_in_one_go(write):
     old = Catalogue("mysql@5.6.51", {"query_cache_size": Variable("query_cache_size", Kind.INTEGER, default="0")})
     files = [write("a.cnf", "query_cache_size=1M", "sync_frm=1"), write("b.cnf", "back_log=70")]
     question = StudyOptions(compare=[str(file) for file in files])
@@ -72,7 +72,7 @@ def test_what_each_of_several_builds_does_not_take_is_said_in_one_go(write):
     assert lines[5].startswith("back_log: ")
 
 
-def test_what_only_one_of_several_builds_does_not_take_is_the_error_of_that_build(write):
+def test_a_refusal_of_one_of_several_builds_is_the_error_of_that_build(write):
     old = Catalogue("mysql@5.6.51", KNOWN.variables)
     files = [write(f"{name}.cnf", f"back_log=7{place}") for place, name in enumerate("ab")]
     question = StudyOptions(compare=[str(file) for file in files])
@@ -81,7 +81,7 @@ def test_what_only_one_of_several_builds_does_not_take_is_the_error_of_that_buil
         requested_on_builds(question, files[0].parent, {"new": KNOWN, "old": Catalogue("mysql@5.6.51", {})}, {})
 
 
-def test_what_the_build_lacks_is_left_out_as_asked_with_one_note_for_both_files(write):
+def test_variables_that_the_build_lacks_are_left_out_as_asked_with_one_note_for_both_files(write):
     files = [write(f"{name}.cnf", "query_cache_size=1M", "back_log=70") for name in "ab"]
     requested = compared(*files, **{"leave-out-unknown": True})
     assert [setting for _, setting in requested.settings] == [{"back_log": 70}] * 2
@@ -106,6 +106,6 @@ def test_the_baseline_of_a_tune_is_its_file_below_what_is_set(write):
     assert of_file.notes == ("a.cnf: left out, as they belong to one server only: port",)
 
 
-def test_what_the_user_sets_is_never_left_out(write):
+def test_variables_that_the_user_sets_are_never_left_out(write):
     with pytest.raises(UserError, match=r"has no variable"):
         base({"another_size": 1}, write("a.cnf", "back_log=70"))

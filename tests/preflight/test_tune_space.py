@@ -64,7 +64,7 @@ def test_a_range_a_list_and_a_name_become_axes():
     assert set(flushing.values) == {"OFF", "ON"}
 
 
-def test_what_a_running_server_cannot_have_as_a_start_gives_it_takes_a_start():
+def test_values_that_only_a_start_gives_take_a_start():
     (pool,) = named(f"{POOL}=32M..1G")
     assert pool.static
     assert pool.step % 2**20 == 0
@@ -105,7 +105,7 @@ def test_values_that_give_up_durability_are_refused_unless_allowed(text):
         ("init_connect", "No values are known|cannot be tuned"),
     ],
 )
-def test_what_the_build_does_not_take_is_refused_in_one_line(text, says):
+def test_a_range_that_the_build_does_not_take_is_refused_in_one_line(text, says):
     with pytest.raises(UserError, match=says) as refused:
         named(text)
     assert refused.value.remedy
@@ -128,19 +128,19 @@ def test_a_server_looks_at_each_end_and_each_word():
     ]
 
 
-def test_what_is_set_of_a_tuned_variable_is_the_baselines_own():
+def test_a_value_set_of_a_tuned_variable_is_the_baselines_own():
     variables = named(f"{CAPACITY}=200..20000")
     assert split_base({CAPACITY: 300, "sync_binlog": 0}, variables) == ({CAPACITY: 300}, {"sync_binlog": 0})
 
 
-def test_what_a_service_forbids_is_refused_by_name():
+def test_variables_that_a_service_forbids_are_refused_by_name():
     form = SettingForm(kind=FormKind.PARAMETER_GROUP, forbidden=("innodb_io_capacity",))
     refuse_forbidden(parse_named(["innodb_lru_scan_depth"]), form)
     with pytest.raises(UserError, match="innodb_io_capacity cannot be tuned: the service does not let anybody change it"):
         refuse_forbidden(parse_named(["innodb_io_capacity=1..2"]), form)
 
 
-def test_what_a_service_forbids_or_computes_leaves_the_space():
+def test_variables_that_a_service_forbids_or_computes_leave_the_space():
     known = real_catalogue("mysql@9.7.4")
     situation = Situation(memory=2**34, disk=2**36, cpus=8, connections=16, tables=4, data=2**30, in_force=known.defaults())
     every = [one.name for one in propose_variables(known, situation, weaker=False)[0]]

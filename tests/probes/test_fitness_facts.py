@@ -54,7 +54,7 @@ def machine(tmp_path):
     return make
 
 
-def test_what_a_server_reports_of_itself_is_read(machine, clock, tmp_path):
+def test_facts_that_a_server_reports_of_itself_are_read(machine, clock, tmp_path):
     facts = fitness_facts.facts(tmp_path, clock, machine(SERVER))
     cpu = facts.cpu
     assert cpu.governors == {"performance": 1, "schedutil": 2}
@@ -84,7 +84,7 @@ def vars_of(facts):
 
 
 @pytest.mark.parametrize("text", ["many", "", "1.5\n", "\x00\xff"])
-def test_what_is_no_number_is_not_reported(machine, clock, tmp_path, text):
+def test_facts_that_are_no_numbers_are_not_reported(machine, clock, tmp_path, text):
     facts = fitness_facts.facts(tmp_path, clock, machine({**SERVER, "proc/sys/vm/swappiness": text, "proc/loadavg": text}))
     assert facts.memory.swappiness is None
     assert facts.load.runnable is None

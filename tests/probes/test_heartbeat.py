@@ -68,7 +68,7 @@ def test_a_standstill_is_reported_though_the_caller_wakes_before_the_heartbeat(c
         assert heartbeat.taken() == pytest.approx(0, abs=1e-9), "the next second must not be blamed for it again"
 
 
-def test_what_was_before_it_began_is_no_standstill(clock):
+def test_time_before_it_began_is_no_standstill(clock):
     heartbeat = Heartbeat(clock)
     clock.time += 60
     with heartbeat:

@@ -24,7 +24,7 @@ def test_shares_are_of_the_time_since_the_last_question(probe):
     assert hiccups.pressure == pytest.approx(0.75)
 
 
-def test_what_the_kernel_does_not_report_is_none(probe):
+def test_figures_that_the_kernel_does_not_report_are_none(probe):
     assert probe(Lost(None, None, 2), Lost(None, None, 2)) == Hiccups(gap=pytest.approx(1 - PERIOD))
 
 

@@ -121,7 +121,7 @@ def test_threads_that_wait_under_load_are_reported_with_place_and_kind(build):
         assert 0 <= wait.seconds < 5
 
 
-def test_what_a_line_says_is_what_is_reported():
+def test_each_line_is_reported_as_it_stands():
     assert parse(recorded("mysql@5.5.9", "deadlock")).semaphores.spins == {
         "mutex": Spins(17545, 0, 5753),
         "rw_shared": Spins(6509, 0, 4528),
@@ -164,7 +164,7 @@ def test_a_cut_text_reports_nothing_that_may_be_a_users():
     assert not status.gauges.keys() & {"history_list", "queries_inside"}
 
 
-def test_what_stands_before_a_cut_and_users_statements_is_reported():
+def test_lines_before_a_cut_and_users_statements_are_reported():
     source = recorded("mysql@5.6.24", "loaded")
     assert "LATEST" not in source
     status = parse(source[: source.index("INDIVIDUAL BUFFER POOL INFO")])

@@ -7,6 +7,6 @@ def test_the_whole_text_is_read_however_long_it_is(tmp_path):
     assert read(path) == "a \N{REPLACEMENT CHARACTER}" + "b" * 200_000
 
 
-def test_what_cannot_be_read_is_empty(tmp_path):
+def test_a_file_that_cannot_be_read_is_empty(tmp_path):
     assert read(tmp_path) == ""
     assert read(tmp_path / "absent") == ""

@@ -80,7 +80,7 @@ def test_it_samples_in_windows_alone_and_the_recording_is_read(program, tmp_path
     assert [one.frames for one in perf.stacks(file)] == [("work",)]
 
 
-def test_what_ends_a_window_is_not_hidden_by_the_end_of_perf(program, tmp_path):
+def test_the_error_that_ends_a_window_is_not_hidden_by_the_end_of_perf(program, tmp_path):
     program(answers(2))
     recorded = perf.recording(os.getpid(), tmp_path / "recorded")
     with recorded as recording, pytest.raises(KeyError), recording.window():

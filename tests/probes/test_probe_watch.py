@@ -91,7 +91,7 @@ def test_a_counter_is_reported_by_how_much_it_rose_while_the_window_was_open(clo
         assert (saw(watch).counters, saw(watch).seconds, saw(watch).readings) == ({"n": 7}, 10, 2)
 
 
-def test_what_happens_between_two_windows_is_nobodys(clock):
+def test_counts_between_two_windows_are_nobodys(clock):
     with watching(clock, ScriptedProbe(clock, count(0), count(3), count(1000), count(1004))) as watch:
         for seconds in (10, 20):
             with watch.window():
@@ -188,7 +188,7 @@ def test_a_fault_of_a_probe_is_noted_and_costs_no_trial(clock):
         assert texts(saw(watch).notes) == ("probe could not be read: a fault of dialin, ValueError('odd')",)
 
 
-def test_what_goes_up_and_down_is_summed_up(clock):
+def test_gauges_are_summed_up(clock):
     readings = [Reading(gauges={"g": value}) for value in (4, 1, 9, 2)]
     with watching(clock, ScriptedProbe(clock, *readings, period=1)) as watch:
         with watch.window():
@@ -197,7 +197,7 @@ def test_what_goes_up_and_down_is_summed_up(clock):
         assert saw(watch).gauges == {"g": Gauge(first=4, last=2, least=1, most=9, mean=4)}
 
 
-def test_what_reading_costs_is_counted(clock):
+def test_the_cost_of_reading_is_counted(clock):
     cpu = iter(range(100))
     with watching(clock, ScriptedProbe(clock, count(1), takes=0.25), thread_cpu=lambda: next(cpu) / 1000) as watch:
         with watch.window():

@@ -33,7 +33,7 @@ def probe(proc, tmp_path):
     return ProcessProbe(7, lambda: 2.5, tmp_path)
 
 
-def test_what_the_process_used_is_read(probe):
+def test_cpu_and_memory_of_the_process_are_read(probe):
     reading = probe.read()
     ticks, page = os.sysconf("SC_CLK_TCK"), os.sysconf("SC_PAGE_SIZE")
     assert reading.counters == {
@@ -73,7 +73,7 @@ def test_a_new_thread_begins_at_nothing_even_under_an_old_number(probe, proc):
     assert switches(probe) == 144
 
 
-def test_what_is_hidden_from_us_is_said(probe, tmp_path):
+def test_hidden_figures_of_a_process_are_said(probe, tmp_path):
     (tmp_path / "7/io").unlink()
     reading = probe.read()
     assert "read_bytes" not in reading.counters

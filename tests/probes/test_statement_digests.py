@@ -30,7 +30,7 @@ def test_statements_that_begin_alike_or_run_in_several_schemas_are_added_up():
     assert counters[f"{long[:200]}/count"] == 3
 
 
-def test_what_probes_ask_themselves_is_left_out():
+def test_statements_of_the_probes_themselves_are_left_out():
     ours = [
         "SHOW GLOBAL STATUS",
         "SHOW ENGINE `INNODB` STATUS",

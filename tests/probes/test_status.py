@@ -58,7 +58,7 @@ def test_numbers_are_reported_and_nothing_else():
         "wsrep_local_recv_queue",
     ],
 )
-def test_what_goes_up_and_down_is_a_gauge(name):
+def test_figures_that_go_up_and_down_are_gauges(name):
     assert is_gauge(name)
 
 
@@ -90,5 +90,5 @@ def test_what_goes_up_and_down_is_a_gauge(name):
         "wsrep_replicated_bytes",
     ],
 )
-def test_what_only_rises_is_a_counter(name):
+def test_figures_that_only_rise_are_counters(name):
     assert not is_gauge(name)

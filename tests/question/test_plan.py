@@ -129,7 +129,7 @@ def test_a_load_that_reports_every_ten_seconds_is_measured_for_three_reports_at_
     ("more", "says"),
     [({"measure": 20.0}, "measures 3 reports at least"), ({"goal": Goal.STABILITY}, "how single seconds vary")],
 )
-def test_what_long_intervals_cannot_show_is_refused(more, says):
+def test_goals_that_long_intervals_cannot_show_are_refused(more, says):
     with pytest.raises(UserError, match=says):
         plan(reporting_every(10.0, **more))
     plan(reporting_every(1.0, **more))

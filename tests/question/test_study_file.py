@@ -183,7 +183,7 @@ SWEPT = {"sweep": {"a_b": [1, 2]}}
 
 @pytest.mark.parametrize("name", ["tables", "table_size", "threads", "rand-type"])
 @pytest.mark.parametrize("workload", ["oltp_read_write", "sysbench:oltp_read_write", "mine.lua"])
-def test_what_has_a_key_of_its_own_is_no_option_of_sysbenchs_workloads(tmp_path, workload, name):
+def test_options_with_a_key_of_their_own_are_no_options_of_sysbenchs_workloads(tmp_path, workload, name):
     asked = question({**SWEPT, "workload": workload, "workload-options": {name: 8}})
     with pytest.raises(UserError, match=f"Give --{name.replace('_', '-')} 8"):
         asked.workload_spec(tmp_path)

@@ -53,7 +53,7 @@ def test_how_far_a_study_has_come_is_in_its_store_at_every_step(store, kept, clo
     assert store.progress().session is SessionState.FINISHED
 
 
-def test_what_many_hosts_do_is_stored_once_a_second(store, kept, clock):
+def test_progress_of_many_hosts_is_stored_once_a_second(store, kept, clock):
     kept.hosts_changed([f"host-{number}" for number in range(8)])
     trial = replace(TRIAL, host="host-3")
     kept.step_began(trial, Step.BOOT)

@@ -286,7 +286,7 @@ def test_the_costs_of_a_study_are_reported(study):
     assert verdict.minutes_of_wall_clock == pytest.approx(7 * 18.1 / 60)
 
 
-def test_what_the_server_derives_from_the_variable_is_named_with_the_winner(study, spec):
+def test_variables_derived_from_the_one_under_test_are_named_with_the_winner(study, spec):
     trials = simulated(four=1300)
     trials.in_force = {name: {"innodb_buffer_pool_instances": name, "innodb_page_cleaners": name} for name in FORCED}
     verdict, _ = study(trials, proving(spec))
@@ -376,7 +376,7 @@ def test_candidates_are_one_only_if_they_were_from_the_first_trial_to_the_last(s
     assert "changed_meanwhile" in codes
 
 
-def test_what_only_the_first_trials_had_is_a_confound_as_well(study):
+def test_a_difference_of_the_first_trials_alone_is_a_confound_as_well(study):
     other = {name: {**FORCED[name], "sync_binlog": name} for name in FORCED}
     trials = from_block(2, in_force=FORCED)
     trials.in_force = other

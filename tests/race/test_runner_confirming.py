@@ -38,7 +38,7 @@ def test_a_baseline_that_is_kept_needs_no_confirming(study, spec):
     assert fresh(record) == []
 
 
-def test_what_the_budget_does_not_hold_is_not_confirmed_and_that_is_said(study, spec):
+def test_a_confirmation_that_the_budget_does_not_hold_is_left_out_and_said(study, spec):
     verdict, record = study(simulated(four=1300), shorter(spec, confirm=True))
     assert verdict.confirmed.blocks == 3
     assert "The budget ended before the confirmation trials were complete" in [log_text(line) for line in record.log]

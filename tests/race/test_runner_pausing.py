@@ -46,7 +46,7 @@ def test_pauses_are_not_part_of_the_budget(paused, study, spec):
     assert record.verdict.headline == whole.verdict.headline
 
 
-def test_what_other_studies_use_is_part_of_the_same_budget(paused, study, spec):
+def test_time_of_other_studies_is_part_of_the_same_budget(paused, study, spec):
     _, whole = study(simulated(), proving(spec))
     _, half = paused(proving(spec), simulated(), InSuite(seconds_elsewhere=lambda: spec.minutes * 30))
     assert 3 <= len(half.trials) <= len(whole.trials) / 2 + 2

@@ -57,7 +57,7 @@ def test_a_tune_ends_with_the_variables_that_matter_and_a_gain_from_fresh_trials
     assert "tps" in verdict.headline
 
 
-def test_what_each_change_carries_is_what_is_lost_without_it():
+def test_each_change_carries_the_gain_that_is_lost_without_it():
     verdict = tuned().verdict
     carried = {one.name: one for one in verdict.tune.variables if one.carries is not None}
     assert carried.keys() == set(verdict.tune.recommended)
@@ -257,7 +257,7 @@ def test_the_verdict_names_the_time_of_the_whole_tune():
     assert len(trials) > len(record.trials)
 
 
-def test_what_is_called_the_best_setting_is_the_one_whose_gain_is_quoted():
+def test_the_best_setting_is_the_one_whose_gain_is_quoted():
     record = tuned()
     best = record.verdict.tune.best
     assert best == record.verdict.tune.recommended

@@ -43,7 +43,7 @@ def test_times_are_read(text, seconds):
 
 
 @pytest.mark.parametrize("count", ["-1", "nan", "inf", "x", True, None])
-def test_what_is_no_amount_is_no_row(count):
+def test_text_that_is_no_amount_is_no_row(count):
     assert row_of({"count": count}) is None
 
 

@@ -72,7 +72,7 @@ def test_a_summary_is_that_of_the_run_before_it():
 @pytest.mark.parametrize(
     "text", ["", "a,b,c", "1,2,3", "Threads started!\n", "1,56,x,1,1,1,1,1,1,1\n", "[ 1s ] thds: 1 tps: 1.2.3"]
 )
-def test_what_is_no_log_holds_no_run(text):
+def test_text_that_is_no_log_holds_no_run(text):
     assert parse(text) == ()
 
 
@@ -99,7 +99,7 @@ def test_a_log_that_is_cut_short_is_said_so(tmp_path):
     assert isinstance(read_one(path).error, DAMAGED)
 
 
-def test_what_is_larger_than_any_log_is_not_unpacked(tmp_path, monkeypatch):
+def test_files_larger_than_any_log_are_not_unpacked(tmp_path, monkeypatch):
     monkeypatch.setattr(log_text, "LARGEST", 1024**2)
     path = tmp_path / "bomb.gz"
     path.write_bytes(gzip.compress(b"0" * 2 * 1024**2))
@@ -108,7 +108,7 @@ def test_what_is_larger_than_any_log_is_not_unpacked(tmp_path, monkeypatch):
     assert "larger than 1 MiB" in error.what
 
 
-def test_what_may_not_be_read_is_one_line(tmp_path):
+def test_a_file_that_may_not_be_read_is_one_line(tmp_path):
     assert read_one(tmp_path / "none").error.strerror == "No such file or directory"
 
 
@@ -230,7 +230,7 @@ def test_totals_of_sysbench_1_1_have_their_seconds():
     assert (log.summary.transactions, log.summary.seconds) == (84, 400.0093)
 
 
-def test_what_is_printed_at_a_forced_end_is_no_option():
+def test_the_text_of_a_forced_end_is_no_option():
     (log,) = parse(human(TPS) + "Number of unfinished transactions on forced shutdown: 11\nSomething else: 12\n")
     assert (log.unfinished, log.header) == (11, parse(human(TPS))[0].header)
 

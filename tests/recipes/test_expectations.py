@@ -182,7 +182,7 @@ def test_waits_say_what_their_figures_say(record, rule, figures, says):
 
 
 @pytest.mark.parametrize("rule", ["mean-above-p99", "tail-shrinks", "p90-alike", "moves-up"])
-def test_what_was_not_measured_is_open(rule):
+def test_expectations_that_were_not_measured_are_open(rule):
     assert found(expecting(rule, ["1", "16"]), example_studies.no_difference()).agreement is Agreement.INCONCLUSIVE
 
 

@@ -52,7 +52,7 @@ def test_a_published_wait_stands_beside_ours_in_the_same_unit(waited):
     assert second.split(" | ")[place] == "–"
 
 
-def test_what_one_trial_each_says_is_marked_so(waited):
+def test_findings_of_one_trial_each_are_marked(waited):
     expect = [one.model_copy(update={"candidates": ["1", "8"]}) for one in waited.recipe.expect if one.rule == "p90-alike"]
     text = page([reproduction("hash-table-locks", example_evidence.waits_moved(), expect=expect)])
     assert re.search(r"\| (agrees|disagrees), in one trial each \|", text)

@@ -51,14 +51,14 @@ def test_a_variable_that_only_a_start_can_set_is_in_the_sql_and_said(build):
     assert ("SET PERSIST_ONLY innodb_log_buffer_size" in sql) is build.startswith("mysql@9")
 
 
-def test_what_a_running_server_takes_needs_no_restart():
+def test_variables_that_a_running_server_takes_need_no_restart():
     record = recommended(known=[Variable("max_connections", Kind.INTEGER, dynamic=True)], max_connections=500)
     assert "restart not needed" in card(record)
     assert "durability not weaker than the baseline's" in card(record)
     assert "Caution" not in card(record)
 
 
-def test_what_it_costs_in_durability_is_said_before_it_is_copied():
+def test_the_loss_of_durability_is_said_before_it_is_copied():
     record = example_studies.weaker_durability()
     chosen = record.verdict.candidates[1].name
     accepted = record.verdict.model_copy(

@@ -55,6 +55,6 @@ def test_where_there_are_several_warm_ups_none_goes_over_into_another_number_of_
     assert list(found.measured.seconds) == [4, 5, 6, 7, None, 11, 12, 13, 14]
 
 
-def test_what_is_embedded_is_short_and_empty_parts_are_left_out():
+def test_embedded_data_is_short_and_empty_parts_are_left_out():
     found = course([second(1, 1234.5678), second(2, 0.123456789)], tps, 100, None)
     assert found.embedded() == {"m": [[1, 2], [1234.6, 0.123457]]}

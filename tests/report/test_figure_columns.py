@@ -17,7 +17,7 @@ def changed(**update):
     return verdict.model_copy(update={"candidates": candidates})
 
 
-def test_what_decides_stands_first_where_it_is_not_throughput():
+def test_the_deciding_figure_stands_first_where_it_is_not_throughput():
     assert [column.title for column in columns(example_studies.winner().verdict)][:2] == ["tps", "to baseline"]
     assert [column.title for column in columns(example_studies.by_stability().verdict)][:4] == [
         "CV to baseline", "CV", "tps", "tps to baseline",
@@ -62,7 +62,7 @@ def test_trials_report_what_became_of_some_the_gravest_first():
     assert figure(verdict, "trials", "16").compact == "5 (1 failed, 2 unsteady, 1,203 s of host stalls)"
 
 
-def test_what_is_missing_sorts_as_missing():
+def test_missing_figures_sort_as_missing():
     assert figure(changed(latency_ms=None), "p95 ms", "16").order is None
     assert figure(changed(), "to baseline", "1").order == 1
 

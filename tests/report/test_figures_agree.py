@@ -152,7 +152,7 @@ def test_the_reader_of_the_test_divides_as_a_person_would():
 
 
 @every_study
-def test_what_stands_before_and_after_differs_by_the_change_beside_it(name):
+def test_figures_before_and_after_differ_by_the_change_beside_them(name):
     pattern = re.compile(rf"({FIGURE}{UNIT}) → ({FIGURE}{UNIT})(?: [\w/]+)?[.,]? \(?([−+]{FIGURE} %|0\.0 %)")
     for where, text in renderings(name).items():
         for before, after, change in pattern.findall(text):

@@ -63,7 +63,7 @@ def test_a_parameter_group_gets_what_changes_as_plain_numbers_with_the_way_to_ap
     }
 
 
-def test_what_the_service_computes_or_forbids_is_left_alone_and_said():
+def test_variables_that_the_service_computes_or_forbids_are_left_alone_and_said():
     record = read_from(GROUP, innodb_io_capacity=4000, innodb_buffer_pool_size="2G", datadir="/x")
     assert [one["ParameterName"] for one in json.loads(written(record)[0])["Parameters"]] == ["innodb_io_capacity"]
     said = "Not in it: innodb_buffer_pool_size and datadir, which the service computes or forbids."

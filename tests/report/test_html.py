@@ -112,7 +112,7 @@ def test_the_verdict_stands_first_then_what_to_set_then_the_figures():
     assert places == sorted(places)
 
 
-def test_what_was_made_how_is_reported():
+def test_the_circumstances_of_a_study_are_reported():
     words = page_of("winner").words
     assert "67.5 % of the trials' 51 min 49 s was measured load." in words
     assert "AMD EPYC 7302P 16-Core Processor" in words
@@ -188,7 +188,7 @@ def traces(name, chart):
     return page_of(name).data["charts"][chart]["data"]
 
 
-def test_what_decides_is_said_first_and_which_way_is_better():
+def test_the_deciding_figure_is_said_first_and_which_way_is_better():
     words = page_of("by_stability").words
     assert "Winner, by stability" in words
     assert "Variation (CV) against the baseline" in words

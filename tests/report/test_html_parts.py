@@ -190,7 +190,7 @@ def test_a_load_driver_that_was_the_limit_is_not_ruled_out(code):
     assert "a load driver at its limit" not in ruled_out(verdict.model_copy(update={"warnings": limited}), saw_machine=True)
 
 
-def test_what_was_looked_for_and_ruled_out_is_said_and_what_was_found_is_not_among_it():
+def test_limits_that_were_ruled_out_are_said_and_those_found_are_not_among_them():
     clean = page_of("tie").words
     assert "Ruled out: other variables that differ, a load driver at its limit" in clean
     assert "host stalls." in clean

@@ -130,7 +130,7 @@ def test_statements_and_semaphores_are_folded_away_with_how_to_read_them():
     assert "buf0buf.cc:4102 (S-lock) 2.10 1.05" in words
 
 
-def test_what_a_server_does_not_report_of_semaphores_is_a_sentence_and_no_table():
+def test_semaphores_that_a_server_does_not_report_are_a_sentence_and_no_table():
     words = explained_page("unfinished", "nothing_moved").words
     assert "InnoDB semaphores The server's status does not report semaphores: MariaDB 10.11" in words
     assert "Threads waiting for InnoDB semaphores" not in words

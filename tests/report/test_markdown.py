@@ -126,7 +126,7 @@ def test_a_study_without_a_verdict_has_a_report_too():
     assert markdown.render(example_studies.unfinished()).startswith("**No verdict yet: 6 trials")
 
 
-def test_what_is_to_be_chosen_between_and_what_fresh_trials_say_are_in_it():
+def test_the_choice_and_the_fresh_trials_are_in_it():
     text = markdown.render(example_studies.safe_choice())
     assert "Confirmation trials (6 blocks) confirm +19.2 % (+16.0 % to +22.5 %) throughput against the baseline." in text
     assert "Trade-off: Fastest: 16; steadiest: 8; between: 32." in text

@@ -83,7 +83,7 @@ def test_a_dynamic_variable_is_persisted_and_taken_back():
     assert undone(record) == ["RESET PERSIST IF EXISTS innodb_io_capacity;", "SET GLOBAL innodb_io_capacity = 200;"]
 
 
-def test_what_only_a_start_can_set_is_persisted_for_the_next_one():
+def test_variables_that_only_a_start_sets_are_persisted_for_the_next_one():
     record = recommending(known=[AT_START], before={"innodb_buffer_pool_instances": 1}, innodb_buffer_pool_instances=16)
     assert done(record) == ["SET PERSIST_ONLY innodb_buffer_pool_instances = 16;"]
     assert undone(record) == ["RESET PERSIST IF EXISTS innodb_buffer_pool_instances;"]
@@ -109,7 +109,7 @@ def test_where_there_is_no_persist_it_is_set_for_now_and_the_option_file_makes_i
     assert "until it stops" in sql_file.files_sentence(record)
 
 
-def test_what_no_statement_can_set_leaves_no_file():
+def test_a_setting_that_no_statement_can_make_leaves_no_file():
     record = recommending("mariadb@10.4.1", [AT_START], {"innodb_buffer_pool_instances": 1}, innodb_buffer_pool_instances=16)
     assert sql_of(record) is None
     assert sql_file.render_undo(record) is None
@@ -188,7 +188,7 @@ def test_a_backslash_means_itself_whatever_the_session_s_mode():
 
 
 @pytest.mark.parametrize("name", ["x; DROP TABLE t", "a b", "`a`", "a'b", "", "@@global.x"])
-def test_what_is_no_name_never_reaches_sql(name):
+def test_text_that_is_no_name_never_reaches_sql(name):
     record = recommending(**{name: 1})
     assert sql_of(record) is None
 
@@ -230,14 +230,14 @@ def test_a_limit_moves_out_of_the_way_first(before, after, first, turned):
     assert taken_back[0].split()[-1] != first
 
 
-def test_what_was_there_before_is_reported_as_unknown_where_it_is():
+def test_values_from_before_are_reported_as_unknown_where_they_are():
     record = recommending(known=[DYNAMIC], innodb_io_capacity=2000)
     assert undone(record) == ["RESET PERSIST IF EXISTS innodb_io_capacity;"]
     assert "to what recommended.sql printed." in reported(sql_file.render_undo(record))
 
 
 @pytest.mark.parametrize("build", ["mysql@9.7.4", "mysql@5.6.24", "mariadb@11.4.5"])
-def test_what_only_a_sandbox_ran_with_is_never_set_by_undo_but_offered(build):
+def test_values_of_the_sandbox_are_never_set_by_undo_but_offered(build):
     record = in_sandboxes(recommending(build, [DYNAMIC], innodb_io_capacity=2000), innodb_io_capacity="200")
     text = sql_file.render_undo(record)
     assert not any(statement.startswith("SET") for statement in tokens(text)[0])
@@ -256,7 +256,7 @@ def test_an_offered_value_stays_a_comment_and_reads_back_once_it_is_none():
     assert text.index("SET NAMES") < text.index("NO_BACKSLASH_ESCAPES") < text.index("-- SET GLOBAL")
 
 
-def test_what_an_attached_server_ran_with_is_its_own_so_undo_sets_it():
+def test_values_of_an_attached_server_are_its_own_so_undo_sets_them():
     record = in_sandboxes(recommending(known=[DYNAMIC], innodb_io_capacity=2000), innodb_io_capacity="200")
     attached = replace(record, spec=record.spec.model_copy(update={"attachment": Attachment()}))
     assert undone(attached) == ["RESET PERSIST IF EXISTS innodb_io_capacity;", "SET GLOBAL innodb_io_capacity = 200;"]

@@ -56,7 +56,7 @@ def test_a_sweep_is_written_as_one():
     assert "[candidates" not in text
 
 
-def test_what_is_held_still_is_set_alike_for_all():
+def test_held_variables_are_set_alike_for_all():
     spec = example_studies.winner().spec.model_copy(update={"held": {"innodb_page_cleaners": 4}})
     assert tomllib.loads(study_file(spec))["set"] == {"innodb_buffer_pool_size": "8G", "innodb_page_cleaners": 4}
 

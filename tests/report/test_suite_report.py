@@ -133,7 +133,7 @@ def test_the_answer_of_a_gate_comes_first(gate, says):
     assert suite([row("scans", **{"8": 0.9})], gate=gate).headline.startswith(says)
 
 
-def test_what_is_likely_but_not_proven_is_named_as_such():
+def test_a_likely_result_is_named_as_not_proven():
     likely = row("scans", **{"8": 0.96})
     likely = likely.model_copy(update={"cells": [likely.cells[0].model_copy(update={"state": CandidateState.LIKELY_WORSE})]})
     one = suite([row("writes", **{"8": 1.11}), likely], SuiteOutcome.UNGUARDED)

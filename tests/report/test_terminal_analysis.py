@@ -85,7 +85,7 @@ def test_a_narrow_terminal_says_what_it_leaves_out_and_a_wide_one_leaves_nothing
     assert "Left out" not in printed(analysis(), 160)
 
 
-def test_what_files_are_called_is_shown_and_never_obeyed():
+def test_names_of_files_are_shown_and_never_obeyed():
     hostile = "\x1b[31m[bold]\u202egz"
     found = analysis()
     runs = [run.model_copy(update={"label": f"{hostile}{index}", "candidate": hostile}) for index, run in enumerate(found.runs)]

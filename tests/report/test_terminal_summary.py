@@ -48,7 +48,7 @@ def test_it_answers_what_to_set_what_that_changes_why_and_where_more_is():
     assert "dialin report /srv/bench/dialin-pool-instances --full" in flat(text)
 
 
-def test_what_a_restart_and_a_crash_cost_is_written_as_it_is(monkeypatch):
+def test_the_cost_of_a_restart_and_of_a_crash_is_written_as_it_is(monkeypatch):
     monkeypatch.setattr(
         summary_document, "consequences", lambda _: [("restart", "needed, for InnoDB's log"), ("durability", "T")]
     )

@@ -137,7 +137,7 @@ def test_where_there_is_little_room_the_baselines_and_the_recommended_ones_semap
     assert "64" not in head
 
 
-def test_what_a_server_does_not_report_of_semaphores_is_a_sentence():
+def test_semaphores_that_a_server_does_not_report_are_a_sentence():
     text = " ".join(explained(example_studies.winner(), example_reasons.nothing_moved).split())
     assert "InnoDB semaphores The server's status does not report semaphores: MariaDB 10.11" in text
     assert "Statements" not in text

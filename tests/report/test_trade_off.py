@@ -43,7 +43,7 @@ def test_a_difference_that_may_be_chance_is_inconclusive():
     assert sentence(example_studies.by_stability(), replace(SURE, throughput=None)).endswith("in throughput is inconclusive.")
 
 
-def test_what_the_verdict_proved_is_not_doubted():
+def test_a_proven_result_is_not_doubted():
     assert "inconclusive" not in sentence(example_studies.by_stability(), replace(SURE, cv=CHANCE))
 
 

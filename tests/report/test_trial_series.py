@@ -45,7 +45,7 @@ def test_a_trial_without_samples_is_still_placed_on_the_clock():
     assert found.base == pytest.approx(found.trial.started - record.trials[0].started, abs=0.1)
 
 
-def test_what_the_host_lost_is_kept_apart_and_enters_no_box():
+def test_seconds_that_the_host_lost_are_kept_apart_and_enter_no_box():
     record = example_studies.safe_choice()
     for one in trial_series.all_series(record):
         lost = [sample for sample in record.samples[one.trial.id] if sample.lost]

@@ -199,7 +199,7 @@ def test_each_variable_has_a_panel_with_the_uncertainty_of_what_it_does(record):
         assert all(low <= high for low, high in zip(band["y"][:half], reversed(band["y"][half:]), strict=True))
 
 
-def test_what_failed_is_marked_where_it_stood(record):
+def test_failed_settings_are_marked_where_they_stood(record):
     failure = TuneFailure(trial=7, setting={POOL: 2**31}, reason="the server died")
     findings = record.course.findings.model_copy(update={"failures": [failure]})
     chart = responses(findings, record.spec, measure(Goal.THROUGHPUT, 95))
@@ -215,7 +215,7 @@ def test_pairs_that_depend_on_each_other_are_named(record):
     assert "need each other: together they gain 12 % more than what each gains without the other" in text
 
 
-def test_what_no_trial_separated_is_said_beside_what_it_carries(record):
+def test_variables_that_no_trial_separated_are_said_beside_their_gain(record):
     findings = record.course.findings
     together = [one.model_copy(update={"companions": [POOL]}) if one.name == CAPACITY else one for one in findings.variables]
     changed = findings.model_copy(update={"variables": together})
@@ -275,7 +275,7 @@ def test_sizes_have_letters_and_a_space_is_listed_with_its_default(record):
     assert cells == [POOL, "16M..4G, log scale", "64M", "1G", "restart"]
 
 
-def test_what_is_left_out_is_listed_with_its_reason_and_with_the_budget_that_would_take_it(record):
+def test_variables_left_out_are_listed_with_the_reason_and_the_budget_that_would_take_them(record):
     out = (
         LeftOut(name="innodb_doublewrite", reason=LeftOutReason.DURABILITY),
         LeftOut(name="sort_buffer_size", reason=LeftOutReason.LOAD),

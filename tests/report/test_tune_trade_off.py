@@ -11,7 +11,7 @@ def setting(name, throughput, latency, memory=None, changes=1):
     return MeasuredSetting(name, {f"v{place}": 1 for place in range(changes)}, 1, throughput, latency, memory)
 
 
-def test_what_is_worse_in_all_is_no_trade_and_what_needs_less_memory_is_one():
+def test_a_setting_worse_in_all_is_no_trade_and_one_of_less_memory_is():
     fast, small = setting("fast", 2000, 10, 900 * MIB), setting("small", 1500, 14, 100 * MIB)
     worse = setting("worse", 1400, 15, 500 * MIB)
     assert best_trades([fast, small, worse]) == [fast, small]

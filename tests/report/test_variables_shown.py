@@ -23,7 +23,7 @@ def in_force(record, **values):
     return replace(record, trials=trials)
 
 
-def test_what_was_requested_stands_before_what_differed_besides():
+def test_requested_variables_stand_before_others_that_differed():
     record = example_studies.no_difference()
     trials = [
         replace(trial, in_force={**trial.in_force, "innodb_page_cleaners": "4" if trial.candidate == "16" else "1"})

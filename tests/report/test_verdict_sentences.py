@@ -159,7 +159,7 @@ def test_a_safe_choice_that_may_be_ahead_by_luck_has_an_interval_and_no_gain():
         (False, False, "Not shown yet: that it is better than the baseline, or that nothing is better"),
     ],
 )
-def test_what_is_shown_is_said_apart_from_how_probable_it_is(better, best, text):
+def test_proof_is_said_apart_from_probability(better, best, text):
     verdict = example_studies.safe_choice().verdict.model_copy(update={"shown_better": better, "shown_best": best})
     assert verdict_sentences.proof(verdict).startswith(text)
 
@@ -177,7 +177,7 @@ def test_an_a_a_study_is_called_one():
     )
 
 
-def test_what_was_expected_stands_beside_what_can_be_detected_or_alone():
+def test_the_expected_difference_stands_beside_the_detectable_one_or_alone():
     verdict = example_studies.safe_choice().verdict
     assert "can detect differences of 1.2 % or more (1.5 % was expected before the study)" in verdict_sentences.noise(verdict)
     alone = verdict_sentences.noise(verdict.model_copy(update={"detectable": None}))

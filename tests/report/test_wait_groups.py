@@ -70,7 +70,7 @@ def test_events_that_were_lost_and_what_collecting_cost_are_reported():
     assert (first[-1], second[-1], second[4]) == ("–", "−14.0 %", "none")
 
 
-def test_what_stood_in_the_way_of_collecting_is_reported_of_its_candidate():
+def test_obstacles_to_collecting_are_reported_of_their_candidate():
     why = full()
     trials = [why.wait_trials[0].model_copy(update={"notes": ["3 waits ended before they began"]}), *why.wait_trials[1:]]
     labels = {name: f"value {name}" for name in NAMES}

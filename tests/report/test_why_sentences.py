@@ -4,7 +4,7 @@ from fixtures import example_reasons, example_studies
 from fixtures.live_studies import Live, live_record
 
 
-def test_what_was_not_watched_is_said_in_a_plain_sentence():
+def test_missing_probes_are_said_in_a_plain_sentence():
     record = example_studies.winner()
     assert why_sentences.summary(None, record) == why_sentences.UNKNOWN
     assert why_sentences.summary(example_reasons.unknown(record), record) == why_sentences.UNKNOWN
@@ -30,7 +30,7 @@ def test_the_cost_of_watching_is_one_sentence_and_small_shares_are_not_said_to_b
     )
 
 
-def test_what_could_not_be_read_is_reported_once_for_all_probes_that_say_it():
+def test_an_unreadable_source_is_reported_once_for_all_probes_that_say_it():
     why = example_reasons.full(example_studies.winner())
     note = why.probes[3].notes
     both = [one.model_copy(update={"notes": note}) if one.probe == "status" else one for one in why.probes]

@@ -42,7 +42,7 @@ def test_each_variable_carries_what_its_default_would_cost() -> None:
         assert share.ratio.low < math.exp(expected) < share.ratio.high
 
 
-def test_what_the_proof_measured_goes_before_the_model() -> None:
+def test_measurements_of_the_proof_go_before_the_model() -> None:
     proven = {"baseline": {}, "whole": BEST, "small": {"a": 1.0, "b": 1.0}}
     levels = {"baseline": 1000.0, "whole": 1400.0, "small": 1330.0}
     wobble = (1.01, 0.99, 1.0, 1.005, 0.995)

@@ -19,12 +19,12 @@ MEMORY = MemoryFormula(GIB / 2, {"pool": 1, "sort": 64}, 16 * GIB)
 CONSTRAINTS = Constraints(MEMORY, (AtMost("capacity", "capacity_max"),))
 
 
-def test_what_fits_stays_as_it_is() -> None:
+def test_a_setting_that_fits_stays_as_it_is() -> None:
     setting = {"pool": 8 * GIB, "capacity": 1000}
     assert CONSTRAINTS.repaired(SPACE, setting) == setting
 
 
-def test_what_needs_too_much_memory_goes_half_way_back_until_it_fits() -> None:
+def test_a_setting_of_too_much_memory_goes_half_way_back_until_it_fits() -> None:
     repaired = CONSTRAINTS.repaired(SPACE, {"pool": 64 * GIB, "capacity": 1000})
     assert repaired == {"pool": 8 * GIB, "capacity": 1000}, "half-way from 64 GiB to 1 GiB on a log scale"
 

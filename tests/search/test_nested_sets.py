@@ -22,7 +22,7 @@ def test_variables_return_to_their_defaults_the_least_important_first() -> None:
     assert sets[4].point.tolist() == [1, 1, 0, 0, 0, 0]
 
 
-def test_what_is_not_worth_its_price_is_not_in_the_lean_set() -> None:
+def test_a_change_not_worth_its_price_is_not_in_the_lean_set() -> None:
     assert lean_set(SPACE, np.ones(6), means, np.full(6, 0.015)).tolist() == [1, 1, 1, 0, 0, 0]
     nothing = lean_set(SPACE, np.ones(6), lambda points: np.zeros(len(points)), np.full(6, 0.01))
     assert nothing.tolist() == [0] * 6

@@ -54,12 +54,12 @@ def results() -> list[Result]:
     return [session(seed).result() for seed in range(1, 9)]
 
 
-def test_what_a_rule_moved_along_with_the_one_that_matters_mostly_goes(results: list[Result]) -> None:
+def test_variables_that_a_rule_moved_along_mostly_go(results: list[Result]) -> None:
     assert all("pool" in result.setting for result in results)
     assert sum("log_buffer" in result.setting for result in results) <= 3
 
 
-def test_what_carries_the_gain_is_the_one_that_matters(results: list[Result]) -> None:
+def test_the_variable_that_matters_carries_the_gain(results: list[Result]) -> None:
     for result in results:
         assert result.outcome is TuneOutcome.GAIN
         share = result.carried[0]
@@ -75,7 +75,7 @@ def test_of_two_changes_each_is_proven_by_itself() -> None:
     assert sorted(map(list, settings[1:])) == [["log_buffer"], ["pool"]]
 
 
-def test_what_the_model_says_of_variables_that_came_together_holds_nothing_for_possible() -> None:
+def test_the_model_claims_nothing_of_variables_that_came_together() -> None:
     default, both = SPACE.point({}), SPACE.point({"log_buffer": 2**26, "pool": 2**26})
     shares = contributions(SPACE, SPACE.setting(both), seen_together(default, both), None, {}, "whole")
     assert {share.variable: share.companions for share in shares} == {"pool": ("log_buffer",), "log_buffer": ("pool",)}

@@ -55,7 +55,7 @@ def test_rules_of_thumb_are_a_point() -> None:
     assert SPACE.setting(SPACE.rules_point()) == {"innodb_buffer_pool_size": 2**33, "innodb_flush_method": "O_DIRECT"}
 
 
-def test_what_is_not_in_the_space_is_refused() -> None:
+def test_a_value_outside_the_space_is_refused() -> None:
     with pytest.raises(ValueError, match="sync_binlog is not in the space"):
         SPACE.point({"sync_binlog": 0})
     with pytest.raises(ValueError, match="twice"):

@@ -64,7 +64,7 @@ def test_a_trial_that_has_not_ended_is_no_answer():
         ({}, {CAPACITY: "200", POOL: str(2**26)}, {}),
     ],
 )
-def test_what_is_in_force_is_what_was_measured(asked, in_force, effective):
+def test_the_value_in_force_is_the_one_that_was_measured(asked, in_force, effective):
     assert effective_point(SPACE, asked, in_force) == effective
 
 
@@ -127,7 +127,7 @@ def test_several_numbers_of_threads_cost_as_many_times_the_seconds_and_are_reque
     assert study.tuner.history[0].ask.seconds == 2 * PLAN.search_seconds
 
 
-def test_what_varies_more_is_expected_to_and_takes_more_to_matter():
+def test_a_goal_that_varies_more_takes_more_to_matter():
     latency = StudyTuner(tune_spec(20, goal=Goal.LATENCY, worthwhile=0.05)).tuner.options
     throughput = StudyTuner(tune_spec(20)).tuner.options
     assert latency.variance(15) > 2 * throughput.variance(15)

@@ -51,7 +51,7 @@ def space_of(chosen: list[ChosenVariable]) -> Space:
 
 
 @pytest.mark.parametrize("build", BUILDS)
-def test_what_is_chosen_has_reasons(build: str) -> None:
+def test_every_chosen_variable_has_reasons(build: str) -> None:
     chosen = choose(build)
     assert names(chosen) <= CATALOGUES[build].variables.keys()
     assert all(one.reason and one.dimension.reason for one in chosen)
@@ -101,7 +101,7 @@ def test_no_flush_method_of_weaker_durability_is_tried_without_permission(build:
     assert not words(weaker=True) & {"nosync", "littlesync"}
 
 
-def test_what_the_load_cannot_touch_is_left_out() -> None:
+def test_variables_that_the_load_cannot_touch_are_left_out() -> None:
     untouched = {"sort_buffer_size", "tmp_table_size", "innodb_redo_log_capacity", "innodb_lru_scan_depth"}
     assert not names(choose(situation=replace(MACHINE, counters=READ_ONLY), most=100)) & untouched
     assert untouched <= names(choose(most=100))
@@ -219,7 +219,7 @@ def test_the_range_of_a_variable_ends_where_another_one_that_stays_limits_it() -
         ("mariadb@10.11.19", {"binlog_commit_wait_usec": "0"}, "binlog_commit_wait_count"),
     ],
 )
-def test_what_another_variable_switches_off_is_no_axis(build: str, in_force: dict[str, str], inert: str) -> None:
+def test_a_variable_that_another_one_switches_off_is_no_axis(build: str, in_force: dict[str, str], inert: str) -> None:
     switched = replace(MACHINE, in_force=CATALOGUES[build].defaults() | {"log_bin": "ON"} | in_force)
     assert inert not in names(choose(build, switched, most=100))
     assert left_out(build, switched, most=100)[inert].by == next(iter(in_force))
@@ -299,7 +299,7 @@ def test_a_pool_that_is_not_searched_still_takes_its_memory() -> None:
     assert limits.memory.constant >= 15.5 * GIB
 
 
-def test_what_limits_each_other_does() -> None:
+def test_variables_that_limit_each_other_do_so() -> None:
     order = make_constraints(space_of(choose(most=100)), MACHINE, CATALOGUES["mysql@9.7.4"].variables).order
     assert ("innodb_io_capacity", "innodb_io_capacity_max") in [(rule.lower, rule.upper) for rule in order]
 

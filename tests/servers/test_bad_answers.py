@@ -60,7 +60,7 @@ def test_an_answer_that_is_none_is_an_error_of_the_server(answer, words):
 
 
 @pytest.mark.parametrize("greeting", [b"HTTP/1.1 400 Bad Request\r\n\r\n", b"\0\0\0\0", hostile.packet(0, b"\x0a"), b""])
-def test_what_speaks_another_protocol_is_no_server(greeting):
+def test_a_program_of_another_protocol_is_no_server(greeting):
     with (
         hostile_server(to_that(None), hostile.raw(greeting)) as server,
         pytest.raises(ServerError, match=r"does not speak the protocol|does not answer"),
@@ -177,14 +177,14 @@ def test_the_columns_of_a_statement_are_counted(statement, columns):
 
 
 @pytest.mark.parametrize("value", [None, "nan", "inf", "1e400", "abc", "", b"\xff", "-"])
-def test_what_is_no_number_is_an_error_of_the_server(value):
+def test_an_answer_that_is_no_number_is_an_error_of_the_server(value):
     for read in (answers.number, answers.whole):
         with pytest.raises(ServerError, match=r"cannot be read: .* is not a"):
             read(value)
 
 
 @pytest.mark.parametrize("value", [float("inf"), "9" * 5000, "1.5"])
-def test_what_is_no_whole_number_is_an_error_of_the_server(value):
+def test_an_answer_that_is_no_whole_number_is_an_error_of_the_server(value):
     with pytest.raises(ServerError, match="is not a whole number"):
         answers.whole(value)
 

@@ -97,7 +97,7 @@ def test_the_usual_places_are_searched_beside_path(home: Home, tmp_path: Path):
     assert found.origin == f"in {tmp_path / 'usual'}"
 
 
-def test_what_does_not_run_is_left_out_and_hides_nothing(home: Home, tmp_path: Path):
+def test_a_build_that_does_not_run_is_left_out_and_hides_nothing(home: Home, tmp_path: Path):
     write_server(tmp_path / "a" / "mysqld", "nonsense", code=1)
     write_server(tmp_path / "b" / "mysqld")
     (tmp_path / "c").mkdir()

@@ -28,7 +28,7 @@ def test_a_server_that_is_written_down_and_whose_dialin_lives_uses_its_build(led
     assert users_of("mysql@9.7.1", ledger) == []
 
 
-def test_what_a_dialin_that_is_gone_left_in_the_ledger_uses_nothing(home, ledger, tmp_path):
+def test_entries_of_a_dialin_that_is_gone_use_nothing(home, ledger, tmp_path):
     code = "import sys; from pathlib import Path; from dialin.servers.ledger import Ledger; Ledger(Path(sys.argv[1])).open("
     words = [sys.executable, "-c", f"{code}'abc', Path(sys.argv[2]), build='{BUILD}')", str(home.ledger), str(tmp_path / "abc")]
     subprocess.run(words, check=True)

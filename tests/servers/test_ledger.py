@@ -56,7 +56,7 @@ def test_a_number_given_to_another_process_since_is_left_alone(directory):
     bystander.wait()
 
 
-def test_what_a_dead_dialin_left_is_ended_and_its_directory_removed(ledger, directory):
+def test_the_server_of_a_dead_dialin_is_ended_and_its_directory_removed(ledger, directory):
     entry = orphaned(ledger, directory)
     process = spawn(SLEEP, directory, "server", subprocess.DEVNULL)
     _eventually(directory)
@@ -67,20 +67,20 @@ def test_what_a_dead_dialin_left_is_ended_and_its_directory_removed(ledger, dire
     assert ledger.entries() == []
 
 
-def test_what_a_live_dialin_runs_is_left_alone(ledger, directory):
+def test_the_server_of_a_live_dialin_is_left_alone(ledger, directory):
     ledger.open("one", directory)
     assert ledger.end_orphans() == []
     assert directory.exists()
 
 
-def test_what_runs_is_left_alone_by_another_dialin_of_the_same_process(ledger, directory):
+def test_a_running_server_is_left_alone_by_another_dialin_of_the_same_process(ledger, directory):
     ledger.open("one", directory)
     assert Ledger(ledger._directory).end_orphans() == []
     assert directory.exists()
 
 
 @pytest.mark.parametrize("number", [errno.EMFILE, errno.EIO, errno.ENOMEM])
-def test_what_runs_is_never_taken_for_left_behind_where_nothing_can_be_read(ledger, directory, number, monkeypatch):
+def test_a_running_server_is_never_taken_for_left_behind_where_nothing_can_be_read(ledger, directory, number, monkeypatch):
     ledger.open("one", directory)
 
     def fail(path, *_arguments, **_words):
@@ -152,7 +152,7 @@ def test_many_dialins_that_tidy_never_end_what_others_run(ledger, tmp_path):
 @pytest.mark.parametrize(
     "other", [{"machine": "b7/db2"}, {"machine": "b7/db2", "boot": "another"}, {"pid_namespace": "pid:[4026532999]"}]
 )
-def test_what_another_machine_or_container_runs_is_left_alone(ledger, directory, other):
+def test_servers_of_another_machine_or_container_are_left_alone(ledger, directory, other):
     entry = orphaned(Ledger(ledger._directory, replace(origin(), **other)), directory)
     process = spawn(SLEEP, directory, "server", subprocess.DEVNULL)
     _eventually(directory)
@@ -165,7 +165,7 @@ def test_what_another_machine_or_container_runs_is_left_alone(ledger, directory,
     process.wait()
 
 
-def test_what_is_left_of_before_a_reboot_is_removed_and_no_process_is_ended(ledger, directory):
+def test_remains_from_before_a_reboot_are_removed_and_no_process_is_ended(ledger, directory):
     entry = orphaned(Ledger(ledger._directory, replace(origin(), boot="the boot before")), directory)
     process = spawn(SLEEP, directory, "server", subprocess.DEVNULL)
     _eventually(directory)

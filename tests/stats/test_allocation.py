@@ -57,7 +57,7 @@ def test_one_that_leads_by_more_trials_than_it_needs_sits_out():
     assert contenders(fit_trials([*trials, *more], "abc"), "a", RULES)[:2] in {("a", "c"), ("c", "a")}
 
 
-def test_what_is_left_to_prove_is_proved_by_the_leader_against_the_baseline():
+def test_the_last_proof_is_of_the_leader_against_the_baseline():
     trials = study(blocks=4, a=100, b=110, c=109.9)
     assert next_block(trials, "abc", "a", RULES, Until.BETTER) in {("b", "a"), ("c", "a")}
     assert set(next_block(trials, "abc", "a", RULES, Until.BEST)) <= {"b", "c"}

@@ -30,7 +30,7 @@ def test_the_noise_of_a_quad_follows_from_seconds_that_were_watched(white, slow,
     assert np.median(expected) == pytest.approx(truth, rel=0.25)
 
 
-def test_what_the_load_explains_is_no_noise():
+def test_variation_that_the_load_explains_is_no_noise():
     rng = np.random.default_rng(4)
     load = np.exp(lasting(rng, 1200, 0.5, 60.0))
     jitter = 0.05 * rng.normal(size=1200)

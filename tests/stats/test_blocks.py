@@ -186,7 +186,7 @@ def test_a_candidate_is_once_itself():
         result.ratio("a", "c", 0.05)
 
 
-def test_what_no_common_stratum_connects_is_not_compared():
+def test_candidates_that_no_common_stratum_connects_are_not_compared():
     observations = [
         *(Observation(1, name, 100.0) for name in "ab"),
         *(Observation(2, name, 100.0) for name in "cd"),
@@ -228,7 +228,7 @@ def test_when_nothing_ever_moved_nothing_is_compared():
 
 
 @pytest.mark.parametrize("value", [-1.0, math.nan, math.inf])
-def test_what_is_no_figure_is_refused(value):
+def test_a_value_that_is_no_figure_is_refused(value):
     with pytest.raises(ValueError, match="values"):
         fit(table(a=[100.0, value], b=[1.0, 2.0]), ["a", "b"])
     with pytest.raises(ValueError, match="values"):

@@ -69,7 +69,7 @@ def test_a_difference_that_is_certain_but_not_worthwhile_is_a_tie():
     assert result.ratios["b"].low > 1
 
 
-def test_what_noise_hides_stays_open_and_a_sure_loser_still_loses():
+def test_a_difference_hidden_by_noise_stays_open_and_a_sure_loser_still_loses():
     result = judge(study(wiggle=wiggle(40), a=100, b=102, c=40))
     assert (result.outcome, result.winners, result.choice) == (Outcome.INCONCLUSIVE, (), None)
     assert result.states == {"a": State.INCONCLUSIVE, "b": State.INCONCLUSIVE, "c": State.LOSES}
@@ -142,7 +142,7 @@ def test_a_candidate_that_is_very_probably_near_the_best_is_a_safe_choice():
     assert not result.shown_best
 
 
-def test_what_is_not_probable_enough_is_not_safe():
+def test_a_candidate_that_is_not_probable_enough_is_not_safe():
     trials = study(blocks=3, wiggle=wiggle(10), a=100, b=103.5, c=100)
     assert judge(trials, rules=Rules(worthwhile=0.01, confidence=0.999)).outcome is Outcome.INCONCLUSIVE
 
@@ -277,7 +277,7 @@ def test_if_only_one_setting_is_left_of_several_nothing_differs():
 # How long it takes.
 
 
-def test_what_can_be_detected_is_that_of_the_noise_and_of_all_trials():
+def test_the_detectable_difference_is_that_of_the_noise_and_of_all_trials():
     result = judge(study(wiggle=wiggle(8), a=100, b=101, c=99)[:-3])
     assert result.trials == 15
     assert result.detectable == detectable(result.sd, 3, 15, confidence=0.95)

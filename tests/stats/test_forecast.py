@@ -19,7 +19,7 @@ counts = st.integers(2, 16)
 
 @pytest.mark.parametrize("worthwhile", [0.001, 0.05, 0.3])
 @pytest.mark.parametrize("confidence", [0.9, 0.95, 0.99])
-def test_what_trials_detect_is_more_than_half_of_the_interval_beside_it_whatever_is_worthwhile(worthwhile, confidence):
+def test_the_detectable_difference_is_more_than_half_of_the_interval_whatever_is_worthwhile(worthwhile, confidence):
     rng = np.random.default_rng(5)
     trials = [TimedTrial("run", name, 60.0 * at, math.exp(rng.normal(scale=0.05)), 0.04) for at, name in enumerate("abc" * 5)]
     result = decide(trials, "abc", "a", Rules(confidence=confidence, worthwhile=worthwhile))

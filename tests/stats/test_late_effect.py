@@ -34,7 +34,7 @@ def test_a_gain_that_lasts_is_suspected_in_at_most_one_study_of_fifty():
     assert sum(lost(rng, gain=0.03, late=0.0) for _ in range(400)) <= 8
 
 
-def test_what_gains_more_later_is_no_loss():
+def test_a_gain_that_grows_later_is_no_loss():
     rng = np.random.default_rng(3)
     assert not any(lost(rng, gain=0.03, late=0.08) for _ in range(50))
 

@@ -14,7 +14,7 @@ def test_a_longer_trial_takes_away_what_varies_within_it_only():
     assert noise.of_trial(1e12) == pytest.approx(0.01)
 
 
-def test_what_varies_between_trials_is_what_their_own_errors_do_not_explain():
+def test_variation_between_trials_is_the_part_that_their_own_errors_do_not_explain():
     result = separate(0.05, [0.03, 0.03], seconds=100)
     assert (result.between, result.second) == (pytest.approx(0.04), pytest.approx(0.3))
 
@@ -26,6 +26,6 @@ def test_where_their_own_errors_explain_it_all_nothing_lies_between():
 
 
 @given(st.floats(0.001, 0.5), st.lists(st.floats(0.001, 0.5), min_size=1, max_size=9), st.floats(1, 1000))
-def test_what_was_taken_apart_adds_up_again(sd, errors, seconds):
+def test_the_parts_of_the_noise_add_up_again(sd, errors, seconds):
     within = math.sqrt(np.mean(np.square(errors)))
     assert separate(sd, errors, seconds).of_trial(seconds) == pytest.approx(max(sd, within))

@@ -36,7 +36,7 @@ def test_noise_alone_makes_no_trial_odd():
     assert sum(len(found(trials)) for trials in studies) <= 2
 
 
-def test_what_its_own_seconds_explain_is_not_odd():
+def test_a_trial_that_its_own_seconds_explain_is_not_odd():
     trials = with_slow_one(study(blocks=5, wiggle=wiggle(3), **LEVELS), 7)
     assert [odd.place for odd in found(trials)] == [7]
     assert found([replace(one, error=0.05) for one in trials]) == []

@@ -12,7 +12,7 @@ def test_of_a_steady_and_a_fast_one_both_are_a_good_trade():
     assert pareto_front({"8": (1318, -0.074), "32": (1370, -0.074), "64": (1250, -0.029)}) == {"32", "64"}
 
 
-def test_what_is_both_slower_and_wilder_is_not():
+def test_a_candidate_both_slower_and_less_steady_is_not_on_the_front():
     assert pareto_front({"a": (100, -0.1), "b": (110, -0.05), "c": (105, -0.2)}) == {"b"}
 
 

@@ -55,7 +55,7 @@ def test_of_two_candidates_the_draws_agree_with_the_exact_probabilities(blocks, 
 
 
 @pytest.mark.parametrize(("count", "blocks", "sd"), [(2, 4, 0.02), (4, 3, 0.01)])
-def test_what_is_said_to_be_probable_comes_true_about_as_often(count, blocks, sd):
+def test_probabilities_come_true_about_as_often_as_they_say(count, blocks, sd):
     rng, names = np.random.default_rng(3), "abcd"[:count]
     stated, true, leaders, shortfalls = [], [], [], []
     for _ in range(90):
@@ -75,7 +75,7 @@ def test_what_is_said_to_be_probable_comes_true_about_as_often(count, blocks, sd
     assert said == pytest.approx(came, abs=0.0015)
 
 
-def test_what_is_far_behind_is_out_and_the_far_better_one_is_sure():
+def test_a_candidate_far_behind_is_out_and_a_far_better_one_is_sure():
     result = chances(fitted(np.random.default_rng(5), {"a": 0, "b": 0.2, "c": 0.199}, 4, 0.001), W)
     assert result.near == {"a": 0, "b": pytest.approx(1, abs=0.02), "c": pytest.approx(1, abs=0.02)}
     assert result.all_near == 0

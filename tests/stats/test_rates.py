@@ -59,7 +59,7 @@ def test_whole_studies_choose_rightly_claim_nothing_false_and_end_soon(machine, 
 
 
 @pytest.mark.parametrize("until", [Until.BETTER, Until.BEST])
-def test_what_a_study_runs_on_to_show_is_shown_and_so(until):
+def test_a_study_that_runs_on_for_proof_shows_it_and_rightly(until):
     ended = ended_studies("dynamic", "one", 0.10, 8, until)
     assert all(one.resolved for one in ended)
     assert sum(one.false for one in ended) <= at_most(ALPHA, len(ended))
@@ -90,7 +90,7 @@ def test_variations_and_stalls_are_covered():
     assert np.mean(stalls) >= 0.87
 
 
-def test_what_lies_beyond_the_band_is_rarely_called_equal():
+def test_a_difference_beyond_the_band_is_rarely_called_equal():
     rng, studies = np.random.default_rng(20), 60
     rules = replace(RULES, worthwhile=0.02)
 

@@ -67,7 +67,7 @@ def test_a_level_is_all_counts_over_all_work_and_a_difference_is_that_of_levels(
     assert not one.is_certain
 
 
-def test_what_only_one_trial_has_is_a_change_once_it_is_more_than_a_handful():
+def test_samples_of_one_trial_alone_are_a_change_once_they_are_more_than_a_handful():
     nothing, work = np.zeros((2, SLICES)), [WORK] * SLICES
     some = np.array([[0, 1, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0], [9, 8, 11, 10, 9, 12, 8, 10, 9, 11, 10, 9]], dtype=float)
     few, many = rate_changes((nothing, work), (some, work), Scatter(0.02, 8), 0.05)

@@ -101,7 +101,7 @@ def test_a_warm_up_within_the_window_is_left_out(shape):
     assert np.percentile(bias, 90) < 0.01 < abs(shape.mean() - 1)
 
 
-def test_what_climbs_all_the_time_never_settled():
+def test_a_series_that_climbs_all_the_time_never_settled():
     result = [examine(one) for one in windows(0.6 + 0.4 * TWO / 120)]
     assert share(result, lambda one: one.settled) <= 0.1
     assert share(result, lambda one: one.steady) == 0

@@ -65,7 +65,7 @@ def test_a_load_that_rises_and_a_level_that_jumps_between_quads_are_no_differenc
     assert fit_periods(made, [A, B], with_load=False).ratio(B, A, 0.05).mean == pytest.approx(math.exp(0.1))
 
 
-def test_what_the_offered_load_explains_is_taken_out_of_the_difference():
+def test_the_effect_of_the_offered_load_is_taken_out_of_the_difference():
     offered = noise(0.5)
     made = periods(lambda at, name, _: 0.1 * (name == B) - 0.7 * offered[at], 12, load=lambda at, _: offered[at])
     plain, adjusted = fit_periods(made, [A, B], with_load=False), fit_periods(made, [A, B])

@@ -21,7 +21,7 @@ def test_a_reading_at_the_end_of_a_second_is_of_that_second():
     assert means([100.0, 100.4], [1.0, 3.0], STEPS)[0] == 2.0
 
 
-def test_what_lies_outside_counts_for_nothing():
+def test_points_outside_count_for_nothing():
     assert means([90.0, 99.0, 106.5], [1.0, 2.0, 3.0], STEPS) == [None] * 6
 
 

@@ -64,7 +64,7 @@ def test_every_measured_second_counts_also_those_before_a_level_settled():
     assert result.window.mean == pytest.approx((fmean(warm) * fmean(cold)) ** 0.5)
 
 
-def test_what_the_host_lost_is_left_out_of_its_level():
+def test_seconds_that_the_host_lost_are_left_out_of_the_level():
     result = figures([*seconds(1, 100), *seconds(64, 10_000), *seconds(64, 10, gap=0.9)])
     assert value(result, DecidedBy.THROUGHPUT) == pytest.approx(1000, rel=0.01)
     assert result.lost == 10

@@ -105,7 +105,7 @@ def test_a_server_that_stood_still_counts_as_a_hundredth():
     assert fitted.ratio("b", "a", 0.05).mean < 0.02
 
 
-def test_what_cannot_be_compared_has_no_fit():
+def test_candidates_that_cannot_be_compared_have_no_fit():
     assert fit_trials([], "ab") is None
     assert fit_trials(study(a=100), "ab") is None
     assert fit_trials(study(blocks=1, a=100, b=110), "ab") is None  # nothing was repeated

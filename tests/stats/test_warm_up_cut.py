@@ -45,7 +45,7 @@ def test_a_short_start_that_ran_faster_is_left_out_with_its_direction():
     assert 0.2 < start.change < 0.3
 
 
-def test_what_ran_faster_for_long_is_no_start():
+def test_a_long_fast_part_is_no_start():
     x = noise(1000)
     x[:400] *= 1.25
     assert find_start(x.tolist()) == Start(0, settled=True)

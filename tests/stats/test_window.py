@@ -55,7 +55,7 @@ def test_a_server_that_stood_still_stalled_once_and_a_quiet_one_never():
 
 
 @pytest.mark.parametrize("tps", [[], [1.0, -1.0], [1.0, math.nan], [math.inf]])
-def test_what_is_no_series_of_rates_is_refused(tps):
+def test_a_series_that_is_not_of_rates_is_refused(tps):
     with pytest.raises(ValueError, match="second"):
         window(tps)
 

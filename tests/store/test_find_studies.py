@@ -36,6 +36,6 @@ def test_a_directory_that_cannot_be_searched_is_a_problem_with_its_reason(tmp_pa
     assert find_studies(tmp_path).problems == [(closed, "Permission denied")]
 
 
-def test_what_is_no_directory_is_refused(tmp_path):
+def test_a_path_that_is_no_directory_is_refused(tmp_path):
     with pytest.raises(UserError, match="is not a directory"):
         find_studies(tmp_path / "gone")

@@ -26,7 +26,7 @@ def contents(directory):
     return {path.name: (path.read_bytes(), path.stat().st_mtime_ns) for path in directory.iterdir()}
 
 
-def test_what_is_read_is_what_was_written(directory):
+def test_a_study_is_read_as_it_was_written(directory):
     record = read_only.read(directory, lambda store: store.read())
     expected = example_studies.inconclusive()
     assert record.trials == expected.trials
@@ -84,7 +84,7 @@ def test_nothing_can_be_written_by_who_reads(directory):
     assert read_only.read(directory, lambda store: store.read()).log == example_studies.inconclusive().log
 
 
-def test_what_differs_once_a_study_was_written_to_is_reported(directory):
+def test_changes_after_a_study_was_written_are_reported(directory):
     before = read_only.signature(directory)
     assert read_only.signature(directory) == before
     with Store.open(directory) as writer:
@@ -112,7 +112,7 @@ def test_a_study_whose_making_is_not_done_is_one_line(directory, sql):
         read_only.read(directory, lambda store: None)
 
 
-def test_what_is_no_database_is_one_line(tmp_path):
+def test_a_file_that_is_no_database_is_one_line(tmp_path):
     (tmp_path / STUDY_FILE).write_bytes(os.urandom(4096))
     with pytest.raises(UserError, match="is damaged and cannot be read"):
         read_only.read(tmp_path, lambda store: None)

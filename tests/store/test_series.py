@@ -53,14 +53,14 @@ def test_without_points_there_is_no_file(tmp_path):
     assert not path.parent.exists()
 
 
-def test_what_probes_saw_is_read_back(store):
+def test_readings_of_probes_are_read_back(store):
     store.save_watched(1, [WATCHED, Watched("machine", 1.0)], POINTS)
     assert store.watched() == {1: {"status": WATCHED, "machine": Watched("machine", 1.0)}}
     assert store.read().watched == store.watched()
     assert read(store.directory_of_series / "trial-1.parquet") == ROWS
 
 
-def test_what_is_saved_again_takes_the_place_of_what_was_there(store):
+def test_a_series_saved_again_takes_the_place_of_the_first(store):
     store.save_watched(1, [Watched("status", 1.0)], PointColumns(NAMES, (1.5,), (0,), (20.25,)))
     store.save_watched(1, [WATCHED], POINTS)
     assert store.watched() == {1: {"status": WATCHED}}

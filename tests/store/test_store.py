@@ -56,7 +56,7 @@ def test_everything_that_is_written_is_read_back(tmp_path, spec):
 
 
 @pytest.mark.parametrize(("stolen", "pressure"), [(0.25, 0.5), (0.0, 0.0), (None, None)])
-def test_what_the_host_took_from_a_second_is_read_back(tmp_path, spec, stolen, pressure):
+def test_the_gap_of_a_second_is_read_back(tmp_path, spec, stolen, pressure):
     hiccup = replace(SAMPLE, gap=2.0, stolen=stolen, pressure=pressure)
     with make(tmp_path, spec) as store:
         store.add_sample(begun(store, TRIAL).id, hiccup)
@@ -152,7 +152,7 @@ def test_each_host_that_runs_trials_is_known_and_the_first_one_is_the_machine_of
     assert (record.host["cpus"], record.host["kernel"]) == (2, "6.1")
 
 
-def test_what_is_found_of_the_host_later_stands_beside_what_was_known(tmp_path, spec):
+def test_later_facts_of_the_host_stand_beside_the_known_ones(tmp_path, spec):
     with make(tmp_path, spec) as store:
         store.add_to_host({})
         store.add_to_host({"load_driver_later": ["dialin-load 2"]})

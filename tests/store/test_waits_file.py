@@ -100,7 +100,7 @@ def test_a_file_that_is_damaged_is_an_error_of_the_system_with_words(tmp_path):
     assert caught.value.strerror
 
 
-def test_what_is_read_in_slices_comes_to_the_same(tmp_path, monkeypatch):
+def test_waits_read_in_slices_come_to_the_same(tmp_path, monkeypatch):
     waits = [([LOCKS, MUTEX][number // 90 % 2], f"op{number // 40}", 1000 * (number * 7919 % 997)) for number in range(200)]
     path = parquet(tmp_path, waits)
     whole = summarise(path)

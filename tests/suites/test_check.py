@@ -22,7 +22,7 @@ def test_each_workload_has_a_directory_and_the_claims_are_those_of_all_and_of_th
     assert all(one.options["threads"] == 8 for one in plan.members)
 
 
-def test_what_matters_in_the_mean_is_the_coarsest_of_its_workloads(tmp_path):
+def test_the_worthwhile_difference_of_the_mean_is_the_coarsest_of_its_workloads(tmp_path):
     assert planned(tmp_path).worthwhile == 0.01
     assert planned(tmp_path, goal="latency").worthwhile == 0.05
     assert planned(tmp_path, worthwhile="3%").worthwhile == 0.03
@@ -38,7 +38,7 @@ def test_what_matters_in_the_mean_is_the_coarsest_of_its_workloads(tmp_path):
         ({"sweep": {}, "tune": []}, "tune"),
     ],
 )
-def test_what_is_for_a_study_alone_is_refused_with_the_option(tmp_path, keys, option):
+def test_options_for_a_single_study_are_refused_by_name(tmp_path, keys, option):
     with pytest.raises(UserError) as refused:
         planned(tmp_path, **keys)
     assert f"Leave out --{option}" in str(refused.value)

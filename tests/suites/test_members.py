@@ -46,7 +46,7 @@ def test_a_weight_follows_an_equals_sign_because_names_hold_colons(tmp_path):
         ({"workload": ",".join(["scan"] * 65)}, "at most 64"),
     ],
 )
-def test_what_is_wrong_is_said_with_its_remedy(tmp_path, keys, says):
+def test_mistakes_in_a_suite_are_said_with_their_remedy(tmp_path, keys, says):
     with pytest.raises(UserError) as refused:
         suite(tmp_path, **keys)
     assert says in str(refused.value)

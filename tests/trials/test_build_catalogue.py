@@ -35,14 +35,14 @@ def test_a_lost_connection_tells_nothing_of_a_variable():
 KNOWN = {"read_only": Variable("read_only", Kind.BOOLEAN, default="OFF")}
 
 
-def test_what_a_build_told_is_kept(tmp_path):
+def test_answers_of_a_build_are_kept(tmp_path):
     said = []
     _store(Catalogue("mysql@9.7.4", KNOWN), tmp_path / "catalogues" / "one.json", said.append)
     stored = Catalogue.from_json((tmp_path / "catalogues" / "one.json").read_text())
     assert (stored.variables, said) == (KNOWN, [])
 
 
-def test_what_did_not_come_in_time_is_not_kept_and_said(tmp_path):
+def test_answers_that_came_too_late_are_not_kept_and_said(tmp_path):
     said = []
     _store(Catalogue("mysql@9.7.4", KNOWN, complete=False), tmp_path / "one.json", said.append)
     assert not list(tmp_path.iterdir())

@@ -123,7 +123,7 @@ def quiet(collected, monkeypatch):
         yield collected._ring
 
 
-def test_what_waits_in_the_window_is_kept_and_nothing_else(server, clock, store, monkeypatch):
+def test_waits_in_the_window_are_kept_and_no_others(server, clock, store, monkeypatch):
     collected = collector(server, clock)
     server.wait(50)
     with quiet(collected, monkeypatch):
@@ -152,7 +152,7 @@ def test_the_ring_is_read_before_it_wraps_and_no_event_comes_twice(server, clock
     assert events.select("thread", "event").n_unique() == 4000
 
 
-def test_what_the_ring_no_longer_held_is_said_to_be_lost_exactly(server, clock, store, monkeypatch):
+def test_waits_that_the_ring_no_longer_held_are_counted_as_lost_exactly(server, clock, store, monkeypatch):
     collected = collector(server, clock)
     with quiet(collected, monkeypatch):
         clock.sleep(1)

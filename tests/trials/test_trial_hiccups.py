@@ -160,7 +160,7 @@ def test_a_stage_that_cannot_be_set_up_leaves_no_trial_running(measured, tmp_pat
         ("Cannot open '/var/Loaded 1/2 pages' for reading: No such file or directory", False),
     ],
 )
-def test_what_the_server_says_of_its_pool_is_read_by_what_it_begins_with(text, loading):
+def test_the_state_of_the_pool_is_read_by_its_first_words(text, loading):
     assert is_loading_pool(text) is loading
 
 

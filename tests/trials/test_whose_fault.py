@@ -104,7 +104,7 @@ def ended(spec, clock, store):
 
 
 @pytest.mark.parametrize("error", [FULL, MANY, BROKEN, MemoryError(), RuntimeError("can't start new thread")], ids=repr)
-def test_what_this_machine_refuses_dialin_ends_a_trial_that_is_run_again(ended, error):
+def test_a_refusal_of_this_machine_ends_a_trial_that_is_run_again(ended, error):
     trial = ended(Breaking(error))
     assert (trial.state, trial.failure.fault, trial.failure.is_evidence) == (TrialState.INTERRUPTED, Fault.MACHINE, False)
     assert ended(Breaking(error), is_last_try=True).state is TrialState.INTERRUPTED, "the machine is never a candidate's fault"
@@ -169,7 +169,7 @@ def test_a_server_that_cannot_be_asked_for_lack_of_open_files_is_not_blamed(ende
     ],
     ids=repr,
 )
-def test_what_the_server_itself_shows_is_evidence(ended, error, fault):
+def test_evidence_is_what_the_server_itself_shows(ended, error, fault):
     trial = ended(Breaking(error))
     assert (trial.state, trial.failure.fault, trial.failure.is_evidence) == (TrialState.FAILED, fault, True)
 
@@ -192,7 +192,7 @@ def test_a_guard_that_tripped_and_a_load_that_fails_are_no_evidence_of_the_serve
     ],
     ids=repr,
 )
-def test_what_the_user_has_to_correct_ends_the_study_and_fails_no_trial(ended, store, error):
+def test_a_mistake_of_the_user_ends_the_study_and_fails_no_trial(ended, store, error):
     with pytest.raises(type(error), match=error.what):
         ended(Breaking(error))
     (trial,) = store.trials()

@@ -62,7 +62,7 @@ def test_a_range_ends_at_a_whole_block(mariadb):
             assert variable.maximum % variable.block == 0, variable.name
 
 
-def test_what_can_be_set_again_is_dynamic(mysql):
+def test_a_variable_that_can_be_set_again_is_dynamic(mysql):
     errors = {"innodb_buffer_pool_instances": 1238, "innodb_io_capacity": 1231, "sql_mode": 0, "gone": 1193}
     asked = []
 
@@ -80,7 +80,7 @@ def test_what_can_be_set_again_is_dynamic(mysql):
     assert "timestamp" not in asked
 
 
-def test_what_mariadbs_table_reported_is_not_tried(mariadb):
+def test_variables_that_mariadbs_table_reports_are_not_tried(mariadb):
     assert catalogue.with_dynamic(mariadb, pytest.fail) == mariadb
 
 
@@ -104,12 +104,12 @@ def test_answers_in_bytes_are_read_as_text(recorded):
 
 
 @pytest.mark.parametrize("name", ["timestamp", "have_symlink"])
-def test_what_no_option_file_can_hold_is_known_as_such(mysql, name):
+def test_variables_that_no_option_file_can_hold_are_known(mysql, name):
     assert not mysql.variables[name].at_start
 
 
 @pytest.mark.parametrize("name", ["time_zone", "log_bin", "innodb_buffer_pool_size", "skip_name_resolve"])
-def test_what_an_option_file_can_hold_is_known_as_such(mysql, mariadb, name):
+def test_variables_that_an_option_file_can_hold_are_known(mysql, mariadb, name):
     assert mysql.variables[name].at_start
     assert mariadb.variables[name].at_start
 
@@ -141,7 +141,7 @@ def test_a_catalogue_survives_being_kept(mysql, mariadb):
 @pytest.mark.parametrize(
     "change", [{"format": "dialin/catalogue/0"}, {"variables": {"x": {"kind": "odd"}}}, {"variables": None}]
 )
-def test_what_is_not_a_catalogue_is_refused(mysql, change):
+def test_text_that_is_no_catalogue_is_refused(mysql, change):
     with pytest.raises(ValueError, match="not a catalogue"):
         Catalogue.from_json(json.dumps(json.loads(mysql.to_json()) | change))
 

@@ -68,12 +68,12 @@ def test_a_variable_whose_name_begins_with_skip_is_one(mysql):
 
 
 @pytest.mark.parametrize("name", ["have_symlink", "timestamp"])
-def test_what_cannot_be_given_at_start_is_refused(mysql, name):
+def test_a_variable_that_cannot_be_given_at_the_start_is_refused(mysql, name):
     assert "cannot be set when mysql@9.7.4 starts" in refusal(check.check_name, name, mysql, {})
 
 
 @pytest.mark.parametrize("name", ["", "a b", "x;drop", "x\ny", "1x"])
-def test_what_cannot_be_a_name_is_refused(mysql, name):
+def test_text_that_cannot_be_a_name_is_refused(mysql, name):
     assert "cannot be the name" in refusal(check.check_name, name, mysql, {})
 
 
@@ -200,7 +200,7 @@ def test_a_study_without_fault_passes_in_silence(mysql):
     assert check.check_study(spec, {"mysql@9.7.4": mysql}, {"other": never}) == []
 
 
-def test_what_is_fixed_is_checked_too(mysql):
+def test_fixed_variables_are_checked_too(mysql):
     spec = study({}, {"sync_binlog": 0}, fixed={"innodb_buffer_pool_size": "1K"})
     assert "innodb_buffer_pool_size must be" in refusal(check.check_study, spec, {"mysql@9.7.4": mysql}, {})
 
@@ -227,7 +227,7 @@ def test_each_candidate_is_checked_on_its_own_build(mysql, mariadb):
         "log_error",
     ],
 )
-def test_what_dialin_must_own_is_refused_with_the_reason(mysql, name):
+def test_variables_that_dialin_must_own_are_refused_with_the_reason(mysql, name):
     text = refusal(check.check_study, study({}, {name: "x"}), {"mysql@9.7.4": mysql}, {})
     assert text.startswith(f"{name} cannot be chosen: ")
 

@@ -139,7 +139,7 @@ def test_a_pool_that_grew_is_no_mere_companion_but_could_explain_the_result():
     assert note.data["could_explain"]
 
 
-def test_what_differs_though_nobody_asked_is_a_confound_with_all_its_values():
+def test_an_unasked_difference_is_a_confound_with_all_its_values():
     serious, harmless = effective_values.confounds(pools(), ["innodb_buffer_pool_instances"], "4")
     assert (serious.code, harmless.code) == ("confound", "inert_confound")
     assert serious.data == {
@@ -172,7 +172,7 @@ def test_a_fixed_value_that_the_server_moved_is_a_confound():
     assert "--hold pins it (innodb_buffer_pool_size=2049M, innodb_buffer_pool_chunk_size=683M)" in note_text(SPEC, note)
 
 
-def test_what_is_reported_and_is_not_so_is_said_with_both():
+def test_a_report_that_is_not_so_is_said_with_both_numbers():
     """MySQL 5.6 reports 8 instances of a pool below 1 GiB; MariaDB 10.1.13 opens data files buffered with O_DIRECT."""
     asked = {"innodb_buffer_pool_instances": 8, "innodb_flush_method": "O_DIRECT"}
     reported = {"innodb_buffer_pool_instances": "8", "innodb_flush_method": "O_DIRECT"}
@@ -222,7 +222,7 @@ def test_how_a_kind_of_files_is_open_is_no_confound_of_a_variable_that_decides_i
     assert {note.data["variable"] for note in result} == actual
 
 
-def test_what_was_seen_of_one_candidate_s_files_alone_is_not_compared():
+def test_files_seen_of_one_candidate_alone_are_not_compared():
     real = {"a": {"innodb_flush_method": "data O_DIRECT, redo O_DIRECT"}, "b": {"innodb_flush_method": "data O_DIRECT"}}
     assert effective_values.confounds(effective_values.actual_values({"a": {}, "b": {}}, real), [], "a") == []
 

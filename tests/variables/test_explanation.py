@@ -35,7 +35,7 @@ def test_range_unit_default_and_rounding_are_in_words():
     assert "MyISAM" in reported["Memory"][0]
 
 
-def test_what_the_type_alone_limits_is_no_limit_and_below_zero_nothing_is_claimed():
+def test_a_limit_of_the_type_alone_is_no_limit_and_below_zero_nothing_is_claimed():
     reported = lines("max_seeks_for_key", built("mysql@5.6.24", number("max_seeks_for_key", 0, 2**64 - 1, 100)))
     assert "Adjusted" not in reported
 
@@ -93,7 +93,7 @@ def test_since_and_until_are_of_the_builds_here(having, text):
     assert reported["Builds"] == [text, "MariaDB: in 10.11.5"]
 
 
-def test_what_moves_with_it_is_reported_both_ways_where_the_builds_have_it():
+def test_variables_that_move_together_are_reported_both_ways_where_the_builds_have_them():
     capacity, most = number("innodb_io_capacity", 100, 9, 200), number("innodb_io_capacity_max", 100, 9, 2000)
     reported = lines("innodb_io_capacity", built("mysql@9.7.4", capacity, most))
     assert reported["Affects"][0].startswith("innodb_io_capacity_max: it is twice")
@@ -131,7 +131,7 @@ def test_a_rule_about_some_of_the_builds_says_which():
     assert "[" not in lines("innodb_buffer_pool_instances", instances("mysql@9.7.4"))["Caution"][0]
 
 
-def test_what_moves_or_is_moved_is_reported_of_builds_that_have_both():
+def test_moves_are_reported_of_builds_that_have_both_variables():
     reported = lines(
         "innodb_buffer_pool_size", instances("mysql@9.7.4", "innodb_buffer_pool_chunk_size"), instances("mysql@5.6.24")
     )

@@ -15,7 +15,7 @@ from dialin.variables import behaviour, live_safety
         *("innodb_buffer_pool_dump_now", "innodb_monitor_enable", "flush"),
     ],
 )
-def test_what_blocks_secures_or_replicates_is_left_alone(name):
+def test_variables_of_blocking_security_and_replication_are_left_alone(name):
     assert live_safety.why_refused(name)
 
 
@@ -32,11 +32,11 @@ def test_what_blocks_secures_or_replicates_is_left_alone(name):
         *("binlog_group_commit_sync_delay", "binlog_commit_wait_usec"),
     ],
 )
-def test_what_only_changes_how_the_server_works_may_be_changed(name):
+def test_variables_that_only_change_how_the_server_works_may_be_changed(name):
     assert live_safety.why_refused(name) is None
 
 
-def test_what_resizes_memory_is_known_and_settles_slowly():
+def test_variables_that_resize_memory_are_known_and_settle_slowly():
     for name in ("innodb_buffer_pool_size", "key_buffer_size", "hot.key_buffer_size", "query_cache_size"):
         assert live_safety.resizes(name)
         assert live_safety.washout([name]) == 30

@@ -58,7 +58,7 @@ def test_a_limit_is_what_the_server_warned_of_not_what_it_printed(build):
 
 
 @pytest.mark.parametrize("build", BUILDS)
-def test_what_a_server_would_not_start_with_is_named(build):
+def test_values_that_a_server_would_not_start_with_are_named(build):
     reply = recorded(f"{build}-refused", ended_well=False)
     assert reply.refused == {"binlog_format"}
     assert not reply.complete
@@ -228,7 +228,7 @@ def test_the_largest_number_of_all_is_not_asked_of_what_has_a_limit():
     assert not any(asked.get("limited") == MOST for asked in server.asked)
 
 
-def test_what_a_table_reported_is_not_asked_again_but_for_blocks():
+def test_variables_that_a_table_reported_are_not_asked_again_but_for_blocks():
     server = Server(read_buffer_size=Number(8192, 2147479552, 4096, default=131072))
     reported = Variable("read_buffer_size", Kind.INTEGER, 8192, 2147483647, default="131072")
     assert bounds(server.probed(read_buffer_size=reported)["read_buffer_size"]) == (8192, 2147479552, 4096)
@@ -310,7 +310,7 @@ def test_switches_are_booleans_and_names_of_files_are_text():
     assert result["datadir"].kind is Kind.STRING
 
 
-def test_what_is_no_option_cannot_be_given_at_the_start():
+def test_a_variable_without_an_option_cannot_be_given_at_the_start():
     server = Server(read_only=Text("OFF", takes=""), name_resolve=Text("OFF", takes=""), default_time_zone=Text("SYSTEM"))
     reported = {name: Variable(name, Kind.UNKNOWN, default="OFF") for name in ("hostname", "skip_name_resolve", "time_zone")}
     result = server.probed(**reported)
@@ -363,7 +363,7 @@ def test_a_range_of_which_an_answer_is_missing_is_not_reported(value):
     assert bounds(result.variables["some_number"]) == (None, None, None)
 
 
-def test_what_was_refused_or_killed_the_server_is_an_answer():
+def test_a_refusal_or_a_crash_is_an_answer():
     server = Server(deadly=["fatal"], fatal=Number(1, 9, default=1), some_words=Words(FORMATS), some_number=LIMITED)
     assert option_probing.completed(server.catalogue(), server).complete
 

@@ -225,7 +225,7 @@ def test_an_unreadable_file_is_refused(tmp_path):
         optionfile.read(path)
 
 
-def test_what_is_written_is_plain_where_it_can_be():
+def test_values_are_written_plainly_where_they_can_be():
     text = optionfile.render({"mysqld": {"innodb-buffer-pool-size": "1G", "port": 3306, "socket": "/a b/s.sock", "ssl": None}})
     assert text == '[mysqld]\ninnodb_buffer_pool_size = 1G\nport = 3306\nsocket = "/a b/s.sock"\nssl\n'
 
@@ -243,13 +243,13 @@ def test_what_is_written_is_plain_where_it_can_be():
         ("ft_boolean_syntax", ' +-><()~*:""&|', r'ft_boolean_syntax = " +-><()~*:\"\"&|"'),
     ],
 )
-def test_what_servers_spell_otherwise_is_written_their_way(name, value, line):
+def test_names_that_servers_spell_otherwise_are_written_their_way(name, value, line):
     """Each line was read back by 9.7.4 and 10.11.19 as the value."""
     assert optionfile.render({"mysqld": {name: value}}) == f"[mysqld]\n{line}\n"
 
 
 @pytest.mark.parametrize("value", ["a\nb", "a\rb", "a\0b", "\x1b[0m", "x" * 5000])
-def test_what_no_option_file_can_hold_is_refused(value):
+def test_a_value_that_no_option_file_can_hold_is_refused(value):
     with pytest.raises(UserError, match="option file"):
         optionfile.render({"mysqld": {"init_connect": value}})
 

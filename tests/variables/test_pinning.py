@@ -31,7 +31,7 @@ def test_one_size_of_pool_and_chunk_fits_every_number_of_instances(instances, si
 
 
 @given(st.sets(st.integers(1, 64), min_size=2, max_size=6), st.integers(128, 65536))
-def test_what_is_proposed_is_a_whole_number_of_chunks_in_every_instance(instances, megabytes):
+def test_a_proposed_pool_is_a_whole_number_of_chunks_in_every_instance(instances, megabytes):
     result = pinning.proposal(pinning.POOL, pools(megabytes * MIB, *instances))
     if not result:
         parts = math.lcm(*instances)
@@ -43,7 +43,7 @@ def test_what_is_proposed_is_a_whole_number_of_chunks_in_every_instance(instance
     assert megabytes * MIB <= pool <= 1.1 * megabytes * MIB
 
 
-def test_what_no_rule_holds_still_is_left():
+def test_variables_that_no_rule_holds_still_are_left():
     assert pinning.proposal("sync_binlog", pools(2048 * MIB, 1, 2)) == {}
     assert pinning.proposal("innodb_page_cleaners", pools(2048 * MIB, 1, 2)) == {"innodb_page_cleaners": 4}
     assert pinning.proposal(pinning.POOL, {"a": {}, "b": {}}) == {}

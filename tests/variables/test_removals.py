@@ -11,7 +11,7 @@ NAMES = {name for build in BUILDS for name in real_catalogue(build).variables} |
 
 
 @pytest.mark.parametrize("build", BUILDS)
-def test_what_is_said_to_be_removed_is_not_in_the_build_and_its_successor_is(build):
+def test_a_removed_variable_is_not_in_the_build_and_its_successor_is(build):
     known = real_catalogue(build).variables
     for name in NAMES:
         if gone := removal(name, build):

@@ -23,7 +23,7 @@ def test_every_rule_names_its_source():
     assert rules.inert_rule("innodb_page_cleaners") is None
 
 
-def test_what_moves_together_is_related_both_ways():
+def test_variables_that_move_together_are_related_both_ways():
     assert "innodb_io_capacity_max" in behaviour.related("innodb_io_capacity")
     assert "table_open_cache" in behaviour.related("open_files_limit")
     assert all(name in behaviour.related(other) for name in behaviour.DERIVED for other in behaviour.related(name))
@@ -34,7 +34,7 @@ def test_the_least_of_dirty_pages_moves_with_the_most():
     assert behaviour.related("innodb_max_dirty_pages_pct") == {"innodb_max_dirty_pages_pct_lwm"}
 
 
-def test_what_commits_wait_for_is_not_inert():
+def test_variables_that_commits_wait_for_are_not_inert():
     for name in ("rpl_semi_sync_master_timeout", "rpl_semi_sync_source_wait_point", "rpl_semi_sync_master_enabled"):
         assert rules.inert(name) is None
     assert rules.inert("rpl_semi_sync_slave_enabled")
@@ -62,7 +62,7 @@ def test_values_that_a_build_dies_of_are_known(build, name, value, dies):
     ("build", "meant"),
     [("mariadb@10.4.9", False), ("mariadb@10.5.1", True), ("mariadb@11.4.5", True), ("mysql@10.11.5", False)],
 )
-def test_what_is_about_some_builds_is_about_no_others(build, meant):
+def test_rules_about_some_builds_are_about_no_others(build, meant):
     assert behaviour.WITHOUT_EFFECT["innodb_buffer_pool_instances"].is_of(build) is meant
 
 
@@ -89,12 +89,12 @@ def test_inert_variables_have_a_reason():
      "slow_query_log_file", "pseudo_thread_id", "gtid_executed", "gtid_binlog_pos", "report_host", "ssl_cert", "version",
      "version_comment", "caching_sha2_password_private_key_path", "innodb_buffer_pool_load_now", "log_bin_basename"],
 )  # fmt: skip
-def test_what_identifies_an_instance_is_never_compared(name):
+def test_variables_that_identify_an_instance_are_never_compared(name):
     assert rules.identifies_instance(name)
 
 
 @pytest.mark.parametrize("name", ["innodb_buffer_pool_size", "gtid_mode", "sql_mode", "innodb_io_capacity_max", "read_only_x"])
-def test_what_can_matter_is_compared(name):
+def test_variables_that_can_matter_are_compared(name):
     assert not rules.identifies_instance(name)
 
 
@@ -127,7 +127,7 @@ def test_a_query_cache_that_is_off_takes_nothing():
     assert memory.memory_needed({**values, "query_cache_type": "ON"}, 1)["query cache"] == 64 * 2**20
 
 
-def test_what_an_estimate_counts_is_what_the_table_says():
+def test_an_estimate_of_memory_counts_the_variables_of_the_table():
     """What is taken once counts once, what a statement needs once for each thread, what is merely used not at all."""
     none = memory.memory_needed({}, 4)
     for name, rule in memory.MEMORY.items():

@@ -20,7 +20,7 @@ def known(name, *, dynamic=True, default="1"):
         "tmp_table_size", "transaction_isolation", "max_allowed_packet", "temptable_max_ram", "optimizer_where_cost",
     ],
 )  # fmt: skip
-def test_what_a_connection_or_the_server_reads_anew_may_be_set(name):
+def test_variables_that_are_read_anew_may_be_set(name):
     assert set_global.why_not(name, known(name)) is None
 
 
@@ -36,24 +36,24 @@ def test_what_a_connection_or_the_server_reads_anew_may_be_set(name):
         "binlog_gtid_index_page_size", "schema_definition_cache",
     ],
 )  # fmt: skip
-def test_what_was_read_before_or_is_left_to_the_next_trial_takes_a_start(name):
+def test_variables_that_were_read_before_or_outlast_a_trial_take_a_start(name):
     why = set_global.why_not(name, known(name))
     assert why
     assert why == set_global.rule_of(name).why
 
 
-def test_what_only_a_start_can_set_says_so_and_needs_no_rule():
+def test_variables_that_only_a_start_sets_say_so_and_need_no_rule():
     assert set_global.why_not("innodb_page_size", known("innodb_page_size", dynamic=False)) == ("can be set only at startup")
     assert "can be set only" in set_global.why_not("rand_seed1", known("rand_seed1", default=None)), "a session's own"
 
 
 @pytest.mark.parametrize("reported", [None, known("new_one", dynamic=None)])
-def test_what_is_not_known_to_be_dynamic_is_not_taken_to_be(reported):
+def test_variables_not_known_to_be_dynamic_are_not_taken_to_be(reported):
     assert "is not known to be dynamic" in set_global.why_not("new_one", reported)
 
 
 @pytest.mark.parametrize("name", sorted(rules.SHAPES_DATA))
-def test_what_shapes_the_prepared_data_takes_a_start(name):
+def test_variables_that_shape_the_prepared_data_take_a_start(name):
     assert set_global.why_not(name, known(name))
 
 

@@ -33,14 +33,14 @@ def measured(tps, *, took=1.0, lost=()):
         (RUNS, 30.0, "during runs of 1 trial, which took 60 seconds (20.0 %): these runs are excluded"),
     ],
 )
-def test_what_the_host_spoiled_is_counted_in_seconds_or_named_as_runs(spec, took, reported):
+def test_seconds_and_runs_that_the_host_spoiled_are_counted(spec, took, reported):
     (note,) = lost_notes(*measured([100.0] * 10, took=took, lost=(3, 7)))
     assert reported in note_text(spec, note)
     assert note.data["seconds"] == 2 * took
 
 
 @pytest.mark.parametrize(("spec", "option"), [(SECONDS, "--warmup"), (RUNS, "--workload-option runs=N")])
-def test_what_is_advised_where_trials_are_not_steady_can_be_given(spec, option):
+def test_advice_where_trials_are_not_steady_can_be_followed(spec, option):
     (note,) = steadiness_notes(spec, *measured([100.0 + 5 * second for second in range(60)]))
     assert option in note_text(spec, note)
 

@@ -46,7 +46,7 @@ def trials(*disturbed, session=1):
         ({"back_log": "90"}, []),
     ],
 )
-def test_what_changed_is_found_and_what_servers_change_themselves_or_cannot_matter_is_not(now, found):
+def test_changes_are_found_but_for_those_of_servers_themselves_and_those_that_cannot_matter(now, found):
     detector = ChangeDetector([CAPACITY])
     detector.remember(VARIABLES)
     changed = detector.changes({**VARIABLES, **now}, Step.STOP)
@@ -90,7 +90,7 @@ def test_a_study_stops_where_two_trials_in_a_row_were_changed_by_somebody_else(d
         check_not_contested(trials(*disturbed), 1)
 
 
-def test_what_happened_before_a_study_was_resumed_does_not_stop_it():
+def test_changes_before_a_study_was_resumed_do_not_stop_it():
     check_not_contested([*trials(True), *trials(True, session=2)], 2)
 
 

@@ -114,7 +114,7 @@ def test_throughput_is_compared_where_the_server_is_saturated_and_nowhere_else()
 
 
 @pytest.mark.parametrize("goal", COST_GOALS)
-def test_what_a_statement_costs_may_decide(goal):
+def test_the_cost_of_a_statement_may_decide(goal):
     verdict = verdict_of(effects={"400": 1.0}, costs={"400": 0.8}, goal=goal)
     one, base = candidate(verdict, "400"), candidate(verdict, BASE)
     assert (verdict.verdict, verdict.recommended_candidate) == (Outcome.WINNER, "400")

@@ -52,7 +52,7 @@ def test_a_rate_that_was_not_reached_is_reported_with_what_was():
 @pytest.mark.parametrize(
     ("rate", "achieved", "missed"), [(10, 9.5, False), (10, 8.0, True), (5000, 4970, False), (5000, 4900, True)]
 )
-def test_what_chance_takes_from_a_low_rate_is_no_miss(rate, achieved, missed):
+def test_a_shortfall_of_a_low_rate_by_chance_is_no_miss(rate, achieved, missed):
     assert ("rate_not_reached" in reported(at_rate(rate), {"a": achieved})) is missed
 
 
@@ -65,7 +65,7 @@ def test_each_number_of_threads_is_judged_by_its_own_seconds():
     assert note.data["achieved"] == 250
 
 
-def test_what_was_dropped_is_counted_and_latency_is_not_said_to_tell_of_it():
+def test_dropped_transactions_are_counted_and_latency_is_not_said_to_tell_of_them():
     notes = reported(at_rate(1000), {"a": 900}, load_figures(dropped=1234.0, late_ms=0.1))
     assert (
         "1,234 transactions were due and never began, in 1 of 1 trial (a), warm-up included"
@@ -74,7 +74,7 @@ def test_what_was_dropped_is_counted_and_latency_is_not_said_to_tell_of_it():
     assert "their latency includes the wait" not in notes["rate_not_reached"].text
 
 
-def test_what_was_dropped_with_each_number_of_threads_is_summed_up():
+def test_dropped_transactions_of_each_number_of_threads_are_summed_up():
     spec = at_rate(1000, levels=(1, 16))
     gauges = {"dropped": Gauge(100.0, 0.0, 0.0, 100.0, 50.0)}
     notes = rates.notes(spec, [trial(1, "a")], {1: seconds(1000)}, {1: {"load": Watched("load", 60.0, gauges=gauges)}})
@@ -83,7 +83,7 @@ def test_what_was_dropped_with_each_number_of_threads_is_summed_up():
 
 @pytest.mark.parametrize("rate", [0, 1000])
 @pytest.mark.parametrize(("share", "named"), [(0.08, False), (0.4, True)])
-def test_what_the_driver_itself_added_to_latency_is_reported_with_and_without_a_rate(rate, share, named):
+def test_the_drivers_own_part_of_latency_is_reported_with_and_without_a_rate(rate, share, named):
     notes = reported(at_rate(rate), {"a": 1000, "b": 1000}, load_figures(driver_share_p99=share, driver_added_p99_ms=38.1))
     assert ("driver_added" in notes) is named
     if named:
@@ -94,7 +94,7 @@ def test_what_the_driver_itself_added_to_latency_is_reported_with_and_without_a_
 
 
 @pytest.mark.parametrize(("hosts", "share", "named"), [(2, 0.05, False), (2, 0.35, True), (1, 0.35, False)])
-def test_what_separate_queues_of_several_load_hosts_may_add_to_latency_is_reported(hosts, share, named):
+def test_the_part_of_separate_queues_in_latency_is_reported(hosts, share, named):
     spec = at_rate(1000)
     addresses = tuple(f"10.0.0.{number}:7306" for number in range(1, hosts + 1))
     spec = spec.model_copy(update={"workload": spec.workload.model_copy(update={"load_hosts": addresses})})

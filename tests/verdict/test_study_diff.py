@@ -45,7 +45,7 @@ def test_the_figures_are_those_of_the_verdict():
         assert one.level_a == judged.tps
 
 
-def test_what_differs_is_named_by_area():
+def test_differences_are_named_by_area():
     other = replace(NEW, host={**NEW.host, "kernel": "6.12.1", "memory_bytes": 2**35}, dialin_version="0.2.0")
     spec = other.spec.model_copy(update={"minutes": 30.0, "fixed": {"innodb_buffer_pool_size": "4G"}})
     spec = spec.model_copy(update={"workload": spec.workload.model_copy(update={"table_size": 5})})

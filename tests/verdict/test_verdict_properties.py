@@ -168,7 +168,7 @@ def test_fresh_trials_confirm_and_change_nothing_else(goal):
     assert ratio.low <= plain.candidates[1].goal_ratio.mean <= ratio.high, "the same seconds, compared within pairs"
 
 
-def test_what_is_recommended_since_it_was_shown_better_is_said_to_be_so_though_the_study_is_inconclusive():
+def test_a_recommendation_that_was_shown_better_is_said_to_be_so_though_the_study_is_inconclusive():
     shapes = [Shape(str(value), {VARIABLE: value}, level) for value, level in ((1, 1000.0), (8, 1300.0), (16, 1301.0))]
     verdict = reach_verdict(build(shapes, None, Plan(blocks=3, warm_up=2, measure=20, between=0.02))).verdict
     assert verdict.reason_code is ReasonCode.SHOWN_BETTER

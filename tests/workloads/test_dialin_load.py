@@ -201,9 +201,7 @@ def latency(longest):
         ([9000.0, *[5.0] * 10], 2000.0, None, (16, 2000.0, 0.0)),
     ],
 )
-def test_what_latency_leaves_out_is_kept_where_it_is_longer_than_what_latency_includes(
-    program, target, longest, oldest, failed, expected
-):
+def test_time_outside_latency_is_kept_where_it_is_longer_than_latency(program, target, longest, oldest, failed, expected):
     seconds = [second(latency=latency(one), oldest_ms=oldest, failed={"max": failed}) for one in longest]
     program.says.write_text("\n".join(seconds) + "\n")
     load = DialinLoad(spec(), program.path).start(target, threads=1, seed=1, cpus=None)
@@ -234,7 +232,7 @@ def test_data_that_could_not_be_prepared_is_reported_in_the_drivers_words(progra
     assert failed.value.remedy == "Free some space"
 
 
-def test_what_the_driver_refuses_is_the_users_error(program):
+def test_a_refusal_of_the_driver_is_the_users_error(program):
     program.says.write_text(error("oltp_read_write has no option sice", "Its options are size"))
     program.code.write_text("2")
     with pytest.raises(UserError, match=r"has no option sice\. Its options are size"):
@@ -250,7 +248,7 @@ def test_what_the_driver_refuses_is_the_users_error(program):
         ({"name": "tpcc-like", "options": {"a=b": "1"}}, "'a=b' cannot be an option"),
     ],
 )
-def test_what_is_not_there_is_said_before_anything_runs(program, asked, says):
+def test_a_missing_file_is_said_before_anything_runs(program, asked, says):
     with pytest.raises(UserError, match=says):
         DialinLoad(spec(**asked), program.path).check()
     assert not program.asked.exists()

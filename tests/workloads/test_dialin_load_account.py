@@ -28,7 +28,7 @@ def test_a_password_goes_into_a_private_file_and_not_on_the_command_line(tmp_pat
     assert dialin_load_account.options(Target(account, tmp_path), "sbtest") == words
 
 
-def test_what_means_something_in_an_option_file_is_escaped(tmp_path):
+def test_special_characters_of_option_files_are_escaped(tmp_path):
     account = Account(socket=Path("/s.sock"), password="a\"b\\c#d'e\n\tf")
     dialin_load_account.options(Target(account, tmp_path), "sbtest")
     assert (tmp_path / "dialin-load.cnf").read_text() == '[client]\npassword = "a\\"b\\\\c#d\'e\\n\\tf"\n'

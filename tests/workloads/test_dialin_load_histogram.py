@@ -27,6 +27,6 @@ def test_many_equal_values_are_read_as_what_they_are():
     "text",
     ["", "?", "SElTVA==", encoded([5])[:20], encoded([5], cookie=7), encoded([5], digits=9)],
 )
-def test_what_is_no_histogram_is_refused(text):
+def test_text_that_is_no_histogram_is_refused(text):
     with pytest.raises(ValueError, match=r"is no histogram|of another kind"):
         quantile(text, 0.5)

@@ -66,7 +66,7 @@ def test_a_flood_of_words_that_say_nothing_ends_at_the_limit(flood):
     flood.drain()
 
 
-def test_what_is_falsy_is_understood_all_the_same(pipe):
+def test_zeros_and_empty_texts_of_a_driver_are_understood(pipe):
     driver, words = pipe
     words.write(b"0\n")
     assert driver.read(number, 0) == 0

@@ -109,7 +109,7 @@ def test_where_only_sysbench_is_installed_it_applies_the_load_and_a_note_says_so
 
 
 @pytest.mark.parametrize("asked", ["dialin-load:oltp_read_only", "tpcc-like", "sysbench:oltp_read_only", "scan", "./x.toml"])
-def test_what_was_requested_by_name_is_not_replaced(machine, asked):
+def test_a_driver_requested_by_name_is_not_replaced(machine, asked):
     machine(load=None, sysbench_path="/usr/bin/sysbench")
     assert installed_alternative(asked) == (asked, "")
 

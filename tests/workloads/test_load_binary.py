@@ -52,7 +52,7 @@ def test_a_missing_program_is_reported_with_its_remedy(tmp_path, python):
         load_binary.need({"PATH": str(tmp_path)}, python)
 
 
-def test_what_is_no_program_is_not_taken_for_one(tmp_path, python):
+def test_a_file_that_is_no_program_is_not_taken_for_one(tmp_path, python):
     beside = program(tmp_path / "venv" / "bin" / "dialin-load")
     beside.chmod(0o644)
     assert load_binary.find({"PATH": ""}, python) is None

@@ -52,7 +52,7 @@ def test_the_schema_is_one():
 
 
 @pytest.mark.parametrize("path", GOOD, ids=lambda path: path.stem)
-def test_what_the_driver_writes_fits_the_schema(path):
+def test_output_of_the_driver_fits_the_schema(path):
     assert path.read_text(encoding="utf-8").count("\n") == 1
     jsonschema.validate(read(path), schema(), cls=jsonschema.Draft202012Validator)
 

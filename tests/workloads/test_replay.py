@@ -132,7 +132,7 @@ def test_a_backup_that_is_none_or_not_alone_is_refused(place, backups, word):
     assert word in refused.value.what
 
 
-def test_what_the_capture_lacks_and_where_time_is_spent_count_too(place):
+def test_gaps_of_the_capture_and_where_time_is_spent_count_too(place):
     summary = {"coverage": {"questions": 1000, "logged": 900}}
     (place / "shop.capture" / "summary.json").write_text(json.dumps(summary))
     load = run(place, [second(replay={**COUNTS, "time_distance": each}) for each in (0.5, 0.25, None)])
@@ -144,7 +144,7 @@ def test_what_the_capture_lacks_and_where_time_is_spent_count_too(place):
     assert facts["replay_time_elsewhere"] == 0.25
 
 
-def test_what_the_server_did_for_each_captured_transaction_is_known_from_its_counters(place):
+def test_the_servers_work_for_each_captured_transaction_is_known_from_its_counters(place):
     facts = replay_facts(place / "dialin-load", place / "shop.capture", ReplayOptions(data="data"))
     assert captured_work(place / "shop.capture", facts, has_its_pace=True) == CapturedWork({}, None)
     # As many questions as half of the 9,800 statements: half of the 4,000 transactions.
@@ -266,7 +266,7 @@ def test_parts_take_as_long_as_their_transactions(place):
         ({"workload": "oltp_read_write"}, "--data"),
     ],
 )
-def test_what_does_not_fit_a_replay_is_refused(place, more, word):
+def test_options_that_do_not_fit_a_replay_are_refused(place, more, word):
     with pytest.raises(UserError) as refused:
         replay(place, **more)
     assert word in f"{refused.value.what} {refused.value.remedy}"

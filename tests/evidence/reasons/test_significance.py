@@ -113,14 +113,14 @@ def test_luck_is_reported_in_no_more_studies_than_the_error_allows() -> None:
     assert lucky <= 4  # of 24 at 5 %: more would be rarer than 1 in 100
 
 
-def test_what_follows_throughput_by_the_second_is_no_reason() -> None:
+def test_a_metric_that_follows_throughput_by_the_second_is_no_reason() -> None:
     # 16 is 19 % faster: each of these is as it was for every transaction.
     assert "event_waits" not in codes(
         watched(unseen(), [*ORDINARY, Rise("waits", "wait/synch/mutex/sql/LOCK_open/seconds", Per.TRANSACTION, {"": 5e-4})])
     )
 
 
-def test_what_goes_on_at_its_own_pace_is_no_reason() -> None:
+def test_a_metric_that_goes_on_at_its_own_pace_is_no_reason() -> None:
     # Of each transaction it is less, because there are more transactions.
     assert "event_waits" not in codes(
         watched(unseen(), [*ORDINARY, Rise("waits", "wait/synch/cond/sql/COND_x/seconds", Per.SECOND, {"": 0.9}, 0.001)])

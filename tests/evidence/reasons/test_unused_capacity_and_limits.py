@@ -189,7 +189,7 @@ def test_it_is_not_named_where_it_is_not_so(code: str) -> None:
 
 
 @pytest.mark.parametrize("code", sorted(code for code in ROOM if about(code)))
-def test_what_costs_little_is_named_only_where_a_study_is_about_it(code: str) -> None:
+def test_a_small_cost_is_named_only_where_a_study_is_about_it(code: str) -> None:
     in_force, figures, _, _ = ROOM[code]
     assert reasons_of_code(code, study(in_force, figures)) == []
 
@@ -216,7 +216,7 @@ def test_of_a_log_that_may_be_recommended_it_is_not_said_that_it_is_too_small() 
     assert "small" not in text
 
 
-def test_what_holds_for_some_candidates_names_them() -> None:
+def test_a_limit_that_some_candidates_hit_names_them() -> None:
     reported = [Rise("status", "Innodb_log_waits", S, {"4": 3.0, "16": 9.0}, 0.0)]
     (reason,) = reasons_of_code("log_buffer_full", watched(nothing_moved(), reported))
     assert reason.text.endswith("9.00 times per second, with 4 and 16.")

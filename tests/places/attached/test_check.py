@@ -75,7 +75,7 @@ def test_a_value_that_keeps_the_server_from_starting_does_not_enter_a_study_that
     assert admitted.setting == {POOLS: 4}
 
 
-def test_what_a_study_knows_of_its_load_is_what_the_injected_workload_says(check):
+def test_facts_about_the_load_come_from_the_injected_workload(check):
     assert check({CAPACITY: [200, 400]}).spec.workload.traits == LoadTraits(unit="beat")
 
 

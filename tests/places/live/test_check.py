@@ -127,7 +127,7 @@ def test_the_goal_may_be_what_a_statement_costs_and_its_cpu_must_be_seen(check):
         check({CAPACITY: [2000]}, {"cpu_share": None}, goal="cpu")
 
 
-def test_what_resizes_memory_takes_an_option_and_must_fit(check):
+def test_a_change_that_resizes_memory_takes_an_option_and_must_fit(check):
     ready = check({POOL: ["256M"]}, accept_resizing=True)
     assert ready.plan.warmup == 30
     assert any("clients may wait" in note for note in ready.notes)

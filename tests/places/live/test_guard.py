@@ -106,7 +106,7 @@ def test_each_limit_is_an_option(server, clock):
     assert guard.trip is None
 
 
-def test_what_the_baseline_did_of_late_is_usual(server, clock):
+def test_the_latest_of_the_baseline_is_usual(server, clock):
     guard = LiveGuard(LiveOptions(), server.restore, clock)
     for number in range(60):
         guard.look(second(latency=30.0 if number % 10 == 0 else 2.0))

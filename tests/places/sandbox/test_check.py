@@ -74,7 +74,7 @@ def test_data_is_kept_for_the_next_trial_only_where_it_is_certain_that_the_serve
     assert (kept, removed) == ([Path("/data")] * ended, [1])
 
 
-def test_what_trials_write_to_temporary_files_must_fit_beside_the_data(sandboxes, monkeypatch):
+def test_temporary_files_of_trials_must_fit_beside_the_data(sandboxes, monkeypatch):
     needed = []
     for module in ("dialin.places.sandbox.check", "dialin.places.sandbox.site"):
         monkeypatch.setattr(f"{module}.check_space", lambda directory, size, smaller: needed.append(size))

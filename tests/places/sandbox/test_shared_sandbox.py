@@ -151,7 +151,7 @@ def test_nothing_is_left_to_end_where_nothing_was_begun(site):
     assert site.servers() == []
 
 
-def test_what_only_a_start_can_change_takes_another_life_and_the_rest_is_set(clock, monkeypatch):
+def test_changes_that_take_a_start_take_another_life_and_the_rest_is_set(clock, monkeypatch):
     settings = {"a": {CAPACITY: 300}, "b": {CAPACITY: 400, "x": 2}, "c": {CAPACITY: 300, "x": 2}}
     changes = replace(CHANGES, settings=settings, expected={}, varied=CHANGES.varied | {"x"}, at_start=frozenset({"x"}))
     monkeypatch.setattr(sys.modules[__name__], "CHANGES", changes)

@@ -27,7 +27,7 @@ STARTED = {"as it is": effective_settings(), "low": effective_settings(**{CAPACI
 AT_BOOT = dict(effective_settings().in_force)
 
 
-def test_what_is_alike_for_all_is_given_at_the_start_and_the_rest_is_set():
+def test_values_that_are_alike_for_all_are_given_at_the_start_and_the_rest_is_set():
     spec = study({"a": {CAPACITY: 300, "sync_binlog": 0}, "b": {CAPACITY: 400, "sync_binlog": 0}}, fixed={MOST: 2000})
     result = changes_between(spec, {}, catalogue())
     assert result.boot == {MOST: 2000, "sync_binlog": 0}
@@ -45,7 +45,7 @@ def test_spellings_of_one_value_are_no_difference():
     assert differing(study({"a": {"x": "1G", "y": 1}, "b": {"x": 2**30, "y": 2}})) == ["y"]
 
 
-def test_what_a_start_moves_along_is_set_along():
+def test_variables_that_a_start_moves_along_are_set_along():
     changes = changes_between(study(TWO), STARTED, catalogue())
     assert changes.towards("low", AT_BOOT) == {MOST: "600", CAPACITY: 300}
     assert changes.towards("as it is", AT_BOOT) == {}
@@ -58,7 +58,7 @@ def test_a_server_goes_back_to_its_start_before_it_becomes_another_candidate():
     assert changes.back(AT_BOOT, {CAPACITY: 10000}, AT_BOOT) == {}
 
 
-def test_what_the_load_or_the_server_itself_changed_meanwhile_goes_back_as_well():
+def test_changes_by_the_load_or_the_server_itself_go_back_as_well():
     changes = changes_between(study(TWO), STARTED, catalogue())
     assert changes.back(AT_BOOT, {CAPACITY: 10000}, {**AT_BOOT, "sync_binlog": "0"}) == {"sync_binlog": "1"}
 
@@ -121,7 +121,7 @@ def test_real_objects_count_as_much_as_what_is_reported():
     )
 
 
-def test_what_cannot_matter_may_be_otherwise():
+def test_variables_that_cannot_matter_may_differ():
     was_set = {name: [effective_settings(**{**one.in_force, "host_cache_size": "1"})] for name, one in STARTED.items()}
     assert disagreement(study(TWO), STARTED, was_set) is None
 
@@ -139,7 +139,7 @@ def test_set_global_is_reported_with_its_reason():
     assert "one server per block" in _why_set(study(TWO, workload=growing))
 
 
-def test_what_a_tune_changes_at_a_start_alone_is_no_part_of_what_is_set():
+def test_variables_that_a_tune_changes_at_a_start_are_not_set():
     variables = [
         Dimension(name=CAPACITY, low=100, high=900, default=200),
         Dimension(name="innodb_page_size", values=(4096, 16384), static=True, default=16384),

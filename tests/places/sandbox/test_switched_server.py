@@ -46,7 +46,7 @@ def test_a_candidate_comes_to_the_same_whatever_came_before(server, clock, order
         assert figures(server) == {name: STARTED[candidate].in_force[name] for name in (CAPACITY, MOST)}, candidate
 
 
-def test_what_the_load_changed_is_put_back_before_the_next_trial(server, clock):
+def test_changes_by_the_load_are_put_back_before_the_next_trial(server, clock):
     one = switched(server, clock)
     one.become("low")
     server.values["init_connect"] = "SET @a = 1"

@@ -122,7 +122,7 @@ def test_a_server_that_is_down_after_a_crash_is_brought_back_by_the_command(log,
     assert another.entries() == []
 
 
-def test_what_somebody_else_set_meanwhile_is_left_to_them(log, entry, applies, attached, command, server):
+def test_values_that_somebody_else_set_meanwhile_are_left_to_them(log, entry, applies, attached, command, server):
     applies.apply({CAPACITY: 400, METHOD: "O_DIRECT"})
     server.values[CAPACITY] = "999"
     lines = log.undo(entry, attached)
@@ -159,9 +159,7 @@ def test_a_restart_right_after_another_waits_until_the_two_starts_can_be_told_ap
     assert clock.monotonic() - began >= 3.5
 
 
-def test_what_a_command_changes_beside_what_it_was_asked_is_said_where_it_cannot_be_put_back(
-    log, entry, applies, attached, command, server
-):
+def test_other_changes_of_a_command_are_said_where_they_cannot_be_put_back(log, entry, applies, attached, command, server):
     command.also = {"max_connections": 500}
     applies.apply({CAPACITY: 400, METHOD: "O_DIRECT"})
     server.stuck = {"max_connections"}

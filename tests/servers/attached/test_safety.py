@@ -63,7 +63,7 @@ def dragging(server, monkeypatch):
     monkeypatch.setattr(server, "_set", set_)
 
 
-def test_what_moved_along_in_one_trial_is_as_before_in_the_next(log, begin, attached, server, monkeypatch):
+def test_variables_moved_along_in_one_trial_are_as_before_in_the_next(log, begin, attached, server, monkeypatch):
     dragging(server, monkeypatch)
     entry = begin("innodb_io_capacity")
     capacities = []
@@ -142,7 +142,7 @@ def test_run_time_values_that_a_restart_loses_are_set_again_whatever_they_are(lo
     assert server.values == {**before, "gtid_executed": "a:1-9"}
 
 
-def test_what_somebody_set_after_a_restart_is_not_taken_for_lost(log, begin, attached, server):
+def test_values_that_somebody_set_after_a_restart_are_not_taken_for_lost(log, begin, attached, server):
     entry = begin("back_log", restart=True)
     attached.persist_only({"back_log": 90})
     restarted(attached, server)
@@ -312,7 +312,7 @@ def test_a_node_of_a_cluster_that_allows_no_locks_is_studied_without_one(log, be
     assert log.undo(entry, attached) == ["max_connections: 151 again, was 77"]
 
 
-def test_what_a_dialin_that_was_killed_had_sent_comes_into_force_before_it_is_undone(log, begin, attached, server, monkeypatch):
+def test_statements_of_a_killed_dialin_come_into_force_before_they_are_undone(log, begin, attached, server, monkeypatch):
     entry = begin("max_connections")
     attached.journal.about_to_set({"max_connections": 77}, server.values)
     real = server._claim
@@ -354,7 +354,7 @@ def test_a_log_that_was_cleared_is_no_obstacle_to_putting_a_server_back(log, hom
     assert log.undo(entry, attached) == []
 
 
-def test_what_cannot_be_written_down_is_not_done_and_is_said(log, home, begin, attached, server, monkeypatch):
+def test_a_change_that_cannot_be_written_down_is_not_made_and_said(log, home, begin, attached, server, monkeypatch):
     entry = begin("max_connections")
 
     def full(path, text):

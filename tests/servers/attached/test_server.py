@@ -69,7 +69,7 @@ def test_mariadb_is_never_taken_for_mysql(variables, id_):
     assert build.family is Family(id_.partition("@")[0])
 
 
-def test_what_has_no_version_is_neither():
+def test_a_server_without_a_version_is_neither():
     with pytest.raises(UserError, match="its version is 'proxy'"):
         AttachedBuild.of({"version": "proxy"})
 
@@ -83,7 +83,7 @@ def test_values_are_written_as_set_takes_them(attached, server):
 
 
 @pytest.mark.parametrize("name", ["a b", "x; DROP TABLE t", "`x`", "max_connections = 1, x", ""])
-def test_what_cannot_be_a_name_never_meets_the_server(attached, server, name):
+def test_text_that_cannot_be_a_name_never_meets_the_server(attached, server, name):
     with pytest.raises(UserError, match="cannot be the name"):
         attached.set_global({name: 1})
     assert not [statement for statement, _ in server.said if statement.startswith("SET")]
@@ -98,7 +98,7 @@ def test_a_value_that_the_server_cuts_is_returned_as_it_is_in_force(attached):
     assert attached.set_global({"innodb_io_capacity": 5000}) == {"innodb_io_capacity": "2000"}
 
 
-def test_what_takes_effect_in_the_background_is_waited_for(attached, server, clock):
+def test_changes_that_take_effect_in_the_background_are_waited_for(attached, server, clock):
     server.status["Innodb_buffer_pool_resize_status"] = [
         "",
         "Resizing buffer pool",
@@ -188,7 +188,7 @@ def row(number, user, host, command):
         ),
     ],
 )
-def test_what_others_do_is_said_in_words(attached, server, rows, words):
+def test_activity_of_others_is_said_in_words(attached, server, rows, words):
     server.status["Questions"] = ["10", "11"]
     server.processes += rows
     assert attached.live_reasons() == ([words] if words else [])
@@ -251,7 +251,7 @@ def test_a_restart_command_that_is_none_is_refused(command, words):
         user_command.run(command)
 
 
-def test_what_a_failing_restart_command_printed_is_kept():
+def test_the_output_of_a_failing_restart_command_is_kept():
     with pytest.raises(ServerError, match="exit code 3") as caught:
         user_command.run("sh -c 'echo no unit >&2; exit 3'")
     assert caught.value.log_tail == "no unit"

@@ -148,7 +148,7 @@ def test_a_server_that_runs_as_root_does_not_own_the_whole_system(place, named):
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
-def test_what_belongs_to_another_user_is_not_the_servers(place):
+def test_files_of_another_user_are_not_the_servers(place):
     with server_at(place) as process:
         os.chown(place / "host.err", 12345, 12345)
         assert ServerFiles.prove(process, variables(place)).log is None
@@ -254,7 +254,7 @@ def test_a_server_behind_a_tunnel_or_on_another_host_names_files_in_vain(clock, 
             assert (attached.pid, attached.files, attached.data_directory, attached.log_tail()) == (None, None, None, "")
 
 
-def test_what_is_read_is_proved_before_anything_is_changed(clock, log, place):
+def test_files_are_proved_to_be_readable_before_anything_is_changed(clock, log, place):
     with listening_process("mysqld", place.parent / "s.sock", place / "host.err") as (pid, _):
         attached = FakeServer(**variables(place)).attached(clock, Account(socket=place.parent / "s.sock"))
         log.begin(attached, Attachment(), ["max_connections"])

@@ -75,7 +75,7 @@ def test_a_server_without_a_start_is_an_error():
         start_time(lambda statement: [] if "Uptime" in statement else [(NOW,)])
 
 
-def test_what_is_measured_does_not_jump_with_the_clock_of_the_machine(monkeypatch):
+def test_the_uptime_does_not_jump_with_the_clock_of_the_machine(monkeypatch):
     clock, real = SystemClock(), time.time
     before = clock.now()
     monkeypatch.setattr(clocks.time, "time", lambda: real() + 86_400)

@@ -14,7 +14,7 @@ def alone(monkeypatch):
     monkeypatch.setattr(still_changed, "_journals", {})
 
 
-def test_what_is_changed_is_named_with_its_value_before_until_it_is_restored(log, begin, attached, server):
+def test_a_changed_variable_is_named_with_its_value_before_until_it_is_restored(log, begin, attached, server):
     assert last_words() == []
     entry = begin("innodb_io_capacity", schema=SCHEMA)
     (words,) = last_words()
@@ -46,7 +46,7 @@ def test_a_change_that_may_not_have_been_made_is_named_as_such(begin, attached, 
     assert "innodb_io_capacity may be 500 (was 200)" in last_words()[0]
 
 
-def test_what_is_persisted_is_named(begin, attached):
+def test_persisted_variables_are_named(begin, attached):
     begin("back_log", restart=True)
     attached.persist_only({"back_log": 90})
     assert "back_log is persisted for the next start" in last_words()[0]

@@ -99,7 +99,7 @@ def test_a_death_in_the_middle_of_a_change_is_undone_with_all_that_may_have_move
     assert server.values == {**VARIABLES, "back_log": "70"}
 
 
-def test_what_somebody_else_set_meanwhile_is_left_alone_and_said(log, begin, attached, server):
+def test_values_that_somebody_else_set_meanwhile_are_left_alone_and_said(log, begin, attached, server):
     entry = begin("max_connections", "innodb_io_capacity")
     attached.set_global({"max_connections": 99, "innodb_io_capacity": 300})
     server.values["max_connections"] = "500"
@@ -112,7 +112,7 @@ def test_what_somebody_else_set_meanwhile_is_left_alone_and_said(log, begin, att
     assert log.entries() == []
 
 
-def test_what_cannot_be_put_back_is_said_and_the_entry_stays(log, begin, attached, server):
+def test_a_value_that_cannot_be_put_back_is_said_and_its_entry_stays(log, begin, attached, server):
     entry = begin("max_connections", "innodb_io_capacity")
     attached.set_global({"max_connections": 99, "innodb_io_capacity": 300})
     server.stuck.add("max_connections")
@@ -366,7 +366,7 @@ def test_where_the_machine_fails_a_changed_server_is_never_said_to_need_no_resto
     assert log.orphans(of_other_machines=True) == [entry]
 
 
-def test_what_is_given_up_is_forgotten_and_said(log, home, begin, attached, server, monkeypatch, capsys, orphaned):
+def test_an_undo_that_is_given_up_is_forgotten_and_said(log, home, begin, attached, server, monkeypatch, capsys, orphaned):
     monkeypatch.setenv("DIALIN_HOME", str(home.root))
     entry = begin("max_connections")
     attached.set_global({"max_connections": 99})
@@ -425,7 +425,7 @@ def test_files_stay_while_the_server_may_write_them_and_on_other_machines(log, b
     assert path.exists()
 
 
-def test_what_a_load_still_executes_is_ended_first_and_nobody_elses_statement(log, begin, attached, server, clock, orphaned):
+def test_statements_of_a_load_are_ended_first_and_nobody_elses(log, begin, attached, server, clock, orphaned):
     entry = begin("max_connections", schema=SCHEMA)
     log.make_schema(entry, attached)
     server.status["Uptime"] = "1000"

@@ -8,7 +8,7 @@ from dialin.errors import UserError
 from dialin.servers.install.clients import Arrival, Clients, directory_megabytes, error_line, missing
 
 
-def test_what_a_client_prints_is_returned():
+def test_the_output_of_a_client_is_returned():
     assert Clients(print).run(["sh", "-c", "echo out; echo err >&2; echo $LC_ALL"]) == "out\nerr\nC\n"
 
 

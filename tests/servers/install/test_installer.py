@@ -110,7 +110,7 @@ def test_an_install_that_ends_early_leaves_nothing_half_made(
     assert put(home, FakeSource()).id == "mysql@9.7.4"
 
 
-def test_what_a_killed_install_left_is_removed_by_the_next_and_never_taken_for_a_build(home: Home):
+def test_remains_of_a_killed_install_are_removed_by_the_next_and_never_taken_for_a_build(home: Home):
     write_server(home.builds / ".new-1" / "usr" / "sbin" / "mysqld")
     write_server(home.builds / ".old-1" / "usr" / "sbin" / "mysqld")
     write_server(home.builds / "mysql@9.7.4" / "usr" / "sbin" / "mysqld")
@@ -269,7 +269,7 @@ def test_a_reference_finds_the_preferred_row_unless_it_names_the_very_version_of
 @pytest.mark.parametrize(
     ("asked", "near"), [("mysql@8.0.34", "mysql@8.0"), ("mysql@5.7", "mysql@5.6"), ("mariadb@10.6", "mariadb@10.2")]
 )
-def test_what_cannot_be_installed_gets_the_nearest_named(asked: str, near: str):
+def test_an_unknown_build_gets_the_nearest_named(asked: str, near: str):
     with pytest.raises(UserError) as caught:
         installable(BuildReference.parse(asked))
     assert caught.value.remedy.startswith(f"Did you mean {near}?")

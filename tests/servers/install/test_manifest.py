@@ -26,7 +26,7 @@ def test_the_launcher_reports_a_loader_of_the_libraries_that_came_along(layout: 
     assert layout.launcher(Path("/b")) == launcher
 
 
-def test_what_was_written_is_read_wherever_the_directory_is_by_then(tmp_path: Path):
+def test_a_manifest_is_read_wherever_its_directory_is_by_then(tmp_path: Path):
     here, there = tmp_path / "here", tmp_path / "there"
     layout = Layout("bin/mysqld", ".", libraries=("libs",))
     write_server(here / layout.binary)

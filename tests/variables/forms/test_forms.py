@@ -65,7 +65,7 @@ def test_templates_are_refused_as_templates(name, words):
     assert words in refusal(name)
 
 
-def test_what_mysqld_safe_does_is_noted_as_not_tested():
+def test_options_of_mysqld_safe_are_noted_as_not_tested():
     (note,) = read(FILES / "mysqld-safe.cnf", MYSQL).notes
     assert note == (
         "it asks mysqld_safe for another memory allocator (malloc-lib=/usr/lib64/libtcmalloc.so.4), NUMA interleaving "
@@ -193,7 +193,7 @@ def test_a_file_of_5_7_shows_everything_that_9_7_does_not_take_at_once(tmp_path)
     assert result.setting == {"sort_buffer_size": "1M"}
 
 
-def test_what_a_build_does_not_have_is_left_out_as_asked_but_no_bad_value_is(tmp_path):
+def test_variables_that_a_build_lacks_are_left_out_as_asked_but_no_bad_value_is(tmp_path):
     (tmp_path / "old.cnf").write_text(OLD)
     result = fit(read(tmp_path / "old.cnf", MYSQL), real_catalogue(MYSQL), {}, leave_out=True)
     assert [fault.name for fault in result.faults] == ["read_buffer_size"]
@@ -218,7 +218,7 @@ def test_the_old_name_of_utf8mb3_is_refused_where_the_server_refuses_it(tmp_path
     assert fit(file, real_catalogue(MARIADB), {}).faults == ()
 
 
-def test_what_mariadb_takes_without_effect_is_left_out_with_a_note(tmp_path):
+def test_options_without_effect_in_mariadb_are_left_out_with_a_note(tmp_path):
     (tmp_path / "old.cnf").write_text("[mysqld]\ninnodb_buffer_pool_instances=8\ninnodb_log_files_in_group=2\nback_log=70\n")
     result = fit(read(tmp_path / "old.cnf", MARIADB), real_catalogue(MARIADB), {})
     assert (result.setting, result.faults) == ({"back_log": 70}, ())

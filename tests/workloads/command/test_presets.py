@@ -95,7 +95,7 @@ def test_every_file_has_lines_here_and_says_whether_its_program_was_run():
         ),
     ],
 )
-def test_what_a_program_prints_one_after_the_other_becomes_its_throughput(name, lines, rates):
+def test_successive_lines_of_a_program_become_its_throughput(name, lines, rates):
     file = load_file.read(path_of(name))
     read, per = file.output.reader(), 60.0 if file.output.per == "minute" else 1.0
     intervals = Intervals(file.interval, file.percentile(95), cumulative=file.output.cumulative, per=per)

@@ -3,7 +3,7 @@ import os
 from dialin.workloads.scan import cold
 
 
-def test_what_was_read_is_in_the_file_cache_and_what_was_dropped_is_not(tmp_path):
+def test_pages_that_were_read_are_in_the_file_cache_and_dropped_ones_are_not(tmp_path):
     path = tmp_path / "table.MYD"
     path.write_bytes(os.urandom(4 * 1024**2))
     cold.drop([path])

@@ -125,7 +125,7 @@ def test_a_warm_run_drops_nothing(monkeypatch, tmp_path):
     assert not any(text.startswith(("FLUSH", "RENAME")) for text in server.asked)
 
 
-def test_what_a_query_of_the_users_own_reads_is_not_claimed_to_be_known(monkeypatch, tmp_path):
+def test_the_bytes_of_a_query_of_the_users_own_are_not_claimed_to_be_known(monkeypatch, tmp_path):
     monkeypatch.setattr(scans, "connect", FakeServer(["scan1"]).connect)
     assert scan({**WARM, "sql": "SELECT 1"})._make_ready(Target(Account(), tmp_path), 1) == {}
 
@@ -291,7 +291,7 @@ def ended(monkeypatch, when=lambda: None):
     return numbers
 
 
-def test_what_still_runs_is_ended_when_the_load_is_stopped(monkeypatch, tmp_path, hold):
+def test_running_queries_are_ended_when_the_load_is_stopped(monkeypatch, tmp_path, hold):
     load = connections(monkeypatch, tmp_path, lambda number: hold.wait(10))
     numbers = ended(monkeypatch, hold.set)
     assert load.read(0.01) is None

@@ -42,7 +42,7 @@ def test_those_that_took_most_of_late_come_before_those_that_took_most_of_all_ti
     assert chosen[1].digest == f"{13:064x}"
 
 
-def test_what_dialin_itself_asks_is_no_traffic():
+def test_statements_of_dialin_itself_are_no_traffic():
     own = {SELECT: DigestTotals("SELECT `EVENT_NAME` FROM `performance_schema` . `events`", 9.0)}
     assert digests.largest({}, own) == ()
 
