@@ -1,3 +1,4 @@
+import gc
 import os
 
 import pytest
@@ -12,9 +13,15 @@ from fixtures.internal_codes import codes_in
 from fixtures.loads import load
 
 # No test passes or fails on an absolute time: machines are noisy. Examples are the same on every run; `make test-all` has more.
-EXAMPLES = 100 if "DIALIN_TEST_ALL" in os.environ else 50
+EXAMPLES = 100 if "DIALIN_TEST_ALL" in os.environ else 30
 settings.register_profile("dialin", deadline=None, derandomize=True, max_examples=EXAMPLES)
 settings.load_profile("dialin")
+
+
+def pytest_collection_finish():
+    """Leave what is imported by now out of all further collections of garbage, which would look at it again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture

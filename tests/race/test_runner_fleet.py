@@ -31,9 +31,8 @@ def workers(*names, **truth):
     return {name: simulated(**truth) for name in names}
 
 
-@pytest.fixture
-def on_fleet(tmp_path):
-    """Run a study on simulated hosts, again in the same directory where called again."""
+def runs_in(tmp_path):
+    """What runs studies on simulated hosts in a directory, again in the same one where called again."""
 
     def run(spec, hosts, watcher=None, directory="study", joins=(), dies=(), **others):
         path, clock = tmp_path / directory, FakeClock()
@@ -55,6 +54,11 @@ def on_fleet(tmp_path):
     return run
 
 
+@pytest.fixture
+def on_fleet(tmp_path):
+    return runs_in(tmp_path)
+
+
 def minutes(spec, count, **changes):
     return spec.model_copy(update={"minutes": count, "seed": 3, **changes})
 
@@ -66,10 +70,10 @@ def by_block_and_host(record):
     return groups
 
 
-@pytest.fixture
-def whole(on_fleet, spec):
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory, spec):
     """A study of six minutes on three hosts, of candidates that are close together."""
-    return on_fleet(minutes(spec, 6, until=Until.BEST), workers(*NAMES, four=1003, noise=0.03))
+    return runs_in(tmp_path_factory.mktemp("whole"))(minutes(spec, 6, until=Until.BEST), workers(*NAMES, four=1003, noise=0.03))
 
 
 def test_three_hosts_run_blocks_at_once_and_a_block_never_spans_hosts(whole):

@@ -26,15 +26,21 @@ from fixtures.tuned import run_tune, tuned
 def tune(tmp_path, clock):
     """Run a tune, again in the same directory where called again."""
 
-    def run(worker, spec=None, directory="tune", **others):
+    def run(worker, spec=None, **others):
         worker.clock = clock
-        return run_tune(tmp_path / directory, worker, spec, **others)
+        return run_tune(tmp_path / "tune", worker, spec, **others)
 
     return run
 
 
-def stored(tmp_path, directory="tune"):
-    with Store.open(tmp_path / directory) as store:
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """A tune of eight minutes that nobody killed."""
+    return run_tune(tmp_path_factory.mktemp("whole") / "tune", SimulatedServers(), tune_spec(8))[1]
+
+
+def stored(tmp_path):
+    with Store.open(tmp_path / "tune") as store:
         return store.read()
 
 
@@ -145,9 +151,7 @@ def test_a_tune_whose_servers_all_fail_ends_and_can_be_resumed(tune):
 
 
 @pytest.mark.parametrize("killed", [2, 5, 18])
-def test_a_tune_that_is_killed_asks_for_the_same_trial_again_and_repeats_none(tune, tmp_path, killed):
-    _, whole = tune(SimulatedServers(), tune_spec(8), directory="whole")
-
+def test_a_tune_that_is_killed_asks_for_the_same_trial_again_and_repeats_none(tune, tmp_path, whole, killed):
     def kill(trial):
         if trial.id == killed:
             raise Killed

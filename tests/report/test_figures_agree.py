@@ -3,6 +3,7 @@
 import io
 import json
 import math
+import os
 import re
 import tarfile
 from collections import defaultdict
@@ -42,7 +43,7 @@ from fixtures.report_page import Page
 from fixtures.tuned import tuned
 
 EXAMPLES = Path(__file__).parents[2] / "docs" / "example"
-GENERATED = range(8)
+GENERATED = range(24 if "DIALIN_TEST_ALL" in os.environ else 4)
 TIMED = ("winner", "safe_choice", "by_latency", "failed_candidate")
 LIVE = {
     "live": Live(effects={"400": 0.8, "9000": 0.5}, trips=("9000",)),

@@ -1,6 +1,7 @@
 """The machine and the studies of benchmarks/: what tests simulate is what the benchmarks report."""
 
 import importlib
+import os
 import sys
 from pathlib import Path
 
@@ -9,6 +10,9 @@ import scipy.stats
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 decide = importlib.import_module("decide")
 world = importlib.import_module("world")
+
+STUDIES = 24 if "DIALIN_TEST_ALL" in os.environ else 4
+"""Whole studies of a kind: few find what is badly wrong, in seconds; `make test-all` counts more."""
 
 
 def at_most(promised, studies):

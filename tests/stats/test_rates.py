@@ -13,7 +13,7 @@ from dialin.stats.decide import Rules, decide
 from dialin.stats.intervals import stall_seconds_per_1000, typical
 from dialin.stats.trial_fit import TimedTrial, fit_trials
 from dialin.stats.window import window
-from stats.simulated import at_most, least
+from stats.simulated import STUDIES, at_most, least
 from stats.simulated import decide as studies_of
 from stats.simulated import world as worlds
 from stats.timed import noisy_study
@@ -30,20 +30,20 @@ MACHINES = {
 
 
 @cache
-def ended_studies(machine, shape, better, studies, until=Until.SAFE):
+def ended_studies(machine, shape, better, until=Until.SAFE):
     row = studies_of.Row("dialin", MACHINES[machine], shape, better, until=until)
-    return [studies_of.dialin(np.random.default_rng([9, number]), row) for number in range(studies)]
+    return [studies_of.dialin(np.random.default_rng([9, number]), row) for number in range(STUDIES)]
 
 
 @pytest.mark.parametrize("machine", MACHINES)
 def test_where_nothing_differs_hardly_any_study_claims_a_difference_at_any_look(machine):
-    ended = ended_studies(machine, "one", 0.0, 6)
+    ended = ended_studies(machine, "one", 0.0)
     assert sum(one.false for one in ended) <= at_most(ALPHA, len(ended))
     assert sum(one.claimed for one in ended) <= at_most(ALPHA, len(ended))
 
 
 def test_of_two_that_are_equally_the_best_hardly_any_study_claims_that_one_is_better():
-    ended = ended_studies("dynamic", "two", 0.03, 8)
+    ended = ended_studies("dynamic", "two", 0.03)
     assert sum(one.false for one in ended) <= at_most(ALPHA, len(ended))
     assert sum(one.right for one in ended) >= least(1 - ALPHA, len(ended))
 
@@ -52,7 +52,7 @@ def test_of_two_that_are_equally_the_best_hardly_any_study_claims_that_one_is_be
     ("machine", "better", "minutes"), [("restarts", 0.10, 30), ("restarts", 0.03, 60), ("dynamic", 0.10, 12)]
 )
 def test_whole_studies_choose_rightly_claim_nothing_false_and_end_soon(machine, better, minutes):
-    ended = ended_studies(machine, "one", better, 8)
+    ended = ended_studies(machine, "one", better)
     assert sum(one.right for one in ended) >= least(1 - ALPHA, len(ended))
     assert sum(one.false for one in ended) <= at_most(ALPHA, len(ended))
     assert np.median([one.minutes for one in ended]) <= minutes
@@ -60,14 +60,14 @@ def test_whole_studies_choose_rightly_claim_nothing_false_and_end_soon(machine, 
 
 @pytest.mark.parametrize("until", [Until.BETTER, Until.BEST])
 def test_a_study_that_runs_on_for_proof_shows_it_and_rightly(until):
-    ended = ended_studies("dynamic", "one", 0.10, 8, until)
+    ended = ended_studies("dynamic", "one", 0.10, until)
     assert all(one.resolved for one in ended)
     assert sum(one.false for one in ended) <= at_most(ALPHA, len(ended))
     assert all(one.claimed for one in ended) or until is Until.BEST
 
 
 def test_intervals_at_the_stop_cover_the_truth():
-    ended = [one for machine in ("restarts", "dynamic") for one in ended_studies(machine, "graded", 0.03, 6)]
+    ended = [one for machine in ("restarts", "dynamic") for one in ended_studies(machine, "graded", 0.03)]
     for kind, promised in (("ratio to the baseline", 0.945), ("throughput", 0.945), ("variation", 0.94), ("stalls", 0.945)):
         printed, missed = (sum(one.missed[kind][part] for one in ended) for part in (0, 1))
         assert missed <= at_most(1 - promised, printed), kind
