@@ -6,7 +6,7 @@ from dataclasses import fields
 import pytest
 
 from dialin.errors import UserError
-from dialin.servers.attached.entry import UndoEntry, read
+from dialin.servers.attached.entry import UndoEntry, changed, read
 
 ODD = (None, 5, -1.5, "x", "\0", [], {}, [None], [[]], {"x": None}, {"x": []}, {"x": {"y": [5]}}, True, "9" * 5000)
 
@@ -35,3 +35,9 @@ def test_what_is_no_record_is_named(tmp_path, text):
     path.write_text(text)
     with pytest.raises(UserError, match="dialin restore --forget one"):
         read(path)
+
+
+def test_names_of_files_that_follow_the_name_of_a_container_are_no_change():
+    before = {"hostname": "69eb7dac3f90", "pid_file": "/data/69eb7dac3f90.pid", "back_log": "70", "log_error": "/data/a.err"}
+    again = {"hostname": "ca5d2cd4af30", "pid_file": "/data/ca5d2cd4af30.pid", "back_log": "80", "log_error": "/data/b.err"}
+    assert changed(before, again) == {"back_log": "80", "log_error": "/data/b.err"}

@@ -24,6 +24,19 @@ def study_text(directory: str, process: int | str, host: str) -> str:
     return f"{what} ({who})" if who else what
 
 
+def changed(before: Mapping[str, str], now: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables whose value is another one than before, with their value now.
+
+    A container that was made again has another host name, after which servers name files by default: that is no change.
+    """
+    host, host_now = before.get("hostname", ""), now.get("hostname", "")
+
+    def is_same(was: str, value: str) -> bool:
+        return value == was or (bool(host and host_now) and value.replace(host_now, host) == was)
+
+    return {name: value for name, value in now.items() if name in before and not is_same(before[name], value)}
+
+
 @dataclass(frozen=True, slots=True)
 class UndoEntry:
     """What one study changes on one server.
@@ -101,7 +114,7 @@ class UndoEntry:
 
     def differing(self, now: Mapping[str, str]) -> dict[str, str]:
         """Return the variables that do not have their value of `before`, with their value now."""
-        return {name: value for name, value in now.items() if name in self.before and value != self.before[name]}
+        return changed(self.before, now)
 
     def account(self, environment: Mapping[str, str]) -> Account:
         """Return the account of the study, with the password read again.

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from dialin.model.setting import Value, same_value
 from dialin.servers.assign import Wanted
-from dialin.servers.attached.entry import UndoEntry
+from dialin.servers.attached.entry import UndoEntry, changed
 from dialin.text import listed
 from dialin.variables import rules
 
@@ -48,8 +48,8 @@ class WrittenJournal:
 
     def was_applied(self, now: Mapping[str, str], before: Mapping[str, str], *, has_restarted: bool) -> None:
         """Record the values of the variables that the command has applied, and what changed beside them."""
-        exact = self.entry.exact
-        self.was_set({name: value for name, value in now.items() if name in exact or value != before.get(name, value)})
+        applied = {name: value for name, value in now.items() if name in self.entry.exact}
+        self.was_set({**applied, **changed(before, now)})
         if has_restarted:
             self._save(restarted=True, as_started=self.entry.differing(now))
 
