@@ -1,9 +1,14 @@
-"""Two applications on SQLAlchemy with its defaults: a pool, autocommit off. Each counts its own transactions."""
+"""Applications with a pool of connections, which count their own transactions: two on SQLAlchemy with its defaults, autocommit
+off, and the shop of django-oscar, which switches it off and on for each request."""
 
+import json
 import random
+import shutil
+import subprocess
 import threading
 import time
 from datetime import UTC, datetime
+from pathlib import Path
 
 import sqlalchemy
 from sqlalchemy import ForeignKey, String, func, select
@@ -14,9 +19,12 @@ ZONE = "+03:00"
 
 
 class Application:
-    """Works in some threads; every transaction that it began was committed or rolled back."""
+    """Works in some threads; every transaction that it began was committed or rolled back.
 
-    WORKERS = 4
+    AUTOCOMMIT_OFF are the sessions that a capture should know to have it off.
+    """
+
+    WORKERS = AUTOCOMMIT_OFF = 4
     INIT = ""
 
     def __init__(self, sandbox):
@@ -32,6 +40,13 @@ class Application:
         for connection in connections:
             connection.close()
 
+    def close_pool(self):
+        self.engine.dispose()
+
+    def rows(self, query):
+        """All rows that it changes."""
+        return [query(sql) for sql in self.ROWS]
+
     def work(self, seconds):
         until = time.monotonic() + seconds
         threads = [threading.Thread(target=self._serve, args=(seed, until)) for seed in range(self.WORKERS)]
@@ -39,7 +54,7 @@ class Application:
             thread.start()
         for thread in threads:
             thread.join()
-        self.engine.dispose()
+        self.close_pool()
 
     def _serve(self, seed, until):
         choice = random.Random(seed)
@@ -124,7 +139,7 @@ class Line(Base):
 class Shop(Application):
     """Customers look, buy until something is sold out, change their profile and register, some under a name that is taken."""
 
-    WORKERS = 6
+    WORKERS = AUTOCOMMIT_OFF = 6
     # A log does not say which of two rows that were inserted at the same time got which number.
     ROWS = (
         "SELECT name, visits, seen FROM user ORDER BY name",
@@ -185,3 +200,55 @@ class Shop(Application):
         session.add(order)
         session.commit()
         return True
+
+
+COLUMNS = """
+SELECT TABLE_NAME, GROUP_CONCAT(CONCAT('`', COLUMN_NAME, '`') ORDER BY ORDINAL_POSITION) FROM information_schema.COLUMNS
+WHERE TABLE_SCHEMA = 'shop' AND EXTRA NOT LIKE '%auto_increment%' GROUP BY TABLE_NAME ORDER BY TABLE_NAME
+"""
+
+
+class OscarShop:
+    """The shop of django-oscar by its own views: a transaction for each request, on connections that stay open."""
+
+    AUTOCOMMIT_OFF = 0
+    PROGRAM = Path(__file__).with_name("oscar_shop.py")
+
+    @staticmethod
+    def python():
+        """Return the Python that has django-oscar, the one beside `django-admin` on PATH; None without it."""
+        if (found := shutil.which("django-admin")) is None:
+            return None
+        python = Path(found).with_name("python")
+        return (
+            python
+            if subprocess.run([python, "-c", "import oscar, pymysql, sorl"], capture_output=True).returncode == 0
+            else None
+        )
+
+    def __init__(self, sandbox):
+        self._command = [self.python(), self.PROGRAM, sandbox.socket]
+        self._process = None
+
+    def prepare(self):
+        subprocess.run([*self._command, "prepare"], check=True)
+
+    def open_pool(self):
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+        self._process = subprocess.Popen([*self._command, "work"], **pipes)
+        assert self._process.stdout.readline() == "open\n"
+
+    def close_pool(self):
+        pass  # it ends with each program
+
+    def work(self, seconds):
+        out, _ = self._process.communicate(f"{seconds}\n")
+        assert self._process.returncode == 0
+        counted = json.loads(out)
+        assert counted["orders"] > 0
+        self.committed, self.rolled_back = counted["committed"], counted["rolled_back"]
+
+    def rows(self, query):
+        """All rows of all tables, without numbers that the server gave them."""
+        query("SET SESSION group_concat_max_len = 100000")
+        return [(table, sorted(map(repr, query(f"SELECT {columns} FROM `{table}`")))) for table, columns in query(COLUMNS)]

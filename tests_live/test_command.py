@@ -215,7 +215,10 @@ def test_a_program_and_its_children_end_with_a_dialin_that_is_killed(sandbox, tm
 APPLICATION = Path(__file__).parents[1] / "docs" / "tutorials" / "application"
 
 
-@pytest.mark.skipif(shutil.which("locust") is None, reason="locust is not on PATH")
+@pytest.mark.skipif(
+    shutil.which("locust") is None,
+    reason="locust is not on PATH: python -m venv V; V/bin/pip install locust pymysql; PATH=V/bin:$PATH make test",
+)
 def test_locust_drives_an_application_in_front_of_the_server(sandbox, tmp_path):
     with sandbox.connect() as query:
         query("DROP DATABASE IF EXISTS sbtest")
@@ -237,7 +240,9 @@ def test_locust_drives_an_application_in_front_of_the_server(sandbox, tmp_path):
     assert left(tmp_path) == []
 
 
-@pytest.mark.skipif(shutil.which("go-tpc") is None, reason="go-tpc is not on PATH")
+@pytest.mark.skipif(
+    shutil.which("go-tpc") is None, reason="go-tpc is not on PATH: go install github.com/pingcap/go-tpc/cmd/go-tpc@latest"
+)
 @pytest.mark.parametrize("name", [MYSQL, "mariadb@10.11"])
 def test_go_tpc_reaches_a_sandbox_by_its_own_account(name):
     source = Command(WorkloadSpec(name="go-tpc:tpcc", kind="command", threads=2))

@@ -1,4 +1,4 @@
-"""Captures of an application whose connection pool is older than the log: SQLAlchemy with its defaults, autocommit off."""
+"""Captures of applications whose connection pool is older than the log: on SQLAlchemy with its defaults, and on Django."""
 
 import os
 import subprocess
@@ -12,21 +12,29 @@ from dialin.datasets.cache import copy
 from dialin.servers.sandbox import Sandbox
 from dialin.trials.tools import Tools
 from driving import BINARY, QUICK, finished, needs_dialin_load
-from live import LIMIT, ONE_OR_ALL
-from pooled_applications import ZONE, Bank, Shop
+from live import LIMIT, ONE_OR_ALL, only_with_all
+from pooled_applications import ZONE, Bank, OscarShop, Shop
 
 pytestmark = needs_dialin_load
 
 NEWEST = {build.family: build for build in sorted(ONE_OR_ALL, key=lambda build: build.version)}
 SECONDS = 60 if "DIALIN_TEST_ALL" in os.environ else 4
-APPLICATIONS = {"bank": Bank, "shop": Shop}
+APPLICATIONS = {"bank": Bank, "shop": Shop, "django-oscar": OscarShop}
+needs_oscar = pytest.mark.skipif(
+    OscarShop.python() is None,
+    reason="django-oscar is not on PATH: python -m venv V; V/bin/pip install 'django-oscar[sorl-thumbnail]==4.2.1' PyMySQL; "
+    "PATH=V/bin:$PATH make test-all",
+)
+CASES = [
+    pytest.param((build, name), marks=[only_with_all, needs_oscar] if name == "django-oscar" else (), id=f"{build.id}-{name}")
+    for build, name in product(NEWEST.values(), APPLICATIONS)
+]
 
 
 def rows(sandbox, application):
-    """All rows that the application changes."""
     with sandbox.connect() as query:
         query("USE shop")
-        return [query(sql) for sql in application.ROWS]
+        return application.rows(query)
 
 
 def zones(sandbox):
@@ -34,7 +42,7 @@ def zones(sandbox):
         return {zone for (zone,) in query("SELECT DISTINCT zone FROM shop.account")} - {""}
 
 
-@pytest.fixture(scope="module", params=product(NEWEST.values(), APPLICATIONS), ids=lambda given: f"{given[0].id}-{given[1]}")
+@pytest.fixture(scope="module", params=CASES)
 def captured(request, tmp_path_factory):
     """A build, the directory with the data from before and two captures of the same log, the application, and what it left."""
     (build, name), directory = request.param, tmp_path_factory.mktemp("captured")
@@ -47,7 +55,7 @@ def captured(request, tmp_path_factory):
             query("CREATE DATABASE shop")
         application = APPLICATIONS[name](sandbox)
         application.prepare()
-        application.engine.dispose()
+        application.close_pool()
         sandbox.stop()
         copy(sandbox.data, directory / "data")
         extra = {"log_slow_extra": "ON"} if build.family == "mysql" else {}
@@ -80,11 +88,11 @@ def test_a_capture_has_the_transactions_that_the_application_counts(captured):
             application.committed + application.rolled_back,
             application.rolled_back,
         )
-        assert summary.autocommit.off == application.WORKERS
+        assert summary.autocommit.off == application.AUTOCOMMIT_OFF
     assert application.committed > 20
     inferred, told = (summary.autocommit for summary in summaries)
-    assert inferred.inferred_off == application.WORKERS
-    assert told.inferred_off == (0 if build.family == "mysql" else application.WORKERS), "MariaDB does not show it"
+    assert inferred.inferred_off == application.AUTOCOMMIT_OFF
+    assert told.inferred_off == (0 if build.family == "mysql" else application.AUTOCOMMIT_OFF), "MariaDB does not show it"
 
 
 @pytest.mark.parametrize("name", ["inferred.capture", "told.capture"])
