@@ -15,12 +15,13 @@ from dialin.paths import Home
 from dialin.store.store import Store
 from failing_calls import FOR_EVER, MOST, ON_FILES, FailingCalls, needs_compiler, often
 from live import EASY, FAST, LIMIT, SHORT, find, only_with_all
+from managed_server import managed
 from playground import SCHEMA, attached_sweep, playground
 
 pytestmark = needs_compiler
 
 BEGIN, TRIALS, END = "begin", "trials", "end"
-SANDBOX, ATTACHED = "sandbox", "attached"
+SANDBOX, ATTACHED, MANAGED = "sandbox", "attached", "managed"
 
 
 class Cell(NamedTuple):
@@ -46,6 +47,15 @@ SHORT_MATRIX = [
     Cell(ATTACHED, "socket", TRIALS, FOR_EVER),
 ]
 """One of each kind: the store, the report, what a server answers, the machine, the undo, and a server that is gone."""
+
+MANAGED_MATRIX = [
+    *(Cell(MANAGED, call, TRIALS, FOR_EVER, "/undo/") for call in MOST if call in ON_FILES),
+    *(Cell(MANAGED, call, TRIALS, 3) for call in ("fork", "recv", "socket", "mmap")),
+    Cell(MANAGED, "fork", TRIALS, FOR_EVER),
+    Cell(MANAGED, "write", BEGIN, 1, "/undo/"),
+    Cell(MANAGED, "mkdir", BEGIN, 1, "/undo/"),
+]
+"""Calls on the record of what is to be undone, on what the command is given, and those by which it is run."""
 
 STARTS_NO_PYTHON = {
     ("mmap", BEGIN, FOR_EVER, ""),
@@ -89,11 +99,17 @@ def server():
         yield made
 
 
+@pytest.fixture(scope="module")
+def by_command(tmp_path_factory):
+    with managed(find(FAST), tmp_path_factory.mktemp("managed")) as made:
+        yield made
+
+
 class Study:
     """A study under a fault, and what became of it."""
 
-    def __init__(self, dialin, words, injector):
-        self.dialin, self.words, self.out = dialin, words, dialin.directory / "study"
+    def __init__(self, dialin, words, injector, again=()):
+        self.dialin, self.words, self.again, self.out = dialin, words, again, dialin.directory / "study"
         self.failing = FailingCalls(injector, dialin.directory / "failed-calls")
 
     def run(self, cell):
@@ -103,7 +119,7 @@ class Study:
         return self._ended(self.dialin.start(*self.words, "--out", self.out, "--json", environment=fault))
 
     def resume(self):
-        return self._ended(self.dialin.start("resume", self.out, "--yes", "--json"))
+        return self._ended(self.dialin.start("resume", self.out, "--yes", "--json", *self.again))
 
     def _ended(self, process):
         out, err = process.communicate(timeout=LIMIT)
@@ -165,6 +181,18 @@ def check_attached(cell, dialin, injector, server):
     assert not [entry for entry in Home.of().undo.glob("*.json") if server.entry.socket in entry.read_text()]
 
 
+def check_managed(cell, dialin, injector, by_command):
+    before = by_command.state()
+    words = ["sweep", "innodb_io_capacity=300,3000", "--baseline", "300", *SHORT, *EASY, *BUDGET, "--worthwhile", "100%"]
+    given = by_command.words()
+    err = check(Study(dialin, [*words, *given], injector, again=given[given.index("--apply-command") :]), cell)
+    if by_command.state() != before:
+        assert "dialin restore" in err
+    if list(Home.of().undo.glob("*.json")):
+        dialin("restore")
+    assert by_command.state() == before
+
+
 def of(matrix, place):
     return pytest.mark.parametrize("cell", [cell for cell in matrix if cell.place == place], ids=str)
 
@@ -177,6 +205,12 @@ def test_a_failing_call_harms_no_study_on_a_sandbox(dialin, injector, cell):
 @of(SHORT_MATRIX, ATTACHED)
 def test_a_failing_call_harms_no_attached_server(dialin, injector, server, cell):
     check_attached(cell, dialin, injector, server)
+
+
+@only_with_all
+@of(MANAGED_MATRIX, MANAGED)
+def test_a_failing_call_harms_no_server_whose_settings_a_command_applies(dialin, injector, by_command, cell):
+    check_managed(cell, dialin, injector, by_command)
 
 
 @only_with_all

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -145,10 +145,10 @@ class HostAgent:
         remove_left()
         Ledger(self._home.ledger).end_orphans()
         command = [sys.executable, "-c", _PROGRAM, str(self._directory)]
-        log = (self._directory / "log").open("wb")
-        self._process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=log, stderr=log, env=self._environment, start_new_session=True
-        )
+        with (self._directory / "log").open("wb") as log:
+            self._process = subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=log, stderr=log, env=self._environment, start_new_session=True
+            )
         self._order(study)
 
     def run_block(self, turn: int, request: BlockRequest) -> None:
@@ -186,6 +186,8 @@ class HostAgent:
             except subprocess.TimeoutExpired:
                 kill(process, "The process of a host")
                 Ledger(self._home.ledger).end_orphans()
+            with suppress(OSError):
+                process.stdin.close()  # type: ignore[union-attr]  # it is a pipe
         self._open.close()
 
     def _order(self, order: Any) -> None:

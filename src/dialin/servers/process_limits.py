@@ -9,10 +9,12 @@ from dialin.errors import UserError
 _MINIMUMS = (
     (resource.RLIMIT_AS, "-v", "address space", 8 * 1024**3),
     (resource.RLIMIT_FSIZE, "-f", "the size of a file", 4 * 1024**3),
+    (resource.RLIMIT_NOFILE, "-n", "the number of open files", 256),
 )
-"""For each limit: its number, its ulimit option, what it limits, and the minimum in bytes.
+"""For each limit: its number, its ulimit option, what it limits, and the minimum: bytes, or files.
 
-A server reserves several times the memory that it uses; a redo log or the tables of a load are files of hundreds of megabytes.
+A server reserves several times the memory that it uses; a redo log or the tables of a load are files of hundreds of megabytes;
+and a server that has too few files for its tables ends with an error of its own, which would count against a setting.
 """
 
 
@@ -25,9 +27,10 @@ def check() -> None:
     for limit, option, what, minimum in _MINIMUMS:
         soft, _ = resource.getrlimit(limit)
         if soft != resource.RLIM_INFINITY and soft < minimum:
+            shown, wanted = (f"{soft}", "1024") if option == "-n" else (f"{soft / 1024**2:,.0f} MiB", "unlimited")
             raise UserError(
-                f"ulimit {option} limits {what} to {soft / 1024**2:,.0f} MiB, which is too little for a server",
-                f"Run `ulimit {option} unlimited` first",
+                f"ulimit {option} limits {what} to {shown}, which is too little for a server",
+                f"Run `ulimit {option} {wanted}` first",
             )
 
 
