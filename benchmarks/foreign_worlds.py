@@ -316,6 +316,8 @@ WORLDS = (
     Foreign("stability without stalls", goal=Goal.STABILITY, stalls=0.0),
     Foreign("latency, 8 tps", goal=Goal.LATENCY, tps=8.0, minutes=120),
     Foreign("latency, 8 tps, one has twice the rate", goal=Goal.LATENCY, tps=8.0, rates=(1, 1, 1, 2, 1, 1, 1), minutes=120),
+    SET_PAIR,
+    replace(SET_PAIR, name="SET, one of two better by 3 %", levels=(0.0, math.log1p(0.03))),
     replace(SET_PAIR, name="SET, two equal, carry-over of 20 s", carried=(0.0, -0.06)),
     replace(SET_PAIR, name="SET, an effect that comes late (-6 %)", levels=(0.0, 0.02), late=(0.0, -0.08)),
     replace(SET_PAIR, name="restart, two equal", by_set=False, minutes=240),

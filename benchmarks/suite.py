@@ -114,7 +114,7 @@ class Workload:
         """Return whether it claims of a candidate, against the baseline, what is not so; and whether it claims anything."""
         if self.decision is None or self.decision.fit is None:
             return False, False
-        fit, base, needed = self.decision.fit, self.spec.baseline, comparison.rules(self.spec).thresholds.worse
+        fit, base, needed = self.decision.fit, self.spec.baseline, comparison.rules(self.spec).needed(self.decision.fit).worse
         others = [name for name in fit.names if name != base]
         better = [name for name in self.decision.better if name != base]
         worse = [name for name in others if fit.difference(base, name).shows(needed)]

@@ -42,7 +42,7 @@ def next_block(
     if until is not Until.BEST and fitted is not None and baseline in fitted.names:
         odds = chances(fitted, rules.worthwhile).near
         likeliest = max(odds, key=lambda name: odds[name])
-        needed = rules.thresholds
+        needed = rules.needed(fitted)
         if likeliest != baseline and odds[likeliest] >= needed.probable:
             difference = fitted.difference(likeliest, baseline)
             if until is Until.BETTER or difference.z() < needed.leave:
@@ -69,7 +69,7 @@ def contenders(fitted: TrialFit, baseline: str, rules: Rules, until: Until = Unt
     """
     leader = leader_of(dict(zip(fitted.names, fitted.effects.tolist(), strict=True)), fitted.names, baseline)
     trials = dict(zip(fitted.names, fitted.trials.tolist(), strict=True))
-    enough = rules.thresholds.best**2 / 2
+    enough = rules.needed(fitted).best ** 2 / 2
     precision = {name: trials[name] ** 2 / variance for name, variance in zip(fitted.names, fitted.variances, strict=True)}
 
     def cost(name: str) -> float:

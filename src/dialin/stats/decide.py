@@ -12,7 +12,7 @@ from dialin.stats.candidate_figures import CandidateFigures, figures_of_fit
 from dialin.stats.forecast import detectable
 from dialin.stats.posterior import Chances, chances
 from dialin.stats.standings import ROUNDING, leader_of, outcome_of, state_of_best
-from dialin.stats.thresholds import Thresholds, thresholds
+from dialin.stats.thresholds import Thresholds, thresholds_of
 from dialin.stats.trial_fit import TimedTrial, TrialFit, fit_trials
 
 _GIVEN_UP = 0.5
@@ -121,9 +121,9 @@ class Rules:
         """The error that each quoted interval may make."""
         return (1 - self.confidence) / self.claims
 
-    @property
-    def thresholds(self) -> Thresholds:
-        return thresholds(self.confidence, self.claims)
+    def needed(self, fitted: TrialFit) -> Thresholds:
+        """Return what claims and a choice need by a fit."""
+        return thresholds_of(fitted, self.confidence, self.claims)
 
 
 def decide(
@@ -202,7 +202,7 @@ def _undecided(fitted: TrialFit | None, figures: CandidateFigures, states: dict[
 
 def _compare(decision: Decision, fitted: TrialFit, stands_for: Mapping[str, str], baseline: str, rules: Rules) -> Decision:
     """Complete a decision by comparing the candidates of a fit; each represents those identical to it."""
-    needed = rules.thresholds
+    needed = rules.needed(fitted)
     reference = stands_for.get(baseline)
     leader = leader_of(dict(zip(fitted.names, fitted.effects.tolist(), strict=True)), fitted.names, reference or "")
     standing = {name: _standing(fitted, leader, name, needed, rules.margin) for name in fitted.names if name != leader}
@@ -291,7 +291,7 @@ def trials_to_choose(
     fitted = fit(with_representatives(trials, stands_for), list(dict.fromkeys(stands_for.values())))
     if fitted is None:
         return None
-    needed = rules.thresholds
+    needed = rules.needed(fitted)
     for more in _FORESEEN:
         odds = chances(fitted, rules.worthwhile, more=more)
         if max(*odds.near.values(), odds.all_near) >= needed.probable:

@@ -51,7 +51,7 @@ def trials_for(
     A difference smaller than `worthwhile` need not be settled. With `proof` the trials show that nothing is better than the
     choice by more than what is worthwhile. `power` is the share of studies that need no more trials; 0.5 gives the median.
     """
-    deviate = thresholds(confidence).best if proof else at_confidence(_SAFE, confidence)
+    deviate = thresholds(confidence, candidates).best if proof else at_confidence(_SAFE, confidence)
     room = math.log1p(max(difference, worthwhile)) + math.log1p(worthwhile)
 
     def suffices(trials: int) -> bool:

@@ -32,7 +32,7 @@ from dialin.report.document.suite_document import COSTS
 from dialin.report.load_units import units
 from dialin.report.names import naming
 from dialin.stats.decide import Decision, Rules, decide_fit
-from dialin.stats.thresholds import thresholds
+from dialin.stats.thresholds import thresholds_of
 from dialin.stats.trial_figures import goal_ratio
 from dialin.stats.trial_fit import TrialFit
 from dialin.stats.weighted_mean import times_more, weighted_mean
@@ -91,9 +91,9 @@ def margin_by_fit(plan: SuitePlan, spec: StudySpec, fit: TrialFit | None, name: 
     margin = margin_of(plan, spec)
     if fit is None or not {name, spec.baseline} <= set(fit.names):
         return Margin.OPEN
-    if fit.difference(name, spec.baseline).shows(thresholds(spec.confidence).best, margin):
+    if fit.difference(name, spec.baseline).shows(thresholds_of(fit, spec.confidence).best, margin):
         return Margin.NOT_WORSE
-    is_worse = fit.difference(spec.baseline, name).shows(thresholds(spec.confidence, spec.claims).worse, -margin)
+    is_worse = fit.difference(spec.baseline, name).shows(thresholds_of(fit, spec.confidence, spec.claims).worse, -margin)
     return Margin.WORSE if is_worse else Margin.OPEN
 
 
@@ -141,12 +141,13 @@ def is_reached(plan: SuitePlan, studies: Sequence[SuiteStudy]) -> bool:
         return False
     if mean.choice != baseline:
         return all(margins(plan, one.spec, one.judgement)[mean.choice] is Margin.NOT_WORSE for one in studies)
-    needed = thresholds(plan.confidence).best
-    return all(
-        one.fit is not None
-        and all(one.fit.difference(baseline, name).shows(needed, margin_of(plan, one.spec)) for name in one.fit.names)
-        for one in studies
-    )
+    return all(one.fit is not None and _is_near_all(one.fit, plan, one.spec) for one in studies)
+
+
+def _is_near_all(fit: TrialFit, plan: SuitePlan, spec: StudySpec) -> bool:
+    """Return whether no candidate is better than the baseline by more than the margin."""
+    needed, margin = thresholds_of(fit, plan.confidence).best, margin_of(plan, spec)
+    return all(fit.difference(spec.baseline, name).shows(needed, margin) for name in fit.names)
 
 
 def joint_result(plan: SuitePlan, studies: Sequence[SuiteStudy]) -> SuiteResult:
@@ -214,7 +215,7 @@ def _cell(study: SuiteStudy, name: str, margin: Margin) -> SuiteCell:
     ratio, state = None, candidate.state
     if fit is not None and {name, spec.baseline} <= set(fit.names):
         ratio = fit.ratio(name, spec.baseline, spec.alpha)
-        is_worse = fit.difference(spec.baseline, name).shows(comparison.rules(spec).thresholds.worse)
+        is_worse = fit.difference(spec.baseline, name).shows(comparison.rules(spec).needed(fit).worse)
         if state not in _NOT_COMPARED and is_worse:
             state = CandidateState.WORSE
         elif state is CandidateState.WORSE:  # worse than the best, which need not be the baseline
@@ -312,7 +313,8 @@ def _seconds_to_answer(plan: SuitePlan, study: SuiteStudy) -> float | None:
     for name in names:
         if fit is None or not {name, spec.baseline} <= set(fit.names):
             return None
-        not_worse, worse = thresholds(spec.confidence).best, thresholds(spec.confidence, spec.claims).worse
+        not_worse = thresholds_of(fit, spec.confidence).best
+        worse = thresholds_of(fit, spec.confidence, spec.claims).worse
         more = times_more(fit.difference(name, spec.baseline), margin_of(plan, spec), not_worse, worse)
         if more is None:
             return None

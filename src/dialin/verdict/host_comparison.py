@@ -97,7 +97,7 @@ def compare_hosts(
             notes.append(_interaction_note(host_interaction, spec, None))
     most = max(counts.values())
     compared = [kind for kind, hosts in of_kind.items() if 2 * max(counts[host] for host in hosts) >= most]
-    on_each = thresholds(spec.confidence).on_each
+    on_each = thresholds(spec.confidence, len(spec.names)).on_each
     not_on_each = frozenset(name for name, one in kind_interactions.items() if not one.is_shown_on(compared, on_each))
     disagreeing = {note.data["candidate"] for note in notes if note.code == DISAGREE}
     withheld = [name for name in decision.better if name in not_on_each - disagreeing]
@@ -114,7 +114,7 @@ def _host(run: Any) -> str:
 
 
 def _interaction_note(interaction: Interaction, spec: StudySpec, of_kind: Mapping[Hashable, Sequence[str]] | None) -> Note:
-    deviate, margin = thresholds(spec.confidence).on_each, comparison.rules(spec).margin
+    deviate, margin = thresholds(spec.confidence, len(spec.names)).on_each, comparison.rules(spec).margin
     code = DISAGREE if interaction.contradicts(margin, deviate) else "hosts_differ"
     return Note(code=code, data=_effects(interaction, spec, of_kind))
 
