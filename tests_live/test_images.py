@@ -1,6 +1,7 @@
 """Servers in containers: an image made of a build that is installed here, run by this machine's podman."""
 
 import os
+import shlex
 import shutil
 import subprocess
 import time
@@ -10,11 +11,14 @@ import pytest
 
 from dialin.errors import ServerError, UserError
 from dialin.paths import Home
+from dialin.servers.attached.entry import changed
 from dialin.servers.containers import name_of
 from dialin.servers.ledger import Ledger
 from dialin.servers.sandbox import Sandbox
 from dialin.trials.tools import Tools
-from live import EASY, MYSQL, SHORT, find, only_with_all, until
+from dialin.variables.rules import identifies_instance
+from live import EASY, MYSQL, SHORT, find, interrupt, kill, measuring, only_with_all, until
+from managed_server import EXAMPLES
 
 BUILD = find(MYSQL)
 NAME = "localhost/dialin-test/server"
@@ -47,7 +51,8 @@ def image(tmp_path_factory):
     (root / "lib").symlink_to("usr/lib")
     (root / "lib64").symlink_to("usr/lib64")
     (root / "tmp").mkdir(mode=0o1777)
-    (root / "etc").mkdir()
+    (root / "etc" / "mysql" / "conf.d").mkdir(parents=True)
+    (root / "etc" / "my.cnf").write_text("!includedir /etc/mysql/conf.d/\n")
     simple = root.with_name("containers.conf")
     simple.write_text(SIMPLE)
     with pytest.MonkeyPatch.context() as patch:
@@ -173,3 +178,108 @@ def test_sizes_of_a_pod_are_compared_with_the_pool_at_half_of_each(dialin, image
     found = dialin.verdict(*words, "--out", "sizes", code=dialin.any_code)
     pools = {each["name"]: int(each["in_force"]["innodb_buffer_pool_size"]) for each in found["candidates"]}
     assert pools == {"768M": 384 * MIB, "1G": 512 * MIB}
+
+
+COMPOSE = """
+name: {name}
+services:
+  db:
+    image: {image}
+    entrypoint: /usr/sbin/mysqld
+    command: [--user=root, --datadir={data}, --socket={socket}, --skip-networking, --mysqlx=OFF, --secure-file-priv=NULL]
+    network_mode: none
+    volumes: ["{directory}:{directory}"]
+x-podman:
+  in_pod: false
+"""
+
+
+class Composed:
+    """A server as a service of a compose file, which podman-compose runs."""
+
+    def __init__(self, sandbox, directory):
+        self.sandbox, self.file, self.account = sandbox, directory / "compose.yaml", directory / "account.cnf"
+        self.name = f"dialin-test-{sandbox.entry.id.lower()}"
+        names = {"data": sandbox.data, "socket": sandbox.socket, "directory": sandbox.directory}
+        self.file.write_text(COMPOSE.format(name=self.name, image=f"{NAME}:a", **names))
+        self.account.write_text(f"[client]\nuser = root\nsocket = {sandbox.socket}\n")
+        self.compose("up", "--detach")
+        until(self.answers)
+
+    def compose(self, *words):
+        subprocess.run(["podman-compose", "-f", self.file, *words], check=True, capture_output=True)
+
+    def answers(self):
+        try:
+            return self.state()
+        except ServerError:
+            return None
+
+    def state(self):
+        """What a study must leave as it was: all variables, and what is mounted into the container."""
+        with self.sandbox.connect() as query:
+            variables = dict(query("SHOW GLOBAL VARIABLES"))
+        mounts = podman("inspect", "--format", "{{range .Mounts}}{{.Destination}} {{end}}", f"{self.name}_db_1", check=True)
+        return variables, mounts.stdout
+
+    def words(self):
+        command = shlex.join([str(EXAMPLES / "compose.sh"), str(self.file), "db"])
+        return ["--attach", "--defaults-file", self.account, "--apply-command", command, *SHORT, *EASY, "--worthwhile", "100%"]
+
+
+@pytest.fixture(scope="module")
+def composed(tools, build, tmp_path_factory):
+    if shutil.which("podman-compose") is None:
+        pytest.skip(
+            "podman-compose is not on PATH: python -m venv V; V/bin/pip install podman-compose; PATH=V/bin:$PATH make test"
+        )
+    sandbox = booted(tools, build)
+    made = None
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("COMPOSE", "podman-compose")
+        try:
+            made = Composed(sandbox, tmp_path_factory.mktemp("composed"))
+            yield made
+        finally:
+            if made is not None:
+                made.compose("down")
+            sandbox.remove()
+
+
+def values_of_two_trials(composed, out):
+    """What the server has for back_log while it is measured."""
+    values = set()
+    for position in (1, 2):
+        measuring(out, position=position)
+        values.add(composed.state()[0]["back_log"])
+    return values
+
+
+def assert_as_before(composed, before):
+    """The container is another one with another host name, but has the same variables and volumes."""
+    now = composed.state()
+    assert now[0]["hostname"] != before[0]["hostname"]
+    differing = changed(before[0], now[0])
+    assert {name: value for name, value in differing.items() if not identifies_instance(name)} == {}
+    assert now[1] == before[1]
+
+
+def test_the_service_of_a_compose_file_gets_each_setting_and_is_then_as_it_was(dialin, composed):
+    before, out = composed.state(), dialin.directory / "study"
+    process = dialin.start("sweep", "back_log=70", "--minutes", "5", *composed.words(), "--out", out)
+    values = values_of_two_trials(composed, out)
+    err = interrupt(process)
+    assert values == {before[0]["back_log"], "70"}, err
+    assert_as_before(composed, before)
+
+
+def test_the_service_of_a_compose_file_is_put_back_after_a_kill(dialin, composed):
+    before, out = composed.state(), dialin.directory / "study"
+    process = dialin.start("sweep", "back_log=70", "--minutes", "5", *composed.words(), "--out", out)
+    values = values_of_two_trials(composed, out)
+    kill(process.pid)
+    process.communicate()
+    assert values == {before[0]["back_log"], "70"}
+    _, err = dialin("restore")
+    assert "the original settings: applied by the command" in err
+    assert_as_before(composed, before)

@@ -7,7 +7,8 @@
 # /etc/mysql/conf.d: name another directory in DIALIN_CONF_DIR. COMPOSE names the program, by default "docker compose".
 # MariaDB has no server_uuid: give its service a hostname, so that dialin recognises it after it was created again.
 #
-# How it was tested: against a stub of docker, which records its calls (tests/examples/test_apply.py).
+# How it was tested: with podman-compose on MySQL 9.7 (tests_live/test_images.py); with docker compose against a stub of docker, which
+# records its calls (tests/examples/test_apply.py).
 set -eu
 file=$1 service=$2 directory=$3 # dialin adds the directory, which is the same in all calls of a study
 override=$directory/override.yaml
