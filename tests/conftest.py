@@ -1,5 +1,4 @@
 import gc
-import os
 
 import pytest
 from hypothesis import settings
@@ -11,9 +10,10 @@ from dialin.servers.attached import still_changed
 from dialin.testing.fake_clock import FakeClock
 from fixtures.internal_codes import codes_in
 from fixtures.loads import load
+from fixtures.long_form import IS_LONG
 
 # No test passes or fails on an absolute time: machines are noisy. Examples are the same on every run; `make test-all` has more.
-EXAMPLES = 100 if "DIALIN_TEST_ALL" in os.environ else 30
+EXAMPLES = 100 if IS_LONG else 30
 settings.register_profile("dialin", deadline=None, derandomize=True, max_examples=EXAMPLES)
 settings.load_profile("dialin")
 

@@ -24,6 +24,7 @@ from driving import needs_dialin_load
 from live import FAST, INSTALLED, LIMIT, ONE_OR_ALL, find, kill, only_with_all, until
 from live_traffic import prepare, traffic
 from playground import option_file, playground
+from warm_start import START
 
 pytestmark = needs_dialin_load
 
@@ -60,7 +61,8 @@ class Capture:
         account = ["--attach", "--defaults-file", option_file(server, directory / "account.cnf"), "--yes"]
         command = [sys.executable, "-m", "dialin", "capture", "start", *account, "--out", self.out, *words]
         with self._said.open("w") as said:
-            self.process = subprocess.Popen([*map(str, command)], stdin=subprocess.DEVNULL, stderr=said)
+            nothing = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL}
+            self.process = START([*map(str, command)], stderr=said, **nothing)
 
     @property
     def said(self):

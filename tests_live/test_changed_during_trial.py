@@ -60,7 +60,7 @@ def setting_it_all_the_time(connect):
     ended = threading.Event()
 
     def keep_setting():
-        while not ended.wait(0.05):
+        while not ended.wait(0.15):
             try:
                 set_it(connect)
             except (pymysql.MySQLError, OSError, LookupError):

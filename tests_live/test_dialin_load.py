@@ -38,9 +38,19 @@ def fresh(server, database, workload, *words, **sizes):
     load("prepare", workload, server, *words, database=database, **sizes)
 
 
-def stopped_for_two_seconds(server, *words):
+WITHOUT_CPU = """
+name = "sleeping"
+description = "transactions that take no CPU and yet their time"
+
+[[transaction]]
+name = "sleep"
+steps = [{ sql = "DO SLEEP(0.005)" }]
+"""
+
+
+def stopped_for_two_seconds(server, *words, workload="oltp_point_select", **given):
     """What a run tells each second while the server is stopped in its middle."""
-    with running("oltp_point_select", server, "--connections", 4, "--time", 6, *words, **TINY) as finish:
+    with running(workload, server, "--connections", 4, "--time", 6, *words, **given) as finish:
         time.sleep(2)
         os.kill(server.pid, signal.SIGSTOP)
         try:
@@ -51,7 +61,7 @@ def stopped_for_two_seconds(server, *words):
 
 
 def test_a_stall_shows_in_full_where_transactions_come_at_a_rate(server):
-    done = stopped_for_two_seconds(server, "--rate", 400)
+    done = stopped_for_two_seconds(server, "--rate", 400, **TINY)
     # A second with few transactions has no such percentile.
     worst = max(done.seconds, key=lambda second: second["latency"]["p99"] or 0)
     assert worst["latency"]["p99"] > 1500, "those that were due while it stood still waited for it"
@@ -64,8 +74,9 @@ def test_a_stall_shows_in_full_where_transactions_come_at_a_rate(server):
     assert done.summary["rate_reached"] is (ended >= 0.99 * 6 * 400)
 
 
-def test_a_stall_is_a_gap_in_throughput_where_each_transaction_waits_for_the_one_before(server):
-    done = stopped_for_two_seconds(server)
+def test_a_stall_is_a_gap_in_throughput_where_each_transaction_waits_for_the_one_before(server, tmp_path):
+    (tmp_path / "sleeping.toml").write_text(WITHOUT_CPU)
+    done = stopped_for_two_seconds(server, workload=str(tmp_path / "sleeping.toml"))
     counts = [second["transactions"] for second in done.seconds]
     usual = statistics.median(counts)
     assert usual > 100
@@ -77,7 +88,7 @@ def test_a_stall_is_a_gap_in_throughput_where_each_transaction_waits_for_the_one
 
 def test_a_rate_that_the_server_cannot_keep_up_with_is_reported_by_the_exit_code(server):
     done = load(
-        "run", "oltp_read_write", server, "--rate", 100_000, "--connections", 2, "--time", 3, "--backlog", 1000, code=5, **TINY
+        "run", "oltp_read_write", server, "--rate", 100_000, "--connections", 1, "--time", 2, "--backlog", 1000, code=5, **TINY
     )
     assert done.summary["rate_reached"] is False
     assert done.total["per_second"] < 50_000
@@ -209,7 +220,7 @@ def with_limits(server, **limits):
 def test_a_low_max_prepared_stmt_count_fails_no_transaction_on_many_connections(server):
     limit, connections = 100, 300
     with with_limits(server, max_prepared_stmt_count=limit, max_connections=400):
-        done = load("run", "oltp_point_select", server, "--connections", connections, "--time", 4, **TINY)
+        done = load("run", "oltp_point_select", server, "--connections", connections, "--transactions", 3 * connections, **TINY)
         with server.connect() as query:
             until(lambda: query("SHOW GLOBAL STATUS LIKE 'Prepared_stmt_count'")[0][1] == "0")
     # Each connection uses the statements of two tables; some may not have had both of them.

@@ -40,13 +40,10 @@ class Cell(NamedTuple):
 
 SHORT_MATRIX = [
     Cell(SANDBOX, "write", TRIALS, 1, "study.db"),
-    Cell(SANDBOX, "rename", END, 1, "study/"),
     Cell(SANDBOX, "recv", TRIALS, 40),
-    Cell(SANDBOX, "thread", TRIALS, FOR_EVER),
     Cell(ATTACHED, "write", BEGIN, 1, "/undo/"),
-    Cell(ATTACHED, "socket", TRIALS, FOR_EVER),
 ]
-"""One of each kind: the store, the report, what a server answers, the machine, the undo, and a server that is gone."""
+"""The store, what a server answers, and the undo."""
 
 MANAGED_MATRIX = [
     *(Cell(MANAGED, call, TRIALS, FOR_EVER, "/undo/") for call in MOST if call in ON_FILES),

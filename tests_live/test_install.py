@@ -22,6 +22,7 @@ from dialin.servers.install.installable import INSTALLABLE, Installable
 from dialin.servers.install.installer import install, remove
 from dialin.servers.install.maven import MavenServer
 from dialin.servers.server_binary import identify
+from live import only_with_all
 
 MARIADB = BuildReference.parse("mariadb@10.11")
 MYSQL = BuildReference.parse("mysql@5.6")
@@ -113,7 +114,7 @@ def test_an_install_killed_at_any_instant_is_made_good_by_the_next_which_fetches
 
 
 @needs_npm
-@pytest.mark.parametrize("word", ["downloading", "unpacking"])
+@pytest.mark.parametrize("word", [pytest.param("downloading", marks=only_with_all), "unpacking"])
 def test_an_install_of_a_package_killed_at_any_instant_is_made_good_by_the_next(tmp_path: Path, word: str):
     home = Home(tmp_path / "home")
     kill_at(start(home, MYSQL), word)

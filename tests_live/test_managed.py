@@ -141,7 +141,7 @@ POINTS = [
 ]
 """What the command is called for, and where in it dialin is killed: before it writes the file, after it, with the server down,
 or before it ends; `load` is while the load runs."""
-BY_DEFAULT = ("apply-file", "apply-down", "undo-before")
+BY_DEFAULT = ("apply-down", "undo-before")
 
 
 @pytest.mark.parametrize("point", [pytest.param(one, marks=() if one in BY_DEFAULT else only_with_all) for one in POINTS])

@@ -21,7 +21,7 @@ EVERYWHERE = [
     for width in WIDTHS
     for scheme in SCHEMES
 ]
-DRAWN_ALIKE = {"a_a", "by_stability", "inconclusive", "no_difference", "safe_choice", "tie", "weaker_durability"}
+DRAWN_ALIKE = {"a_a", "by_stability", "inconclusive", "no_difference", "safe_choice", "tie", "unfinished", "weaker_durability"}
 """Kinds of studies whose reports have the charts of another kind's."""
 OTHER_KINDS = [
     pytest.param(name, marks=only_with_all if name in DRAWN_ALIKE else ())

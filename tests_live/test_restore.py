@@ -19,7 +19,7 @@ from dialin.servers.sandbox import Sandbox
 from dialin.trials.tools import Tools
 from dialin.workloads import load_binary
 from driving import needs_dialin_load
-from live import INSTALLED, ONE_OR_ALL
+from live import FAST_OR_ALL, ONE_OR_ALL
 
 pytestmark = needs_dialin_load
 
@@ -150,7 +150,7 @@ class Trials:
         return done, kept
 
 
-@pytest.mark.parametrize("server_build", INSTALLED, indirect=True, ids=lambda build: build.id)
+@pytest.mark.parametrize("server_build", ONE_OR_ALL, indirect=True, ids=lambda build: build.id)
 def test_restored_data_is_equal_to_the_last_byte_whatever_a_trial_did_and_however_it_ended(tools, server_build, prepared):
     dataset, tables = prepared
     chance = random.Random(server_build.id)
@@ -161,7 +161,7 @@ def test_restored_data_is_equal_to_the_last_byte_whatever_a_trial_did_and_howeve
         assert done.changed > 0
         # Whether first blocks are then read also depends on how fast that is here at this time.
         assert json.loads((kept / "state").read_text())["rule"] == "holds", "pages were written that do not show it"
-        for kill in (True, True, False):
+        for kill in (True, False):
             trials.run(lambda query: change(query, tables, chance), kill=kill)
         trials.restored()
         trials.run(change_schema, kill=False)
@@ -175,7 +175,7 @@ def test_restored_data_is_equal_to_the_last_byte_whatever_a_trial_did_and_howeve
         trials.data.end()
 
 
-@pytest.mark.parametrize("server_build", ONE_OR_ALL, indirect=True, ids=lambda build: build.id)
+@pytest.mark.parametrize("server_build", FAST_OR_ALL, indirect=True, ids=lambda build: build.id)
 def test_a_restore_that_is_killed_is_made_good_by_the_next(tools, server_build, prepared):
     dataset, tables = prepared
     chance = random.Random(server_build.id)

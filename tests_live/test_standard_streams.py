@@ -11,6 +11,7 @@ import pytest
 
 from live import EASY, FAST, SHORT, find, measuring, only_with_all
 from playground import option_file, playground
+from warm_start import START
 
 SWEEP = ["sweep", "innodb_io_capacity=300,3000", *SHORT, "--minutes", "0.5", "--worthwhile", "100%", *EASY]
 
@@ -18,7 +19,7 @@ SWEEP = ["sweep", "innodb_io_capacity=300,3000", *SHORT, "--minutes", "0.5", "--
 def start(words, directory, stdout, stderr):
     """Start dialin, and give its end of both streams up here."""
     command = [sys.executable, "-m", "dialin", *map(str, words)]
-    process = subprocess.Popen(command, cwd=directory, stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr)
+    process = START(command, cwd=directory, stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr)
     for descriptor in {stdout, stderr}:
         os.close(descriptor)
     return process

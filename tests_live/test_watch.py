@@ -11,7 +11,7 @@ import pytest
 from browser import needs_chromium
 from dialin.store.lock import holder
 from dialin.store.store import Store
-from live import EASY, FAST, LIMIT, SHORT, Dialin, interrupt, kill, measuring, until
+from live import EASY, FAST, LIMIT, SHORT, Dialin, interrupt, kill, measuring, only_with_all, until
 
 pytestmark = [needs_chromium, pytest.mark.timeout(600)]
 
@@ -123,6 +123,7 @@ def test_the_page_follows_a_study_to_its_end_on_a_desk_and_on_a_phone(dialin, op
     page_of(out).terminate()
 
 
+@only_with_all  # test_report_in_browser.py shows it of a page that is made anew
 def test_actions_of_the_reader_stay_while_the_page_grows(opened, running, watched):
     one = opened(watched(running)[1])
     one.until("document.documentElement.dataset.report >= 1")
@@ -191,6 +192,7 @@ def test_a_stop_after_the_block_is_taken_back_and_the_study_is_stopped_at_once_a
     assert one.complaints == []
 
 
+@only_with_all  # tests/dashboard shows what several viewers get
 def test_several_viewers_are_served_from_the_store_by_one_reader_that_gives_way(opened, running, watched):
     watching, link = watched(running)
     first = opened(link)

@@ -17,6 +17,7 @@ from dialin.stats.trial_figures import figures
 from dialin.store.store import Store
 from dialin.verdict.reach_verdict import reach_verdict
 from dialin.verdict.tune_verdict import tune_verdict
+from fixtures.long_form import only_with_all
 from fixtures.simulated_runs import Killed
 from fixtures.simulated_servers import CAPACITY, METHOD, POOL, SimulatedServers, nothing, planted, tune_spec
 from fixtures.tuned import run_tune, tuned
@@ -150,7 +151,7 @@ def test_a_tune_whose_servers_all_fail_ends_and_can_be_resumed(tune):
     assert raised.value.resumable
 
 
-@pytest.mark.parametrize("killed", [2, 5, 18])
+@pytest.mark.parametrize("killed", [pytest.param(2, marks=only_with_all), 5, 18])
 def test_a_tune_that_is_killed_asks_for_the_same_trial_again_and_repeats_none(tune, tmp_path, whole, killed):
     def kill(trial):
         if trial.id == killed:

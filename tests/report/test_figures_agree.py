@@ -3,7 +3,6 @@
 import io
 import json
 import math
-import os
 import re
 import tarfile
 from collections import defaultdict
@@ -39,11 +38,12 @@ from fixtures import example_evidence, example_studies
 from fixtures.example_readings import with_histograms
 from fixtures.generated_studies import generated
 from fixtures.live_studies import Live, live_record
+from fixtures.long_form import IS_LONG
 from fixtures.report_page import Page
 from fixtures.tuned import tuned
 
 EXAMPLES = Path(__file__).parents[2] / "docs" / "example"
-GENERATED = range(24 if "DIALIN_TEST_ALL" in os.environ else 4)
+GENERATED = range(24 if IS_LONG else 4)
 TIMED = ("winner", "safe_choice", "by_latency", "failed_candidate")
 LIVE = {
     "live": Live(effects={"400": 0.8, "9000": 0.5}, trips=("9000",)),

@@ -1,17 +1,18 @@
 """The machine and the studies of benchmarks/: what tests simulate is what the benchmarks report."""
 
 import importlib
-import os
 import sys
 from pathlib import Path
 
 import scipy.stats
 
+from fixtures.long_form import IS_LONG
+
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 decide = importlib.import_module("decide")
 world = importlib.import_module("world")
 
-STUDIES = 24 if "DIALIN_TEST_ALL" in os.environ else 4
+STUDIES = 24 if IS_LONG else 4
 """Whole studies of a kind: few find what is badly wrong, in seconds; `make test-all` counts more."""
 
 
