@@ -12,12 +12,12 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from dialin import json_documents
 from dialin.logs.analyze_runs import analyze
 from dialin.logs.assignment import AssignmentRule
 from dialin.logs.judgement import Request
 from dialin.logs.log_folder import load
 from dialin.model.study import Goal
-from dialin.report import json_documents
 from fixtures.sysbench_logs import csv, human, series, write
 
 SCHEMA = Path(__file__).parents[1] / "schema"

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from dialin import json_documents
 from dialin.model.record import StudyRecord
 from dialin.model.why import Why
-from dialin.report import json_documents
-from dialin.report.verdict_texts import add_sentences
+from dialin.sentences.verdict_sentences import add_sentences
 from fixtures import example_reasons, example_studies
 
 GOOD = Path(__file__).parents[1] / "schema" / "good"

@@ -9,7 +9,7 @@ import pytest
 
 from dialin.model.trial import TrialState
 from dialin.paths import Home
-from dialin.report.log_sentences import log_text
+from dialin.sentences.log_sentences import log_text
 from dialin.servers.ledger import Ledger
 from dialin.store.store import Store
 from live import EASY, FAST, find, finish, interrupt, kill, measuring, only_with_all, until

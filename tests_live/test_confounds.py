@@ -2,12 +2,11 @@
 
 import pytest
 
-from dialin.report.note_sentences import note_text
+from dialin.evidence import effective_settings
+from dialin.model.trial import EffectiveSettings
 from dialin.servers.capabilities import Capability, has
 from dialin.servers.connection import global_variables
 from dialin.trials.tools import Tools
-from dialin.verdict import effective_settings
-from dialin.verdict.effective_settings import EffectiveSettings
 from test_in_force import (
     ALL,
     CAPACITY,
@@ -46,8 +45,8 @@ def test_candidates_that_report_other_numbers_and_have_one_pool_are_one(tools, s
     found = {name: seen(tools, build, setting) for name, setting in settings.items()}
     spec = study(build, **settings)
     (note,) = effective_settings.same_notes(spec, found, effective_settings.same(spec, found))
-    assert note.data["candidates"] == ["one", "eight"]
-    assert "each has 1 real innodb_buffer_pool_instances" in note_text(spec, note)
+    assert note.candidates == ("one", "eight")
+    assert "each has 1 real innodb_buffer_pool_instances" in note.sentence(spec)
 
 
 @pytest.mark.parametrize("server", TAKES_ONE)
@@ -56,14 +55,14 @@ def test_a_pool_that_grew_and_a_chunk_that_shrank_are_named_with_all_values(tool
     settings = {name: {POOL: number} for name, number in (("one", 1), ("three", 3), ("many", 64))}
     found = {name: seen(tools, build, {SIZE: "2G", **setting}) for name, setting in settings.items()}
     spec = study(build, **settings).model_copy(update={"fixed": {SIZE: "2G"}})
-    notes = {note.data["variable"]: note for note in effective_settings.confounds(spec, found)}
-    assert notes[SIZE].data["values"] == {"one": str(2 * GIB), "three": str(2304 * 2**20), "many": str(2 * GIB)}
-    assert notes[SIZE].data["could_explain"]
-    assert notes["innodb_buffer_pool_chunk_size"].data["values"]["many"] == str(32 * 2**20)
-    held = spec.model_copy(update={"held": notes[SIZE].data["hold"]})
+    notes = {note.variable: note for note in effective_settings.confounds(spec, found)}
+    assert notes[SIZE].values == {"one": str(2 * GIB), "three": str(2304 * 2**20), "many": str(2 * GIB)}
+    assert notes[SIZE].could_explain
+    assert notes["innodb_buffer_pool_chunk_size"].values["many"] == str(32 * 2**20)
+    held = spec.model_copy(update={"held": notes[SIZE].hold})
     still = {name: seen(tools, build, held.setting_of(name)) for name in settings}
     assert {SIZE, "innodb_buffer_pool_chunk_size"}.isdisjoint(
-        note.data["variable"] for note in effective_settings.confounds(held, still)
+        note.variable for note in effective_settings.confounds(held, still)
     )
 
 
@@ -76,10 +75,10 @@ def test_variables_derived_from_how_a_server_writes_are_named_and_hide_no_differ
     build = the(server)
     settings = {str(value): {asked: value} for value in values}
     found = {name: seen(tools, build, setting) for name, setting in settings.items()}
-    notes = {note.data["variable"]: note.data for note in effective_settings.confounds(study(build, **settings), found)}
+    notes = {note.variable: note for note in effective_settings.confounds(study(build, **settings), found)}
     assert set(notes) <= derived
     assert set(notes) or asked == METHOD  # which has variables of its own for its parts since 11.0
-    assert all(note["follows"] == [asked] and not note["could_explain"] for note in notes.values())
+    assert all(note.follows == (asked,) and not note.could_explain for note in notes.values())
 
 
 @pytest.mark.parametrize("server", HAS_MOST)
@@ -87,10 +86,10 @@ def test_the_limit_that_the_capacity_drags_along_is_named(tools, server):
     build = the(server)
     settings = {"low": {CAPACITY: 3000}, "high": {CAPACITY: 30000}}
     found = {name: seen(tools, build, setting) for name, setting in settings.items()}
-    notes = {note.data["variable"]: note for note in effective_settings.confounds(study(build, **settings), found)}
-    assert notes[MOST].data["values"] == {"low": "6000", "high": "60000"}
-    assert notes[MOST].data["follows"] == [CAPACITY]
-    assert notes[MOST].data["hold"] == {MOST: 60000}
+    notes = {note.variable: note for note in effective_settings.confounds(study(build, **settings), found)}
+    assert notes[MOST].values == {"low": "6000", "high": "60000"}
+    assert notes[MOST].follows == (CAPACITY,)
+    assert notes[MOST].hold == {MOST: 60000}
 
 
 @pytest.mark.parametrize("server", HAS_MOST)
@@ -113,10 +112,7 @@ def test_a_capacity_that_is_set_at_run_time_is_cut_on_mysql_and_drags_its_limit_
     values = [(found.in_force[CAPACITY], found.in_force[MOST]) for found in (before, above, below)]
     codes = [said(tools, build, {CAPACITY: 50000}, above), said(tools, build, {MOST: 100}, below)]
     dragged = [
-        {
-            note.data["variable"]: note.data["follows"]
-            for note in effective_settings.confounds(spec, {"before": before, "after": after})
-        }
+        {note.variable: note.follows for note in effective_settings.confounds(spec, {"before": before, "after": after})}
         for spec, after in (
             (study(build, before={CAPACITY: 200}, after={CAPACITY: 50000}), above),
             (study(build, before={MOST: 2000}, after={MOST: 100}), below),

@@ -8,16 +8,16 @@ import pytest
 
 from dialin.datasets.cache import copy
 from dialin.errors import ServerError, UserError
+from dialin.evidence import effective_settings
 from dialin.model.build import BuildReference
 from dialin.model.study import Candidate, StudySpec
+from dialin.model.trial import EffectiveSettings
 from dialin.servers.capabilities import Capability, has
 from dialin.servers.connection import global_variables
 from dialin.servers.objects import instrumented, real_objects
 from dialin.servers.sandbox import Sandbox
 from dialin.trials.tools import Tools
 from dialin.variables import check
-from dialin.verdict import effective_settings
-from dialin.verdict.effective_settings import EffectiveSettings
 from live import INSTALLED
 
 MYSQL = ("mysql@5.5", "mysql@5.6", "mysql@8.0", "mysql@9.7")
@@ -221,7 +221,7 @@ def said(tools, build, asked, found):
     )
     codes = {}
     for note in notes:
-        codes.setdefault(note.data["variable"], []).append(note.code)
+        codes.setdefault(note.variable, []).append(note.code)
     return {variable: ", ".join(found) for variable, found in codes.items()}
 
 

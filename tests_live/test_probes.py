@@ -4,7 +4,6 @@ import time
 
 import pytest
 
-from dialin.evidence.probe_notes import probe_note_text
 from dialin.model.workload import WorkloadSpec
 from dialin.probes.innodb_mutex import InnodbMutexProbe
 from dialin.probes.innodb_status import InnodbStatusProbe
@@ -13,6 +12,7 @@ from dialin.probes.probe_watch import Watch
 from dialin.probes.statement_digests import StatementProbe
 from dialin.probes.status import StatusProbe
 from dialin.probes.wait_summary import WaitSummaryProbe
+from dialin.sentences.probe_notes import probe_note_text
 from dialin.servers.account import Account
 from dialin.servers.capabilities import Capability, has
 from dialin.servers.connection import connect

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import jsonschema
 
+from dialin.evidence.proof_view import proof_view
 from dialin.model.trial import Step, TrialState
 from dialin.store.store import Store
 from live import EASY, FAST, SHORT, interrupt, measuring, only_with_all
@@ -23,7 +24,7 @@ def test_a_tune_that_is_stopped_shows_the_best_so_far_and_resumes_to_a_verdict_f
     assert "No verdict yet: after " in err or "Best so far, not proven: " in err
     assert (out / "report.html").is_file()
     with Store.open(out) as store:
-        before = store.read().course.trials
+        before = proof_view(store.read()).course.trials
 
     resumed = dialin.start("resume", out, "--json")
     text, err = resumed.communicate(timeout=400)
@@ -35,7 +36,7 @@ def test_a_tune_that_is_stopped_shows_the_best_so_far_and_resumes_to_a_verdict_f
     assert verdict["tune"]["proven"] > 0
 
     with Store.open(out) as store:
-        record = store.read()
+        record = proof_view(store.read())
     done = [trial for trial in record.course.trials if trial.state is TrialState.DONE]
     assert [trial.id for trial in before if trial.state is TrialState.DONE] == [t.id for t in done if t.session == 1]
     assert sum(Step.BOOT in trial.steps for trial in done) == 2, "both variables are set in the server that runs"

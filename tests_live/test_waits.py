@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 from dialin.model.trial import Purpose, TrialState
-from dialin.report.log_sentences import log_text
+from dialin.sentences.log_sentences import log_text
 from dialin.store.store import Store
 from live import INSTALLED, MYSQL, find, only_with_all
 

@@ -14,7 +14,7 @@ from dialin.model.record import StudyRecord
 from dialin.model.verdict import CandidateState, CandidateVerdict, Estimate, Outcome, Verdict
 from dialin.model.why import WaitSummary, Why
 from dialin.recipes.library import Expectation, ExpectationRule
-from dialin.report.verdict_sentences import with_interval
+from dialin.sentences.changes import with_interval
 from dialin.stats.trial_figures import by_threads
 from dialin.text import change, exact_percent, number, percent
 

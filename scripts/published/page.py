@@ -12,10 +12,10 @@ from dialin.model.why import Why
 from dialin.recipes.library import Recipe, RecipeStudy, Scale, ScaleName
 from dialin.report.document import semaphore_tables
 from dialin.report.document.facts import inventory
-from dialin.report.load_units import seconds_a_run, units_of_verdict
-from dialin.report.note_sentences import note_text
 from dialin.report.render.markdown_text import folded, prose, table
-from dialin.report.verdict_sentences import change_with_interval
+from dialin.sentences.changes import change_with_interval
+from dialin.sentences.load_units import seconds_a_run, units_of_verdict
+from dialin.sentences.notes import note_text
 from dialin.text import NOTHING, about, change, counted, listed, moment, number, percent
 from published.expectations import Agreement, Result, check
 

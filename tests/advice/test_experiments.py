@@ -68,7 +68,7 @@ def test_a_server_that_does_nothing_has_no_experiment_by_a_figure():
 def test_a_figure_speaks_for_an_experiment(code, variable, values, figure, reading):
     experiment = experiments(reading)[variable]
     trigger = next(one for one in experiment.triggers if one.code == code)
-    assert trigger.figures["figure"] == pytest.approx(figure)
+    assert trigger.figure == pytest.approx(figure)
     assert trigger.source
     assert experiment.values == values
     assert code not in find_experiments(reading).silent
@@ -144,7 +144,7 @@ def test_a_rule_of_thumb_needs_a_fact_of_this_server():
     pool = found["innodb_buffer_pool_size"]
     assert codes(pool) == ["rule_of_thumb"]
     # 60 % of 16 GiB, less than 1.15 times 10 GiB of data
-    assert pool.triggers[0].figures["memory"] == 16 * GIB
+    assert pool.triggers[0].text.startswith("For 16 GiB of memory")
     assert pool.values == (10307502080,)
     assert "innodb_flush_method" not in found  # its rule recommends O_DIRECT whatever the machine is
 

@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 import dialin
+from dialin.evidence.proof_view import proof_view
 from dialin.frames import columns
 from dialin.store.store import Store
 from fixtures import example_studies
@@ -32,7 +33,7 @@ def test_the_frames_of_a_tune_have_the_columns_that_are_documented(study, name):
 def test_every_trial_stands_with_its_setting_and_its_figures(study):
     found = study.tune_trials
     with Store.open(study.directory) as store:
-        course = store.read().course
+        course = proof_view(store.read()).course
     assert found["trial"].to_list() == [trial.id for trial in course.trials]
     assert found.columns[-len(VARIABLES) :] == [one.name for one in VARIABLES]
     for row in found.iter_rows(named=True):

@@ -11,7 +11,7 @@ from dialin.logs import course_notes
 from dialin.logs.log_folder import Run
 from dialin.logs.run_figures import sum_up_run
 from dialin.model.course import Course
-from dialin.report.run_course import course_cell, start_cell
+from dialin.report.document.analysis_tables import course_cell, start_cell
 from fixtures.sysbench_logs import csv, parse, series
 
 

@@ -3,8 +3,8 @@ from pathlib import Path
 import pytest
 
 from dialin.errors import ServerError
-from dialin.evidence.probe_notes import probe_note_text
 from dialin.probes.innodb_mutex import MOST_POOL, InnodbMutexProbe
+from dialin.sentences.probe_notes import probe_note_text
 from probes.asked import Asked
 
 SAMPLES = Path(__file__).parent / "samples"

@@ -2,8 +2,8 @@ import os
 
 import pytest
 
-from dialin.evidence.probe_notes import probe_note_text
 from dialin.probes.machine import MachineProbe
+from dialin.sentences.probe_notes import probe_note_text
 
 STAT = (
     "cpu  100 0 50 900 5 0 3 250 0 0\ncpu0 50 0 25 450 2 0 1 125 0 0\nintr 5 1\nctxt 987654\nprocs_running 4\nprocs_blocked 0\n"

@@ -1,7 +1,7 @@
 import pytest
 
-from dialin.evidence.probe_notes import probe_note_text
 from dialin.probes.metrics import MetricsProbe
+from dialin.sentences.probe_notes import probe_note_text
 from probes.asked import Asked, RefusalError
 
 ROWS = (

@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dialin.errors import ServerError
-from dialin.evidence.probe_notes import probe_note_text
 from dialin.model.evidence import Gauge, ProbeNote, ProbeNoteCode
 from dialin.probes.probe import Reading
 from dialin.probes.probe_watch import Watch
+from dialin.sentences.probe_notes import probe_note_text
 from dialin.testing.fake_clock import FakeClock
 
 NO_DISK = ProbeNote(ProbeNoteCode.DISK_UNKNOWN)

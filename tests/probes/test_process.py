@@ -3,8 +3,8 @@ import os
 import pytest
 
 from dialin.errors import ServerError
-from dialin.evidence.probe_notes import probe_note_text
 from dialin.probes.process import ProcessProbe
+from dialin.sentences.probe_notes import probe_note_text
 
 STAT = "7 (my) sq l) S 1 7 7 0 -1 1077936384 1500 0 25 0 300 120 0 0 20 0 34 0 12345 989888000 1000 18446744073709551615 1"
 IO = "rchar: 100\nwchar: 200\nsyscr: 3\nsyscw: 4\nread_bytes: 4096\nwrite_bytes: 8192\ncancelled_write_bytes: 1\n"

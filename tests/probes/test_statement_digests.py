@@ -1,5 +1,5 @@
-from dialin.evidence.probe_notes import probe_note_text
 from dialin.probes.statement_digests import StatementProbe
+from dialin.sentences.probe_notes import probe_note_text
 from probes.asked import Asked
 
 ON = {"@@performance_schema": [(1,)]}

@@ -1,7 +1,7 @@
 import pytest
 
-from dialin.evidence.probe_notes import probe_note_text
 from dialin.probes.wait_summary import WaitSummaryProbe
+from dialin.sentences.probe_notes import probe_note_text
 from probes.asked import Asked
 
 LOG = "wait/io/file/innodb/innodb_log_file"

@@ -10,7 +10,7 @@ from dialin.model.record import LogCode
 from dialin.model.trial import Block, Failure, Purpose, Step, Trial, TrialState
 from dialin.model.verdict import CandidateState
 from dialin.race.broken_study import disturbed_in_a_row, last_tries_of
-from dialin.report.log_sentences import log_text
+from dialin.sentences.log_sentences import log_text
 from dialin.store.store import Store
 from fixtures.simulated_runs import proving, simulated
 

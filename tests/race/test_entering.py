@@ -4,10 +4,9 @@ import pytest
 
 from dialin.errors import UserError
 from dialin.model.study import Candidate, Until
-from dialin.model.trial import TrialState
-from dialin.report.log_sentences import log_text
+from dialin.model.trial import EffectiveSettings, TrialState
+from dialin.sentences.log_sentences import log_text
 from dialin.testing.fake_clock import FakeClock
-from dialin.verdict.effective_settings import EffectiveSettings
 from fixtures.proposers import AddsOne, All
 from fixtures.silent_watcher import Silent
 from fixtures.simulated_runs import FORCED, Killed, raced, run_study, shorter

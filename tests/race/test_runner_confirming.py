@@ -6,7 +6,7 @@ from dialin.model.trial import Purpose, TrialState
 from dialin.model.verdict import CandidateState
 from dialin.race.budget import MAY_OVERRUN
 from dialin.race.runner import CONFIRMING_BLOCKS
-from dialin.report.log_sentences import log_text
+from dialin.sentences.log_sentences import log_text
 from fixtures.simulated_runs import FORCED, Killed, kill_at, raced, shorter, simulated
 
 # Confirming a choice in confirmation trials.

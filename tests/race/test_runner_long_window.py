@@ -7,7 +7,7 @@ import pytest
 from dialin.model.study import Switch
 from dialin.model.trial import Purpose, Step
 from dialin.model.verdict import Outcome, ReasonCode
-from dialin.report.headline import headline
+from dialin.sentences.headline import headline
 from fixtures.simulated_runs import FORCED, Killed
 from fixtures.simulated_trials import SimulatedTrials
 

@@ -5,7 +5,7 @@ import pytest
 from dialin.errors import ExitCode, InterruptedStudyError
 from dialin.model.study import Until
 from dialin.model.trial import Purpose, TrialState
-from dialin.report.log_sentences import log_text
+from dialin.sentences.log_sentences import log_text
 from fixtures.simulated_runs import proving, raced, shorter, simulated
 
 

@@ -11,7 +11,7 @@ from dialin.model.trial import Purpose, Step, TrialState
 from dialin.preflight import machine_noise
 from dialin.question.plan import WAIT_TRIALS, plan
 from dialin.race.budget import MAY_OVERRUN
-from dialin.report.log_sentences import log_text
+from dialin.sentences.log_sentences import log_text
 from dialin.trials.events import Evidence
 from dialin.verdict.reach_verdict import reach_verdict
 from fixtures.simulated_runs import FORCED, Killed

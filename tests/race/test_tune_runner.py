@@ -8,11 +8,12 @@ from pydantic import ValidationError
 
 from dialin.cause_sentences import with_advice
 from dialin.errors import InterruptedStudyError, ServerError, UserError
+from dialin.evidence.proof_view import proof_view
 from dialin.model.study import Goal
 from dialin.model.trial import Purpose, Step, TrialState
 from dialin.model.tune import TuneStage
 from dialin.model.verdict import FigureSource, Outcome, ReasonCode, TuneOutcome
-from dialin.report.log_sentences import log_text
+from dialin.sentences.log_sentences import log_text
 from dialin.stats.trial_figures import figures
 from dialin.store.store import Store
 from dialin.verdict.reach_verdict import reach_verdict
@@ -42,7 +43,7 @@ def whole(tmp_path_factory):
 
 def stored(tmp_path):
     with Store.open(tmp_path / "tune") as store:
-        return store.read()
+        return proof_view(store.read())
 
 
 def test_a_tune_ends_with_the_variables_that_matter_and_a_gain_from_fresh_trials():

@@ -1,8 +1,8 @@
 import tarfile
 
 from dialin.evidence.why_verdict import explain
-from dialin.report import verdict_sentences
 from dialin.report.render import html
+from dialin.sentences import verdict_sentences
 from dialin.store.store import Store
 from fixtures.example_studies import STORED_EXAMPLE
 

@@ -14,6 +14,7 @@ from tempfile import TemporaryDirectory
 import pytest
 from rich.console import Console
 
+from dialin import json_documents
 from dialin.errors import UserError
 from dialin.evidence.server_metrics import READINGS
 from dialin.evidence.why_verdict import explain
@@ -22,7 +23,6 @@ from dialin.model.measure import deciding
 from dialin.model.study import Goal
 from dialin.model.trial import Purpose, TrialState
 from dialin.model.why import ReasonKind
-from dialin.report import json_documents
 from dialin.report.document import parts
 from dialin.report.document.diff_document import diff_document
 from dialin.report.document.study_document import study_document

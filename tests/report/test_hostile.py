@@ -13,6 +13,7 @@ import pytest
 from markdown_it import MarkdownIt
 from rich.console import Console
 
+from dialin import json_documents
 from dialin.apply import sql_file
 from dialin.dashboard.follow import Follower
 from dialin.dashboard.view import view
@@ -21,7 +22,6 @@ from dialin.model.cause import Cause
 from dialin.model.durability import DurabilityLoss, Loss, LossAmount, LossUnit
 from dialin.model.record import LogLine
 from dialin.model.verdict import Note, ReasonCode, Verdict
-from dialin.report import json_documents
 from dialin.report.files import recommendation
 from dialin.report.plain_lines import PlainLines
 from dialin.report.render import html, markdown, markdown_text

@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from dialin.report import verdict_sentences
 from dialin.report.document.parts import SectionKey, find
 from dialin.report.document.study_document import study_document
+from dialin.sentences import verdict_sentences
 from fixtures import example_studies
 
 FACTS = {"cpu": "AMD EPYC 9354", "cpus": 32, "memory_bytes": 128 * 1024**3}

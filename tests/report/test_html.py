@@ -16,9 +16,9 @@ from dialin.report.charts.chart import cut_off
 from dialin.report.charts.style import HUES, styles
 from dialin.report.charts.trial_series import all_series
 from dialin.report.document.trial_tables import every_trial
-from dialin.report.names import naming
 from dialin.report.render import html
 from dialin.report.render.markup import asset, embedded
+from dialin.sentences.names import naming
 from fixtures import example_studies
 from fixtures.report_page import Page, page_of
 

@@ -15,6 +15,7 @@ from dialin.report.document.parts import SectionKey, find
 from dialin.report.document.study_document import study_document
 from dialin.report.document.verdict_section import ruled_out
 from dialin.report.render import html
+from dialin.sentences.setting_notes import Confound, InertConfound
 from dialin.store.store import Store
 from fixtures import example_studies
 from fixtures.changed_studies import long_study
@@ -202,15 +203,12 @@ def test_limits_that_were_ruled_out_are_said_and_those_found_are_not_among_them(
 
 
 def test_variables_that_cannot_explain_a_difference_are_one_line_below_what_may():
-    def differs(variable, **data):
-        values = {"1": "10", "16": "20"}
-        return Note(code="confound", data={"variable": variable, "values": values, "hold": {}, "follows": [], **data})
-
+    values = {"1": "10", "16": "20"}
     record = example_studies.winner()
     sizes = [f"performance_schema_{name}" for name in ("max_mutex_instances", "max_table_handles", "digests_size")]
     confounds = [
-        *(differs(name, inert=True, could_explain=False, reason="") for name in sizes),
-        differs("innodb_page_cleaners", inert=False, could_explain=True, reason=None),
+        *(InertConfound(variable=name, values=values, reason="").stored() for name in sizes),
+        Confound(variable="innodb_page_cleaners", values=values).stored(),
     ]
     verdict = record.verdict.model_copy(update={"confounds": confounds})
     document = study_document(replace(record, verdict=verdict))

@@ -6,7 +6,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from dialin.report import json_documents
+from dialin import json_documents
 from fixtures import example_reasons, example_studies
 from schemas_and_columns import OUTPUTS, schemas
 

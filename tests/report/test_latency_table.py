@@ -8,9 +8,9 @@ from dialin.evidence.why_verdict import explain
 from dialin.model.load_driver import ALL_KINDS
 from dialin.report.charts import transaction_latency
 from dialin.report.charts.style import styles
-from dialin.report.document import latency_table
-from dialin.report.names import naming
+from dialin.report.document import transaction_tables
 from dialin.report.render import html, markdown
+from dialin.sentences.names import naming
 from fixtures import example_studies
 from fixtures.example_readings import with_histograms
 from fixtures.report_page import Page
@@ -43,7 +43,7 @@ def test_the_chart_goes_from_the_median_to_the_longest_with_intervals(page):
 
 def test_every_candidate_has_a_row_with_intervals_between_trials(record):
     why = explain(record)
-    table = latency_table.table(why, record.spec, naming(record.spec).labels)
+    table = transaction_tables.latency_table(why, record.spec, naming(record.spec).labels)
     assert [column.title for column in table.columns] == [
         "candidate", "per second", "p50 ms", "p95 ms", "p99 ms", "p99.9 ms", "longest ms",
     ]  # fmt: skip
@@ -56,7 +56,7 @@ def test_every_candidate_has_a_row_with_intervals_between_trials(record):
 def test_kinds_are_named_where_there_are_several():
     record = with_histograms(example_studies.winner(), ["look", HOSTILE])
     why = explain(record)
-    table = latency_table.table(why, record.spec, naming(record.spec).labels)
+    table = transaction_tables.latency_table(why, record.spec, naming(record.spec).labels)
     assert table.columns[0].key == "transaction"
     assert [row.cells[0].text for row in table.rows] == [kind for kind in ("all", "look", HOSTILE) for _ in range(7)]
     for text in (html.render(record, why), markdown.render(record, why)):

@@ -7,7 +7,7 @@ from rich.console import Console
 
 from dialin.model.replay import ReplayedDigest
 from dialin.report.replay_page import print_replay
-from dialin.report.replay_sentences import CAUSES, RATIOS, SHARES, replay_parts
+from dialin.sentences.replay_sentences import CAUSES, RATIOS, SHARES, replay_parts
 from dialin.workloads.replay.replay_options import LIMITS
 
 DIGESTS = [

@@ -10,11 +10,10 @@ from dialin.evidence.why_verdict import explain
 from dialin.model.evidence import Gauge, Watched
 from dialin.report.document.parts import RowRole, SectionKey, find
 from dialin.report.document.study_document import study_document
-from dialin.report.load_sentences import SENTENCES
-from dialin.report.note_sentences import note_text
 from dialin.report.render import markdown
 from dialin.report.render.terminal import print_verdict, print_why
-from dialin.report.replay_sentences import AMOUNTS, COUNTS, RATIOS, SHARES
+from dialin.sentences.notes import KINDS
+from dialin.sentences.replay_sentences import AMOUNTS, COUNTS, RATIOS, SHARES
 from dialin.text import number
 from dialin.verdict.caveats import load_notes
 from dialin.workloads.replay.replay_options import LIMITS
@@ -71,7 +70,7 @@ def test_a_ratio_is_judged_by_the_candidate_that_is_nearest_to_the_capture(recor
         gauges = {**FIGURES, "replay_other_rows": 0.0, "replay_page_misses": by_candidate[trial.candidate]}
         record.watched[trial.id]["load"] = Watched("load", 60.0, gauges={name: gauge(one) for name, one in gauges.items()})
     notes = load_notes(LIMITS, record.trials, record.watched)
-    assert [note.code for note in notes] == (["replay_page_misses"] if exceeded else [])
+    assert [note.stored().code for note in notes] == (["replay_page_misses"] if exceeded else [])
     parts = study_document(record).section(SectionKey.REPLAY).parts
     bad = [row.cells[0].text for row in find(parts, "replay").rows if row.role is RowRole.BAD]
     assert bad == ([RATIOS["replay_page_misses"]] if exceeded else [])
@@ -79,7 +78,7 @@ def test_a_ratio_is_judged_by_the_candidate_that_is_nearest_to_the_capture(recor
     assert "not the captured load" not in parts[0].text, "the load did what it did in the capture"
     assert parts[-1] == find(parts, "replay"), "no statement explains a ratio"
     if exceeded:
-        assert f"{number(ratios['a'])} times the capture's" in note_text(record.spec, notes[0])
+        assert f"{number(ratios['a'])} times the capture's" in notes[0].sentence(record.spec)
         assert f"{RATIOS['replay_page_misses']} (× {number(ratios['a'])})" in parts[0].text
 
 
@@ -89,13 +88,13 @@ def test_trials_that_changed_different_numbers_of_rows_are_not_the_same_load(rec
         gauges = {**FIGURES, "replay_other_rows": 0.0, "replay_rows_changed": least if place == 0 else 5.5}
         record.watched[trial.id]["load"] = Watched("load", 60.0, gauges={name: gauge(one) for name, one in gauges.items()})
     notes = load_notes(LIMITS, record.trials, record.watched)
-    assert [note.code for note in notes] == (["replay_rows_changed"] if exceeded else [])
+    assert [note.stored().code for note in notes] == (["replay_rows_changed"] if exceeded else [])
     parts = study_document(record).section(SectionKey.REPLAY).parts
     (row,) = [row for row in find(parts, "replay").rows if row.cells[0].text == AMOUNTS["replay_rows_changed"]]
     assert (row.role is RowRole.BAD) is exceeded
     assert ("not the captured load" in parts[0].text) is exceeded
     if exceeded:
-        assert "rows changed per transaction differ by up to 27.3 %" in note_text(record.spec, notes[0])
+        assert "rows changed per transaction differ by up to 27.3 %" in notes[0].sentence(record.spec)
 
 
 def test_the_time_of_each_statement_is_shown_by_candidate(record):
@@ -130,6 +129,6 @@ def test_other_loads_have_no_such_section():
 
 
 def test_each_limit_has_a_sentence_that_names_the_share(record):
-    assert {limit.code for limit in LIMITS} <= set(SENTENCES)
+    assert {limit.code for limit in LIMITS} <= set(KINDS)
     (note,) = load_notes(LIMITS, record.trials, record.watched)
-    assert "queries with another number of rows: up to 2.0 %" in note_text(record.spec, note)
+    assert "queries with another number of rows: up to 2.0 %" in note.sentence(record.spec)

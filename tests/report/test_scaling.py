@@ -2,7 +2,7 @@ from dataclasses import replace
 
 from dialin.model.verdict import Estimate
 from dialin.report import scaling
-from dialin.report.document import scaling_table
+from dialin.report.document import transaction_tables
 from dialin.report.render import html, markdown
 from fixtures import example_reasons, example_studies
 
@@ -15,7 +15,7 @@ def full():
 
 def cells(why):
     """The first row of the table."""
-    return [cell.full for cell in scaling_table.table(why, LABELS, "transactions/s", 0).rows[0].cells]
+    return [cell.full for cell in transaction_tables.scaling_table(why, LABELS, "transactions/s", 0).rows[0].cells]
 
 
 def test_each_candidate_has_its_throughput_at_each_thread_count_and_the_curve_s_figures():

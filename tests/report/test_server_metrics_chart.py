@@ -7,9 +7,9 @@ import pytest
 
 from dialin.evidence.server_metrics import server_metrics
 from dialin.report.charts import server_metrics_chart
-from dialin.report.load_units import SECONDS
-from dialin.report.names import naming
 from dialin.report.render import html, markdown
+from dialin.sentences.load_units import SECONDS
+from dialin.sentences.names import naming
 from fixtures import example_studies
 from fixtures.example_readings import with_readings
 from fixtures.report_page import Page

@@ -10,16 +10,16 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+from dialin import json_documents
 from dialin.evidence.why_verdict import explain
 from dialin.frames import tables
 from dialin.model.study import Goal
 from dialin.model.verdict import AgainstBest, CandidateState, Estimate, Outcome
-from dialin.report import json_documents
 from dialin.report.document.parts import SectionKey, find
 from dialin.report.document.study_document import study_document
 from dialin.report.render import html, markdown
 from dialin.report.render.terminal import print_document
-from dialin.report.verdict_sentences import certainty, outcome, state_text
+from dialin.sentences.verdict_sentences import certainty, outcome, state_text
 from dialin.stats.decide import Rules
 from dialin.stats.throughput import TrialSpeed, decide_throughput
 from dialin.verdict.candidate_states import Claim, Compared, candidate_states

@@ -17,7 +17,7 @@ from dialin.model.why import CostRow
 from dialin.report.document.suite_document import suite_document
 from dialin.report.render import suite_files
 from dialin.report.render.terminal import print_suite
-from dialin.report.suite_sentences import suite_headline
+from dialin.sentences.suite_sentences import suite_headline
 from fixtures.simulated_suites import suite_plan
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "schema" / "suite.schema.json").read_text())

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from dialin import json_documents
 from dialin.model.analysis import Analysis, FileEntry, FileStatus
-from dialin.report import json_documents
 from dialin.report.terminal_analysis import print_analysis
 
 SCHEMA = Path(__file__).parents[2] / "schema"

@@ -2,11 +2,11 @@ from dataclasses import replace
 
 import pytest
 
-from dialin.evidence.pair_comparison import PairComparison
 from dialin.model.verdict import Estimate, Outcome
 from dialin.report import trade_off
 from dialin.report.charts.placing import positions
-from dialin.report.names import naming
+from dialin.report.trade_off import PairComparison
+from dialin.sentences.names import naming
 from fixtures import example_studies
 
 SURE = PairComparison(Estimate(mean=1.1, low=1.05, high=1.15), Estimate(mean=3.0, low=2.0, high=4.0))

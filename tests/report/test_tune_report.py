@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
+from dialin import json_documents
 from dialin.model.dimension import Dimension
 from dialin.model.measure import measure
 from dialin.model.study import Goal
@@ -17,19 +18,18 @@ from dialin.model.verdict import Estimate, FigureSource, ReasonCode, ResponsePoi
 from dialin.preflight.tune_forecast import choice_text, smallest_gain
 from dialin.question.options import StudyOptions
 from dialin.question.plan import Plan
-from dialin.report import json_documents
-from dialin.report.charts.search_course import course_points, search_course, waterfall
+from dialin.report.charts.search_course import search_course, waterfall
 from dialin.report.charts.tune_responses import responses
 from dialin.report.document.parts import Fold, Pairs, SectionKey, Table, find
 from dialin.report.document.study_document import study_document
-from dialin.report.document.tune_space import left_out_pairs, space_table
+from dialin.report.document.tune_section import left_out_pairs, space_table
 from dialin.report.files import recommendation
-from dialin.report.names import naming
 from dialin.report.render import html, markdown
 from dialin.report.render.terminal import print_verdict
 from dialin.report.studyfile import study_file
 from dialin.report.tune_effects import shown_effects
-from dialin.report.tune_words import setting_text
+from dialin.sentences.names import naming
+from dialin.sentences.tune_words import setting_text
 from fixtures.simulated_servers import CAPACITY, POOL
 from fixtures.tuned import tuned
 
@@ -159,7 +159,7 @@ def test_commands_have_the_directory_of_the_study():
 
 
 def test_every_trial_is_drawn_once_and_the_best_is_called_no_proof(record):
-    points = course_points(record.course, Goal.THROUGHPUT)
+    points = record.course.points(Goal.THROUGHPUT)
     assert [point.place for point in points] == list(range(1, len(record.course.asks) + 1))
     chart = search_course(record.course, record.spec)
     drawn = sum(len(trace["x"]) for trace in chart.figure["data"] if trace["mode"] == "markers")

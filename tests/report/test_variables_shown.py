@@ -2,8 +2,7 @@ from dataclasses import replace
 
 from dialin.report.document.variables_shown import differing, not_default
 from dialin.report.render import html
-from dialin.variables.catalogue import Catalogue, Kind, Variable
-from dialin.verdict.effective_settings import excerpt
+from dialin.variables.catalogue import Catalogue, Kind, Variable, excerpt
 from fixtures import example_studies
 from fixtures.report_page import Page
 from fixtures.study_builder import HOSTILE, VARIABLE

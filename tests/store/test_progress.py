@@ -5,7 +5,7 @@ import pytest
 from dialin.model.progress import Progress, SessionState, Standing
 from dialin.model.record import Look
 from dialin.model.trial import Sample, Step, Trial, TrialState
-from dialin.report.log_sentences import log_text
+from dialin.sentences.log_sentences import log_text
 from dialin.store.store import Store
 from fixtures import example_studies
 from fixtures.recorded import begun

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from dialin.errors import UserError
-from dialin.report.log_sentences import log_text
+from dialin.sentences.log_sentences import log_text
 from dialin.store import read_only, schema
 from dialin.store.store import STUDY_FILE, Store
 from fixtures import example_studies, stored_study

@@ -10,7 +10,7 @@ from dialin.model.cause import Cause, CauseCode
 from dialin.model.load_driver import DriverChoice, TransactionTimes
 from dialin.model.record import Look
 from dialin.model.trial import Costs, Failure, Sample, Step, Trial, TrialState, WarmUpEnd
-from dialin.report.log_sentences import log_text
+from dialin.sentences.log_sentences import log_text
 from dialin.store import schema
 from dialin.store.lock import sole_runner
 from dialin.store.store import STUDY_FILE, Store

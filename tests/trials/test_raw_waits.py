@@ -8,12 +8,12 @@ import polars as pl
 import pytest
 
 from dialin.errors import DialinError, MachineError, UserError
-from dialin.evidence.probe_notes import probe_note_text
 from dialin.model.build import Build, Vendor
 from dialin.model.cause import Fault
 from dialin.model.record import LogCode, LogLine
 from dialin.model.trial import Purpose, Trial, TrialState
-from dialin.report.log_sentences import log_text
+from dialin.sentences.log_sentences import log_text
+from dialin.sentences.probe_notes import probe_note_text
 from dialin.servers.connection import RefusedError
 from dialin.servers.wait_ring import WaitRing
 from dialin.store import waits_file

@@ -1,7 +1,7 @@
 import pytest
 
-from dialin.report.note_sentences import note_text
-from dialin.variables import effective_values
+from dialin.evidence import effective_settings, effective_values
+from dialin.model.study import Candidate, StudySpec
 from fixtures.studies import study
 
 SPEC = study({"a": {}, "b": {}})
@@ -83,14 +83,14 @@ def test_another_spelling_of_the_same_value_is_no_deviation(name, asked, reporte
 def test_a_value_that_is_not_the_one_requested_is_said_with_both(name, asked, reported, code, words):
     (note,) = effective_values.deviations({name: asked}, {name: reported})
     assert note.code == code
-    assert note_text(SPEC, note).startswith(f"{name}={asked} was requested; ")
-    assert words in note_text(SPEC, note)
-    assert note.data == {"variable": name, "asked": asked, "in_force": reported}
+    assert note.sentence(SPEC).startswith(f"{name}={asked} was requested; ")
+    assert words in note.sentence(SPEC)
+    assert (note.variable, note.asked, note.in_force) == (name, asked, reported)
 
 
 def test_a_variable_that_is_not_reported_is_said():
     (note,) = effective_values.deviations({"innodb_buffer_pool_instances": 4}, {"sync_binlog": "1"})
-    assert (note.code, note.data["in_force"]) == ("without_effect", None)
+    assert (note.code, note.in_force) == ("without_effect", None)
 
 
 def test_a_variable_is_found_under_the_servers_own_name_for_it():
@@ -135,29 +135,27 @@ def test_an_inert_variable_counts_where_it_was_requested():
 def test_a_pool_that_grew_is_no_mere_companion_but_could_explain_the_result():
     grown = {"1": instance(1), "3": instance(2, innodb_buffer_pool_size="2415919104")}
     (note,) = effective_values.confounds(grown, ["innodb_buffer_pool_instances"], "1")
-    assert note.data["follows"] == ["innodb_buffer_pool_instances"]
-    assert note.data["could_explain"]
+    assert note.follows == ("innodb_buffer_pool_instances",)
+    assert note.could_explain
 
 
 def test_an_unasked_difference_is_a_confound_with_all_its_values():
     serious, harmless = effective_values.confounds(pools(), ["innodb_buffer_pool_instances"], "4")
     assert (serious.code, harmless.code) == ("confound", "inert_confound")
-    assert serious.data == {
+    assert serious.stored().data == {
         "variable": "innodb_page_cleaners",
         "values": {"4": "4", "1": "1", "16": "16"},
-        "inert": False,
-        "reason": "",
         "could_explain": False,
         "follows": ["innodb_buffer_pool_instances"],
         "hold": {"innodb_page_cleaners": 1},
     }
-    assert note_text(SPEC, serious) == (
+    assert serious.sentence(SPEC) == (
         "innodb_page_cleaners differs but is not under test: 4 for 4; 1 for 1; 16 for 16; "
         "the server derives it from innodb_buffer_pool_instances; --hold pins it (innodb_page_cleaners=1)"
     )
-    assert harmless.data["inert"]
-    assert "128M for 4, 1; 64M for 16; " in note_text(SPEC, harmless)
-    assert note_text(SPEC, harmless).endswith("it only sets the step in which the pool can be resized")
+    assert harmless.code == "inert_confound"
+    assert "128M for 4, 1; 64M for 16; " in harmless.sentence(SPEC)
+    assert harmless.sentence(SPEC).endswith("it only sets the step in which the pool can be resized")
 
 
 def test_a_fixed_value_that_the_server_moved_is_a_confound():
@@ -166,10 +164,10 @@ def test_a_fixed_value_that_the_server_moved_is_a_confound():
         "3": instance(2, innodb_buffer_pool_size="2415919104", innodb_buffer_pool_instances="3"),
     }
     (note,) = effective_values.confounds(settings, ["innodb_buffer_pool_instances"], "1")
-    assert note.data["variable"] == "innodb_buffer_pool_size"
-    assert "2G for 1; 2304M for 3" in note_text(SPEC, note)
-    assert note.data["hold"] == {"innodb_buffer_pool_size": "2049M", "innodb_buffer_pool_chunk_size": "683M"}
-    assert "--hold pins it (innodb_buffer_pool_size=2049M, innodb_buffer_pool_chunk_size=683M)" in note_text(SPEC, note)
+    assert note.variable == "innodb_buffer_pool_size"
+    assert "2G for 1; 2304M for 3" in note.sentence(SPEC)
+    assert note.hold == {"innodb_buffer_pool_size": "2049M", "innodb_buffer_pool_chunk_size": "683M"}
+    assert "--hold pins it (innodb_buffer_pool_size=2049M, innodb_buffer_pool_chunk_size=683M)" in note.sentence(SPEC)
 
 
 def test_a_report_that_is_not_so_is_said_with_both_numbers():
@@ -178,9 +176,9 @@ def test_a_report_that_is_not_so_is_said_with_both_numbers():
     reported = {"innodb_buffer_pool_instances": "8", "innodb_flush_method": "O_DIRECT"}
     real = {"innodb_buffer_pool_instances": "1", "innodb_flush_method": "data buffered, redo O_DIRECT"}
     pools, files = effective_values.deviations(asked, reported, real=real)
-    assert (pools.code, pools.data["real"]) == ("not_real", "1")
-    assert note_text(SPEC, pools) == "innodb_buffer_pool_instances=8 is reported, but the server has 1"
-    assert "its data files are open buffered" in note_text(SPEC, files)
+    assert (pools.code, pools.real) == ("not_real", "1")
+    assert pools.sentence(SPEC) == "innodb_buffer_pool_instances=8 is reported, but the server has 1"
+    assert "its data files are open buffered" in files.sentence(SPEC)
     agreed = {"innodb_buffer_pool_instances": "8", "innodb_flush_method": "data O_DIRECT, redo buffered"}
     assert effective_values.deviations(asked, reported, real=agreed) == []
     assert effective_values.deviations({"innodb_flush_method": "fsync"}, {"innodb_flush_method": "fsync"}, real=agreed) != []
@@ -201,7 +199,7 @@ def test_a_real_object_that_differs_is_a_confound_though_the_variables_agree():
     reported = {"a": {"innodb_flush_method": "O_DIRECT"}, "b": {"innodb_flush_method": "O_DIRECT"}}
     files = {"a": {"innodb_flush_method": "data O_DIRECT"}, "b": {"innodb_flush_method": "data buffered"}}
     (note,) = effective_values.confounds(effective_values.actual_values(reported, files), [], "a")
-    assert note.data["variable"].startswith("innodb_flush_method")
+    assert note.variable.startswith("innodb_flush_method")
     assert effective_values.confounds(effective_values.actual_values(reported, files), ["innodb_flush_method"], "a") == []
 
 
@@ -219,7 +217,7 @@ def test_how_a_kind_of_files_is_open_is_no_confound_of_a_variable_that_decides_i
     reported = {"a": {"innodb_log_file_buffering": "OFF"}, "b": {"innodb_log_file_buffering": "ON"}}
     real = {name: {"innodb_flush_method": f"data O_DIRECT, redo {how}"} for name, how in (("a", "O_DIRECT"), ("b", "buffered"))}
     result = effective_values.confounds(effective_values.actual_values(reported, real), [asked], "a")
-    assert {note.data["variable"] for note in result} == actual
+    assert {note.variable for note in result} == actual
 
 
 def test_files_seen_of_one_candidate_alone_are_not_compared():
@@ -233,7 +231,7 @@ def test_a_sandboxs_own_places_and_identity_are_no_confounds():
 
 def test_directories_that_others_may_share_are_compared_as_they_are():
     settings = {name: {"tmpdir": "/tmp", "x": f"/tmp/{name}"} for name in "ab"}
-    assert [note.data["variable"] for note in effective_values.confounds(settings, [], "a")] == ["x"]
+    assert [note.variable for note in effective_values.confounds(settings, [], "a")] == ["x"]
 
 
 def test_several_names_of_one_variable_are_one_confound_and_none_where_one_was_requested():
@@ -255,12 +253,18 @@ def test_the_parts_of_a_switch_that_was_requested_are_no_confounds():
 
 def test_a_variable_that_only_some_report_is_a_confound():
     (note,) = effective_values.confounds({"a": {}, "b": {"new_switch": "ON"}}, [], "a")
-    assert note.data["values"] == {"a": None, "b": "ON"}
-    assert "absent for a; ON for b" in note_text(SPEC, note)
+    assert note.values == {"a": None, "b": "ON"}
+    assert "absent for a; ON for b" in note.sentence(SPEC)
 
 
 def test_long_values_are_cut_in_words_and_whole_in_data():
     switch = ",".join(f"switch_{number}=on" for number in range(40))
     (note,) = effective_values.confounds({"a": {"optimizer_switch": switch}, "b": {"optimizer_switch": "x"}}, [], "a")
-    assert len(note_text(SPEC, note)) < 200
-    assert note.data["values"]["a"] == switch
+    assert len(note.sentence(SPEC)) < 200
+    assert note.values["a"] == switch
+
+
+def test_a_candidate_that_overrides_what_is_fixed_is_noted():
+    candidates = [Candidate(name=str(value), setting={"sync_binlog": value}, server="mysql@9.7.4") for value in (1, 0)]
+    (note,) = effective_settings.overrides(StudySpec(candidates=candidates, baseline="1", fixed={"sync_binlog": 1}))
+    assert (note.candidate, note.value) == ("0", 0)

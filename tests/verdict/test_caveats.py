@@ -7,7 +7,6 @@ import pytest
 from dialin.model.evidence import Gauge, Watched
 from dialin.model.trial import Sample, Step, Trial, TrialState
 from dialin.model.workload import WorkloadSpec
-from dialin.report.note_sentences import note_text
 from dialin.stats.trial_figures import figures
 from dialin.verdict.caveats import load_notes, lost_notes, steadiness_notes
 from fixtures.studies import scan, study
@@ -35,24 +34,24 @@ def measured(tps, *, took=1.0, lost=()):
 )
 def test_seconds_and_runs_that_the_host_spoiled_are_counted(spec, took, reported):
     (note,) = lost_notes(*measured([100.0] * 10, took=took, lost=(3, 7)))
-    assert reported in note_text(spec, note)
-    assert note.data["seconds"] == 2 * took
+    assert reported in note.sentence(spec)
+    assert note.seconds == 2 * took
 
 
 @pytest.mark.parametrize(("spec", "option"), [(SECONDS, "--warmup"), (RUNS, "--workload-option runs=N")])
 def test_advice_where_trials_are_not_steady_can_be_followed(spec, option):
     (note,) = steadiness_notes(spec, *measured([100.0 + 5 * second for second in range(60)]))
-    assert option in note_text(spec, note)
+    assert option in note.sentence(spec)
 
 
 def test_at_a_rate_it_is_said_that_latency_was_not_steady_and_a_rate_that_was_missed_is_what_to_mend():
     spec = study({"a": {}, "b": {}}, workload=WorkloadSpec(rate=100))
     trials, found = measured([100.0 + 5 * second for second in range(60)])
     (note,) = steadiness_notes(spec, trials, found)
-    assert "did not become steady in latency (a)" in note_text(spec, note)
-    assert "--warmup" in note_text(spec, note)
+    assert "did not become steady in latency (a)" in note.sentence(spec)
+    assert "--warmup" in note.sentence(spec)
     (note,) = steadiness_notes(spec, trials, found, short=[1])
-    assert note_text(spec, note).endswith("start a new study with a lower --rate")
+    assert note.sentence(spec).endswith("start a new study with a lower --rate")
 
 
 @pytest.mark.parametrize(
@@ -65,8 +64,8 @@ def test_at_a_rate_it_is_said_that_latency_was_not_steady_and_a_rate_that_was_mi
 )
 def test_a_trial_that_did_not_keep_a_level_has_its_course_named(tps, said):
     (note,) = steadiness_notes(SECONDS, *measured(tps))
-    assert said in note_text(SECONDS, note)
-    assert "a longer warm-up does not help" in note_text(SECONDS, note)
+    assert said in note.sentence(SECONDS)
+    assert "a longer warm-up does not help" in note.sentence(SECONDS)
 
 
 @pytest.mark.parametrize(("share", "codes"), [(0.01, []), (0.4, ["not_cold"])])
@@ -75,5 +74,5 @@ def test_runs_that_were_to_be_cold_and_were_not_are_a_caveat_that_their_load_dec
     watched = {1: {"load": Watched("load", 3.0, gauges={"cached_share": Gauge(0.0, share, 0.0, share, share)})}}
     notes = load_notes(RUNS.workload.traits.limits, trials, watched)
     assert [note.code for note in notes] == codes
-    assert all("1 trial" in note_text(RUNS, note) and "40.0 %" in note_text(RUNS, note) for note in notes)
+    assert all("1 trial" in note.sentence(RUNS) and "40.0 %" in note.sentence(RUNS) for note in notes)
     assert load_notes(SECONDS.workload.traits.limits, trials, watched) == []

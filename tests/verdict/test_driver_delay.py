@@ -9,7 +9,7 @@ import pytest
 from dialin.model.evidence import Gauge, Watched
 from dialin.model.trial import TrialState
 from dialin.model.verdict import Outcome, ReasonCode
-from dialin.report.headline import headline
+from dialin.sentences.headline import headline
 from dialin.verdict.reach_verdict import reach_verdict
 from fixtures import example_studies
 

@@ -9,7 +9,7 @@ from dialin.model.study import Until
 from dialin.model.verdict import CandidateState, Outcome, ReasonCode
 from dialin.question.plan import plan
 from dialin.race.runner import Runner
-from dialin.report.note_sentences import note_text
+from dialin.sentences.notes import note_text
 from dialin.stats.host_effects import fit_groups, host_interactions
 from dialin.stats.trial_fit import TimedTrial
 from dialin.store.store import Store
@@ -118,8 +118,8 @@ def test_where_kinds_of_hosts_disagree_nothing_common_is_claimed_and_each_kind_i
     assert note.code == "hosts_disagree"
     by_kind = {one["kind"]["cpu"]: one for one in note.data["effects"]}
     assert by_kind["EPYC"]["hosts"] == ["a", "b"]
-    assert by_kind["EPYC"]["low"] > 1.05
-    assert by_kind["Xeon"]["low"] < 1.0 < by_kind["Xeon"]["high"]
+    assert by_kind["EPYC"]["ratio"]["low"] > 1.05
+    assert by_kind["Xeon"]["ratio"]["low"] < 1.0 < by_kind["Xeon"]["ratio"]["high"]
     text = note_text(record.spec, note)
     assert "nothing is claimed for all of them" in text
     assert "on EPYC, 2 CPUs (2 hosts); no difference shown, " in text

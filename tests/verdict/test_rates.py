@@ -8,7 +8,7 @@ from dialin.model.evidence import Gauge, Watched
 from dialin.model.study import Goal
 from dialin.model.trial import Sample, Step, Trial, TrialState
 from dialin.model.workload import WorkloadSpec
-from dialin.report.note_sentences import add_note_texts
+from dialin.sentences.notes import add_note_texts
 from dialin.verdict import rates
 from fixtures.studies import study
 
@@ -30,7 +30,10 @@ def reported(spec, reached, watched=None):
     """Return the notes on a trial of each candidate, which came to so many transactions a second."""
     trials = [trial(number, name) for number, name in enumerate(reached, 1)]
     samples = {one.id: seconds(reached[one.candidate]) for one in trials}
-    return {note.code: note for note in add_note_texts(spec, rates.notes(spec, trials, samples, watched or {}))}
+    return {
+        note.code: note
+        for note in add_note_texts(spec, [note.stored() for note in rates.notes(spec, trials, samples, watched or {})])
+    }
 
 
 def load_figures(**figures):
@@ -59,7 +62,7 @@ def test_a_shortfall_of_a_low_rate_by_chance_is_no_miss(rate, achieved, missed):
 def test_each_number_of_threads_is_judged_by_its_own_seconds():
     spec, one = at_rate(1000, levels=(1, 16)), trial(1, "a")
     samples = {1: [*seconds(250, threads=1), *seconds(1000, threads=16, begin=60)]}
-    (note,) = add_note_texts(spec, rates.notes(spec, [one], samples, {}))
+    (note,) = add_note_texts(spec, [note.stored() for note in rates.notes(spec, [one], samples, {})])
     assert "the lowest was 250 with 1 thread" in note.text
     # 1000 and 250 have a geometric mean of 500, which nothing measured.
     assert note.data["achieved"] == 250
@@ -78,7 +81,7 @@ def test_dropped_transactions_of_each_number_of_threads_are_summed_up():
     spec = at_rate(1000, levels=(1, 16))
     gauges = {"dropped": Gauge(100.0, 0.0, 0.0, 100.0, 50.0)}
     notes = rates.notes(spec, [trial(1, "a")], {1: seconds(1000)}, {1: {"load": Watched("load", 60.0, gauges=gauges)}})
-    assert [note.data["dropped"] for note in notes] == [100]
+    assert [note.dropped for note in notes] == [100]
 
 
 @pytest.mark.parametrize("rate", [0, 1000])

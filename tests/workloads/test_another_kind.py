@@ -8,8 +8,8 @@ from dialin.errors import UserError
 from dialin.model.study import Candidate, StudySpec
 from dialin.model.workload import LoadTraits
 from dialin.question import study_file
-from dialin.report.load_units import units
 from dialin.report.studyfile import study_file as written
+from dialin.sentences.load_units import units
 from dialin.testing.workload_conformance import WorkloadConformance
 from dialin.workloads import kinds
 from dialin.workloads.base import Workload

@@ -6,7 +6,7 @@ import pytest
 
 from dialin.errors import UserError
 from dialin.model.workload import WorkloadSpec
-from dialin.report.note_sentences import note_text
+from dialin.sentences.notes import note_text
 from dialin.workloads import load_identity
 from dialin.workloads.dialin_load import DialinLoad
 from fixtures.studies import study
@@ -62,4 +62,4 @@ def test_each_driver_that_went_on_is_reported_in_its_order():
         study({"a": {}, "b": {}}), note
     )
     begun |= load_identity.later_driver_facts(begun, OLD)
-    assert load_identity.notes(begun)[0].data["drivers"] == [OLD, NEW, OLD]
+    assert load_identity.notes(begun)[0].drivers == (OLD, NEW, OLD)

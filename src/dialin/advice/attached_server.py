@@ -37,6 +37,8 @@ from dialin.probes.probe_watch import Watch as ProbeWatch
 from dialin.probes.status import StatusProbe
 from dialin.search.performance_variables import TABLE
 from dialin.search.variable_choice import Situation
+from dialin.sentences.advice_sentences import unread as unread_of
+from dialin.sentences.advice_sentences import unread_defaults, unread_load
 from dialin.servers.assign import is_dynamic
 from dialin.servers.attached.attached_build import AttachedBuild
 from dialin.servers.attached.client_options import find_account
@@ -102,7 +104,7 @@ def read_attached(
             clock.sleep(seconds)
         watched = watch.taken()
     if pid is None:
-        unread.append(Unread(code=UnreadCode.MACHINE))
+        unread.append(unread_of(UnreadCode.MACHINE))
     unread += unread_of_probes(watched)
     situation = Situation(
         memory=float(host.memory_available() + _resident(pid)) if pid is not None else float("inf"),
@@ -120,7 +122,7 @@ def read_attached(
     )
     load = _watch(reading, seconds, data)
     if load.queries is not None and load.queries < _IDLE:
-        unread.insert(0, Unread(code=UnreadCode.IDLE, figures={"queries": load.queries}))
+        unread.insert(0, unread_load(load.queries))
     return AttachedReading(
         reading,
         build,
@@ -177,7 +179,7 @@ def _changed_defaults(
         )
         return {str(name).lower(): str(default) for name, default in rows if default is not None}
     if stored is None:
-        unread.append(Unread(code=UnreadCode.DEFAULTS, figures={"build": series}))
+        unread.append(unread_defaults(series))
         return {}
     changed = set(TABLE)
     if has(build, Capability.VALUE_ORIGIN):
@@ -199,11 +201,11 @@ def _size_of_data(query: Query, unread: list[Unread]) -> tuple[float | None, int
     try:
         rows = query(_TABLES)
     except ServerError:
-        unread.append(Unread(code=UnreadCode.DATA))
+        unread.append(unread_of(UnreadCode.DATA))
         return None, None
     bytes_of_tables, tables = rows[0] if rows else (None, None)
     if not _sees_all_tables(query):
-        unread.append(Unread(code=UnreadCode.SOME_DATA))
+        unread.append(unread_of(UnreadCode.SOME_DATA))
     return (number(bytes_of_tables), whole(tables)) if bytes_of_tables else (None, None)
 
 
@@ -234,7 +236,7 @@ def _only_at_start(query: Query, variables: Mapping[str, Variable], unread: list
         if dynamic is False:
             static.add(name)
     if refused:
-        unread.append(Unread(code=UnreadCode.AT_START))
+        unread.append(unread_of(UnreadCode.AT_START))
     return frozenset(static)
 
 

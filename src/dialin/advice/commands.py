@@ -10,7 +10,7 @@ from dialin.model.live import MOST_CANDIDATES
 from dialin.model.option_types import kebab
 from dialin.model.setting import Value
 from dialin.question.options import DEFAULT_WORKLOAD, StudyOptions
-from dialin.report.tune_words import value_text
+from dialin.sentences.tune_words import value_text
 from dialin.variables import live_safety
 
 _LOAD = ("workload", "threads", "tables", "table_size", "rand_type", "rate")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from dialin.advice.rules import CHANGED_DEFAULT, RULE_OF_THUMB, RULES, AdviceRule
@@ -14,6 +14,8 @@ from dialin.model.setting import Value, as_number, parse_value, same_value
 from dialin.search import variable_choice
 from dialin.search.performance_variables import TABLE, Fact
 from dialin.search.ranges import VariableFacts
+from dialin.sentences.tune_words import value_text
+from dialin.text import counted, listed, number, size
 from dialin.variables.limits import limit_of
 from dialin.variables.size_units import BYTES, unit_of
 
@@ -72,8 +74,8 @@ def _by_rules(reading: ServerReading) -> Iterator[_Proposal]:
 
 
 def _trigger(rule: AdviceRule, figure: float, reading: ServerReading) -> Trigger:
-    more = {name: value for name, read_figure in rule.more.items() if (value := read_figure(reading)) is not None}
-    return Trigger(code=rule.code, weight=rule.weight, figures={"figure": figure, **more}, source=rule.source)
+    text = f"{rule.text(figure, reading)}."
+    return Trigger(code=rule.code, weight=rule.weight, figure=figure, source=rule.source, text=text)
 
 
 def _by_thumb(reading: ServerReading) -> Iterator[_Proposal]:
@@ -88,9 +90,26 @@ def _by_thumb(reading: ServerReading) -> Iterator[_Proposal]:
         # The size of the disk limits a recommendation, but is no reason for one.
         if not behind.keys() - {Fact.DISK} or not (values := recommended(facts)):
             continue
-        shown = {fact.value: value for fact, value in behind.items()}
-        figures = {"figure": values[0], "now": facts.default, **shown}
-        yield _Proposal(name, values, Trigger(code=RULE_OF_THUMB, weight=Weight.MACHINE, figures=figures, source=facts.source))
+        known = listed([text(behind[fact]) for fact, text in _FACTS.items() if fact in behind])
+        sentence = f"For {known} the rule of thumb is {value_text(name, values[0])}."
+        trigger = Trigger(code=RULE_OF_THUMB, weight=Weight.MACHINE, figure=values[0], source=facts.source, text=sentence)
+        yield _Proposal(name, values, trigger)
+
+
+_FACTS: Mapping[Fact, Callable[[float], str]] = {
+    Fact.MEMORY: lambda x: f"{size(x)} of memory",
+    Fact.CPUS: lambda x: counted(int(x), "CPU"),
+    Fact.DATA: lambda x: f"{size(x)} of data",
+    Fact.DISK: lambda x: f"{size(x)} of free disk",
+    Fact.IOPS: lambda x: f"{number(x)} writes/s that the disk reached",
+    Fact.SPINNING: lambda x: "a disk that seeks" if x else "a disk that does not seek",
+    Fact.CONNECTIONS: lambda x: counted(int(x), "connection"),
+    Fact.TABLES: lambda x: counted(int(x), "table"),
+    Fact.OPEN_TABLES: lambda x: f"{number(x)} tables times connections",
+    Fact.HOURLY_REDO: lambda x: f"{size(x)} of redo log per hour",
+    Fact.DEFAULT: lambda x: f"a default of {number(x)}",
+    Fact.POOL: lambda x: f"a buffer pool of up to {size(x)}",
+}
 
 
 def _by_changed_defaults(reading: ServerReading) -> Iterator[_Proposal]:
@@ -105,8 +124,9 @@ def _by_changed_defaults(reading: ServerReading) -> Iterator[_Proposal]:
         if facts is None or unit_of(name) == BYTES or same_value(parse_value(default), facts.default):
             continue
         if values := _values(fixed(parse_value(default)), name, reading):
-            figures = {"figure": facts.default, "default": parse_value(default)}
-            yield _Proposal(name, values, Trigger(code=CHANGED_DEFAULT, weight=Weight.CHANGED, figures=figures, source=source))
+            text = f"Somebody changed it from its default {value_text(name, parse_value(default)) or 'of nothing'}."
+            trigger = Trigger(code=CHANGED_DEFAULT, weight=Weight.CHANGED, figure=facts.default, source=source, text=text)
+            yield _Proposal(name, values, trigger)
 
 
 def _touched(reading: ServerReading) -> dict[str, VariableFacts]:

@@ -7,10 +7,11 @@ from dataclasses import replace
 
 from dialin.advice.server_reading import ServerReading
 from dialin.evidence.measured import MeasuredTrial
-from dialin.model.advice import Unread, UnreadCode
+from dialin.model.advice import Unread
 from dialin.model.evidence import ProbeNoteCode, Watched
 from dialin.model.trial import Trial, TrialState
 from dialin.search.variable_choice import Situation
+from dialin.sentences.advice_sentences import unread_by_probe
 from dialin.variables.catalogue import Variable
 
 _NEEDED = ("status", "innodb", "metrics", "machine")
@@ -52,4 +53,4 @@ def _unread(taken: Sequence[Watched]) -> Iterator[Unread]:
     for result in taken:
         for note in result.notes if result.probe in _NEEDED else ():
             if note.code not in (ProbeNoteCode.SEMAPHORES_EMPTY, ProbeNoteCode.DISK_UNKNOWN, ProbeNoteCode.STATUS_CUT):
-                yield Unread(code=UnreadCode.PROBE, figures={"note": note.code.value, "figures": dict(note.figures)})
+                yield unread_by_probe(note)

@@ -79,10 +79,9 @@ def advise(
 
     dialin advise --server mysql@9.7 --workload oltp_write_only --set innodb_redo_log_capacity=64M
     """
+    from dialin import json_documents
     from dialin.advice.advise import advise as advise_on
     from dialin.question import study_file
-    from dialin.report import json_documents
-    from dialin.report.advice_sentences import add_advice_texts
     from dialin.report.render.terminal_advice import print_advice
     from dialin.trials.tools import Tools
 
@@ -117,7 +116,7 @@ def advise(
     question = study_file.question(given, spelled=spelled, remedy="See: dialin advise --help")
     advice = advise_on(question, Path.cwd(), Tools.open(say), seconds, from_file)
     if json:
-        typer.echo(json_documents.render(add_advice_texts(advice)), nl=False)
+        typer.echo(json_documents.render(advice), nl=False)
     else:
         print_advice(advice, output())
     raise typer.Exit(ExitCode.VERDICT)

@@ -85,13 +85,13 @@ def analyze(
 
     dialin analyze results/ --by 'bpi(\d+)'
     """
+    from dialin import json_documents
     from dialin.logs.analyze_runs import analyze as analyze_logs
     from dialin.logs.assignment import AssignmentRule
     from dialin.logs.beside_logs import read_beside
     from dialin.logs.csv_tables import CsvColumns
     from dialin.logs.judgement import Request
     from dialin.logs.log_folder import load
-    from dialin.report import json_documents
     from dialin.report.charts.analysis_charts import RunSeries, looks
     from dialin.report.document.analysis_document import analysis_document
     from dialin.report.render.html import render_document

@@ -204,9 +204,9 @@ def counters(
 
     dialin capture counters --defaults-file prod.cnf --out before.json
     """
+    from dialin import json_documents
     from dialin.capture.counters import read_counters
     from dialin.paths import replace_text
-    from dialin.report import json_documents
     from dialin.servers.attached.client_options import find_account
     from dialin.servers.connection import connect
 
@@ -241,7 +241,7 @@ def check(
     from dialin.question import study_file
     from dialin.report.capture_check_page import print_check
     from dialin.report.replay_page import print_replay
-    from dialin.report.replay_sentences import replay_parts
+    from dialin.sentences.replay_sentences import replay_parts
     from dialin.servers import builds
     from dialin.trials.tools import Tools
     from dialin.workloads.kinds import make_workload
@@ -272,10 +272,10 @@ def _two(text: str) -> tuple[Path, Path]:
 def _print(summary: CaptureSummary, directory: Path, *, json: bool) -> None:
     from contextlib import suppress
 
+    from dialin import json_documents
     from dialin.capture.capture_files import read_sessions
     from dialin.capture.fitness import check_capture
     from dialin.capture.retention import retention_of
-    from dialin.report import json_documents
     from dialin.report.capture_page import print_capture
 
     if json:

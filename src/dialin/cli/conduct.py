@@ -13,11 +13,13 @@ from pathlib import Path
 import typer
 from rich.console import Console
 
+from dialin import json_documents
 from dialin.cli.console import confirmed, errors, output, say
 from dialin.cli.exit_codes import exit_code
 from dialin.clock import SystemClock
 from dialin.dashboard import page_process
 from dialin.errors import DialinError, ExitCode, InterruptedStudyError, MachineError, UserError
+from dialin.evidence.proof_view import proof_view
 from dialin.evidence.server_metrics import READINGS
 from dialin.evidence.why_verdict import explain
 from dialin.fleet.fleet_choice import LOCAL, FleetChoice, check_fleet
@@ -33,17 +35,17 @@ from dialin.preflight.checked import CheckedStudy
 from dialin.preflight.tune_forecast import choice_text, smallest_gain
 from dialin.question.options import StudyOptions
 from dialin.race.lifecycle import begin, resume
-from dialin.report import files, json_documents
-from dialin.report.document.tune_space import left_out_pairs, space_table
-from dialin.report.names import naming
+from dialin.report import files
+from dialin.report.document.tune_section import left_out_pairs, space_table
 from dialin.report.plain_lines import PlainLines
 from dialin.report.render.terminal_page import Page
 from dialin.report.render.terminal_summary import print_summary
 from dialin.report.render.terminal_table import GAP, columns_of, long_texts
 from dialin.report.screen import LiveScreen
-from dialin.report.setting_sentences import difference_lines
-from dialin.report.tune_words import best_so_far, setting_text
-from dialin.report.verdict_texts import add_sentences
+from dialin.sentences.names import naming
+from dialin.sentences.setting_notes import difference_lines
+from dialin.sentences.tune_words import best_so_far, setting_text
+from dialin.sentences.verdict_sentences import add_sentences
 from dialin.store import UNFINISHED_STUDY_FILE, is_suite, read_only
 from dialin.store.lock import LOCK_FILE
 from dialin.store.store import Store
@@ -304,7 +306,7 @@ def show(directory: Path, *, json: bool, must_write: bool = True, printed: Print
         UserError: there is no such study.
         MachineError: its reports cannot be written; the verdict is printed before that.
     """
-    record = read_only.read(directory, lambda store: store.read(readings=READINGS))
+    record = proof_view(read_only.read(directory, lambda store: store.read(readings=READINGS)))
     why = explain(record)
     if json and record.verdict is not None:
         typer.echo(json_documents.render_verdict(add_sentences(record.spec, record.verdict)), nl=False)
@@ -326,7 +328,7 @@ def _write_reports(directory: Path) -> None:
     """Write the reports that can be written after a failure; a further error must not hide that failure, whatever it is."""
     try:
         with Store.open(directory) as store:
-            record = store.read(readings=READINGS)
+            record = proof_view(store.read(readings=READINGS))
             if record.course is not None and record.verdict is None:
                 say(best_so_far(record))
             files.write_all(record, directory, explain(record))

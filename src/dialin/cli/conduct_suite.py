@@ -10,6 +10,7 @@ from pathlib import Path
 
 import typer
 
+from dialin import json_documents
 from dialin.cli.conduct import announce_candidates, check_new_directory, new_directory
 from dialin.cli.console import confirmed, output, say
 from dialin.cli.study_flags import spelled
@@ -20,12 +21,12 @@ from dialin.fleet.stop_signals import not_suspended, stopping_cleanly
 from dialin.model.suite import GateState, Suite, SuiteOutcome, SuitePlan, SuiteResult
 from dialin.paths import replace_text
 from dialin.places.attached.check import Permission
-from dialin.report import files, json_documents
+from dialin.report import files
 from dialin.report.document.suite_document import moved_document, suite_diff_document, suite_document
 from dialin.report.plain_lines import WorkloadLines
 from dialin.report.render import suite_files
 from dialin.report.render.terminal import print_document, print_suite
-from dialin.report.suite_sentences import suite_headline
+from dialin.sentences.suite_sentences import suite_headline
 from dialin.store import read_only
 from dialin.suites.check import CheckedMember, check_resumed_suite, check_suite, plan_suite, shared_notes
 from dialin.suites.joint import SuiteStudy, joint_result

@@ -23,7 +23,8 @@ def diff(
 
     dialin diff pool-instances-8.0 pool-instances-9.7
     """
-    from dialin.report import json_documents
+    from dialin import json_documents
+    from dialin.evidence.proof_view import proof_view
     from dialin.report.document.diff_document import diff_document
     from dialin.report.render.terminal import print_document
     from dialin.store import read_only
@@ -34,7 +35,7 @@ def diff(
 
         diff_suites(first, second, json=json)
         return
-    a, b = (read_only.read(directory, lambda store: store.read()) for directory in (first, second))
+    a, b = (proof_view(read_only.read(directory, lambda store: store.read())) for directory in (first, second))
     result = compare_studies(a, b)
     if json:
         typer.echo(json_documents.render(result), nl=False)

@@ -44,13 +44,14 @@ def explain(
         from dialin.cli.conduct_suite import explain_suite
 
         raise typer.Exit(explain_suite(directory, json=json))
+    from dialin import json_documents
+    from dialin.evidence.proof_view import proof_view
     from dialin.evidence.why_verdict import explain as explain_verdict
-    from dialin.report import json_documents
     from dialin.report.document import profile_parts
     from dialin.report.render.terminal import print_why
     from dialin.store import read_only
 
-    record = read_only.read(directory, lambda store: store.read())
+    record = proof_view(read_only.read(directory, lambda store: store.read()))
     if (profile or folded is not None) and not record.profiles:
         reasons = " ".join(profile_parts.missing(record))
         raise UserError(f"{directory} has no CPU profile{f'. {reasons}' if reasons else ''}", _remedy(directory, record))

@@ -13,6 +13,7 @@ import typer
 from dialin.cli import conduct
 from dialin.cli.console import output, say
 from dialin.errors import ExitCode
+from dialin.evidence.proof_view import proof_view
 from dialin.evidence.server_metrics import READINGS
 from dialin.evidence.why_verdict import explain
 from dialin.model.record import StudyRecord
@@ -85,7 +86,7 @@ def _show(places: Sequence[StudyPlace], *, as_json: bool) -> ExitCode:
 
 def _read(place: StudyPlace) -> tuple[StudyRecord, Why]:
     with Store.open(place.directory) as store:
-        record = store.read(readings=READINGS)
+        record = proof_view(store.read(readings=READINGS))
     return record, explain(record)
 
 

@@ -26,7 +26,7 @@ def studies(
 
     dialin studies ~/benchmarks
     """
-    from dialin.report import json_documents
+    from dialin import json_documents
     from dialin.report.study_list import StudyLister
 
     lister = StudyLister(directory)

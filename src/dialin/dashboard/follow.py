@@ -9,6 +9,7 @@ from pathlib import Path
 
 from dialin.dashboard.study_state import State, session_state
 from dialin.errors import UserError
+from dialin.evidence.proof_view import proof_view
 from dialin.evidence.server_metrics import READINGS
 from dialin.evidence.why_verdict import explain
 from dialin.model.progress import Progress
@@ -16,8 +17,8 @@ from dialin.model.study import StudySpec
 from dialin.model.trial import Sample, Trial, TrialState
 from dialin.model.verdict import Verdict
 from dialin.report.board import Board
-from dialin.report.log_sentences import log_text
 from dialin.report.render.html import Body, body
+from dialin.sentences.log_sentences import log_text
 from dialin.store import STUDY_FILE, lock, read_only, requests
 from dialin.store.lock import Holder
 from dialin.store.store import Store
@@ -109,7 +110,7 @@ class Follower:
         The readings of probes over time are large, so they are read only when no process runs the study.
         """
         readings = READINGS if self.holder() is None else ()
-        record = read_only.read(self.directory, lambda store: store.read(readings=readings))
+        record = proof_view(read_only.read(self.directory, lambda store: store.read(readings=readings)))
         return body(record, explain(record))
 
     def forget(self) -> None:

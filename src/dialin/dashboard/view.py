@@ -16,8 +16,8 @@ from dialin.model.trial import Sample, Step
 from dialin.model.workload import latency_name
 from dialin.report.board import Board, newest_figures, study_title
 from dialin.report.charts.style import styles
-from dialin.report.load_units import Units, units
-from dialin.report.names import naming
+from dialin.sentences.load_units import Units, units
+from dialin.sentences.names import naming
 from dialin.text import about, change, clock_time, counted, duration, number, visible
 
 _BY_SPEED = (Goal.THROUGHPUT, Goal.STABILITY)

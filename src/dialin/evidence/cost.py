@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from dialin.evidence.block_figures import block_figures
 from dialin.evidence.measured import MeasuredTrial, queries_by_candidate
-from dialin.evidence.probe_notes import probe_note_text
 from dialin.model.evidence import Watched
 from dialin.model.record import StudyRecord
 from dialin.model.traffic import PROBE
 from dialin.model.why import CostRow, ProbeCost
+from dialin.sentences.probe_notes import probe_note_text
 
 _LEAST = 0.005
 """The cost per transaction, in the item's unit, below which an item is left out."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 
-from dialin.evidence.client_limits import FOREIGN
+from dialin.evidence.load_limits import FOREIGN
 from dialin.model.fitness import DiskFacts, Finding, Severity
 from dialin.text import number, size, visible
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from dialin.evidence import fitness_disk, fitness_limits, fitness_machine
-from dialin.evidence.client_limits import FOREIGN
+from dialin.evidence.load_limits import FOREIGN
 from dialin.model.fitness import Facts, Finding, LoadFacts, Severity, by_severity
 from dialin.model.trial import LOST_STOLEN
 from dialin.text import counted, exact_percent, listed, percent, visible

@@ -80,80 +80,28 @@ def _gauge(probe: str, name: str, factor: float = 1.0, whole: str = "") -> _Sour
 _MIB = 1 / 2**20
 
 PANELS = (
-    MetricPanel(
-        "cpu",
-        "CPU",
-        "CPUs",
-        (
-            MetricLine("server-cpu", "server", (_rate("process", "server_cpu_user", "server_cpu_system"),)),
-            MetricLine("driver-cpu", "load driver", (_rate("process", "client_cpu"),)),
-        ),
-    ),
-    MetricPanel(
-        "disk-busy",
-        "Disk busy",
-        "% of the time",
-        (MetricLine("disk-busy", "disk", (_rate("machine", "disk_busy_seconds", factor=100.0),)),),
-    ),
-    MetricPanel(
-        "iops",
-        "Disk IOPS",
-        "operations/s",
-        (
-            MetricLine("disk-reads", "reads", (_rate("machine", "disk_reads"),)),
-            MetricLine("disk-writes", "writes", (_rate("machine", "disk_writes"),)),
-        ),
-    ),
-    MetricPanel(
-        "innodb-io",
-        "InnoDB data reads and writes",
-        "operations/s",
-        (
-            MetricLine("data-reads", "reads", (_rate("status", "Innodb_data_reads"),)),
-            MetricLine("data-writes", "writes", (_rate("status", "Innodb_data_writes"),)),
-        ),
-        only_without="iops",
-    ),
-    MetricPanel(
-        "checkpoint-age",
-        "Checkpoint age",
-        "MiB",
-        (
-            MetricLine(
-                "checkpoint-age",
-                "checkpoint age",
-                (_gauge("status", "Innodb_checkpoint_age", _MIB), _gauge("innodb", "checkpoint_age", _MIB)),
-            ),
-        ),
-    ),
-    MetricPanel(
-        "dirty-pages",
-        "Dirty pages",
-        "% of the buffer pool",
-        (
-            MetricLine(
-                "dirty-pages",
-                "dirty pages",
-                (
-                    _gauge("status", "Innodb_buffer_pool_pages_dirty", 100.0, "Innodb_buffer_pool_pages_total"),
-                    _gauge("innodb", "dirty_pages", 100.0, "pool_size_pages"),
-                ),
-            ),
-        ),
-    ),
-    MetricPanel(
-        "history-list",
-        "History list length",
-        "undo logs",
-        (
-            MetricLine(
-                "history-list",
-                "history list",
-                (_gauge("status", "Innodb_history_list_length"), _gauge("innodb", "history_list")),
-            ),
-        ),
-    ),
-)
+    MetricPanel("cpu", "CPU", "CPUs", (
+        MetricLine("server-cpu", "server", (_rate("process", "server_cpu_user", "server_cpu_system"),)),
+        MetricLine("driver-cpu", "load driver", (_rate("process", "client_cpu"),)))),
+    MetricPanel("disk-busy", "Disk busy", "% of the time", (
+        MetricLine("disk-busy", "disk", (_rate("machine", "disk_busy_seconds", factor=100.0),)),)),
+    MetricPanel("iops", "Disk IOPS", "operations/s", (
+        MetricLine("disk-reads", "reads", (_rate("machine", "disk_reads"),)),
+        MetricLine("disk-writes", "writes", (_rate("machine", "disk_writes"),)))),
+    MetricPanel("innodb-io", "InnoDB data reads and writes", "operations/s", (
+        MetricLine("data-reads", "reads", (_rate("status", "Innodb_data_reads"),)),
+        MetricLine("data-writes", "writes", (_rate("status", "Innodb_data_writes"),))), only_without="iops"),
+    MetricPanel("checkpoint-age", "Checkpoint age", "MiB", (
+        MetricLine("checkpoint-age", "checkpoint age",
+            (_gauge("status", "Innodb_checkpoint_age", _MIB), _gauge("innodb", "checkpoint_age", _MIB))),)),
+    MetricPanel("dirty-pages", "Dirty pages", "% of the buffer pool", (
+        MetricLine("dirty-pages", "dirty pages",
+            (_gauge("status", "Innodb_buffer_pool_pages_dirty", 100.0, "Innodb_buffer_pool_pages_total"),
+             _gauge("innodb", "dirty_pages", 100.0, "pool_size_pages"))),)),
+    MetricPanel("history-list", "History list length", "undo logs", (
+        MetricLine("history-list", "history list",
+            (_gauge("status", "Innodb_history_list_length"), _gauge("innodb", "history_list"))),)),
+)  # fmt: skip
 """The metrics that a trial may have, in the order of their panels."""
 
 READINGS = frozenset(

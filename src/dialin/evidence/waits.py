@@ -7,12 +7,12 @@ from collections.abc import Sequence
 
 from dialin.evidence import measured
 from dialin.evidence.measured import MeasuredTrial
-from dialin.evidence.probe_notes import probe_note_text
 from dialin.model.evidence import RawWaits, WaitRow
 from dialin.model.record import StudyRecord
 from dialin.model.trial import Purpose, Trial, TrialState
 from dialin.model.verdict import Estimate
 from dialin.model.why import WaitSummary, WaitTrial
+from dialin.sentences.probe_notes import probe_note_text
 
 _PICOSECONDS_PER_NANOSECOND = 1e3
 _PICOSECONDS_PER_MILLISECOND = 1e9

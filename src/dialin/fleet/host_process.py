@@ -28,12 +28,12 @@ from dialin.fleet.worker import BlockRequest, WorkerHost
 from dialin.model.cause import Cause
 from dialin.model.load_driver import FIRST_DRIVER
 from dialin.model.study import StudySpec
+from dialin.model.trial import EffectiveSettings
 from dialin.places.sandbox.check import resume_sandboxed
 from dialin.preflight.checked import check_cpus
 from dialin.question.plan import plan
 from dialin.trials.events import Event, TrialEnded
 from dialin.trials.tools import Tools
-from dialin.verdict.effective_settings import EffectiveSettings
 from dialin.workloads import kinds
 
 SILENCE = 20.0

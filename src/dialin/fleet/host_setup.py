@@ -18,8 +18,8 @@ from dialin.fleet.tree_copy import digest, pieces
 from dialin.model.build import Build
 from dialin.model.cause import Cause, CauseCode
 from dialin.model.study import StudySpec
+from dialin.model.trial import EffectiveSettings
 from dialin.paths import Home
-from dialin.verdict.effective_settings import EffectiveSettings
 from dialin.workloads import load_binary
 
 Call = Callable[..., Any]

@@ -8,9 +8,8 @@ from typing import Any, Protocol
 
 from dialin.model.load_driver import DriverChoice
 from dialin.model.study import StudySpec
-from dialin.model.trial import Trial
+from dialin.model.trial import EffectiveSettings, Trial
 from dialin.trials.events import Event
-from dialin.verdict.effective_settings import EffectiveSettings
 
 
 @dataclass(frozen=True, slots=True)

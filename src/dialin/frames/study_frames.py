@@ -10,11 +10,12 @@ from typing import Any, TypeVar, cast
 import polars as pl
 
 from dialin.errors import DialinError, UserError
+from dialin.evidence.proof_view import proof_view
 from dialin.frames import columns, samples, tables, tune_tables, watched
 from dialin.model.record import StudyRecord, TuneCourse
 from dialin.model.study import StudySpec
 from dialin.model.verdict import TuneFindings, Verdict
-from dialin.report import verdict_sentences
+from dialin.sentences import verdict_sentences
 from dialin.store import read_only
 from dialin.store.store import Store
 from dialin.text import counted, visible
@@ -198,11 +199,11 @@ class Study:
         return cast("pl.DataFrame", self._cache[name]).clone()
 
     def _record(self) -> StudyRecord:
-        return self._once("record", lambda store: store.read(samples=False, whole=True))
+        return self._once("record", lambda store: store.read(samples=False))
 
     def _course(self) -> TuneCourse | None:
         """Return the course of a tune with the figures of its trials, for which all samples are read."""
-        return self._once("course", lambda store: store.read().course)
+        return self._once("course", lambda store: proof_view(store.read()).course)
 
     def _once(self, name: str, ask: Callable[[Store], Read]) -> Read:
         """Return what `ask` reads from the store, cached until the study is written to."""

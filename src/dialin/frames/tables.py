@@ -17,7 +17,7 @@ from dialin.model.setting import Value, as_number, describe
 from dialin.model.study import StudySpec
 from dialin.model.trial import Step, Trial, TrialState
 from dialin.model.verdict import CandidateVerdict, Estimate, Verdict
-from dialin.report.log_sentences import log_text
+from dialin.sentences.log_sentences import log_text
 
 
 def frame(of: Columns, rows: Iterable[Sequence[Any]]) -> pl.DataFrame:

@@ -12,7 +12,6 @@ from dialin.model.setting import as_number
 from dialin.model.study import StudySpec
 from dialin.model.trial import Step
 from dialin.model.verdict import TuneFindings
-from dialin.report.charts.search_course import course_points
 
 
 def tune_trials(spec: StudySpec, course: TuneCourse | None) -> pl.DataFrame:
@@ -21,7 +20,7 @@ def tune_trials(spec: StudySpec, course: TuneCourse | None) -> pl.DataFrame:
     Such a column has the value of every trial, the baseline's where a trial does not set it; numbers as in the frame of
     candidates.
     """
-    points = course_points(course, spec.goal) if course else []
+    points = course.points(spec.goal) if course else []
     rows = []
     for point in points:
         trial, failure = point.trial, point.trial.failure

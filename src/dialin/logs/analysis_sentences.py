@@ -8,7 +8,7 @@ from dialin.logs.cells import Cells, claims
 from dialin.model.analysis import CandidateAnalysis, RateRamp, ScalingCurve, SuiteRow
 from dialin.model.study import Goal
 from dialin.model.verdict import AgainstBest, CandidateState, Note, Outcome
-from dialin.report.verdict_sentences import change_or_no_interval
+from dialin.sentences.changes import change_or_no_interval
 from dialin.stats.runs import Standings
 from dialin.text import change, counted, exact_percent, listed, number, span
 

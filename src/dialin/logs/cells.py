@@ -10,7 +10,7 @@ from dialin.logs.log_folder import natural_order
 from dialin.model.analysis import CellAnalysis, CellCandidate, FactorAnalysis, RunAnalysis
 from dialin.model.study import Goal
 from dialin.model.verdict import Estimate, Note
-from dialin.report.verdict_sentences import change_or_no_interval
+from dialin.sentences.changes import change_or_no_interval
 from dialin.stats.means import geometric_mean
 from dialin.stats.runs import Comparison
 from dialin.stats.splits import Split, find_split

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import ConfigDict, Field
 
@@ -31,13 +31,13 @@ WEIGHTS = tuple(Weight)
 
 
 class Trigger(FrozenModel):
-    """A rule that speaks for an experiment, with the figures of this server that triggered it."""
+    """A rule that speaks for an experiment, with the figure of this server that triggered it."""
 
     code: str = Field(description="code of the rule, for scripts")
     weight: Weight = Field(description="waited, work, machine or changed, the strongest first")
-    figures: Mapping[str, Any] = Field(description="the figures that triggered the rule; `figure` is the one that it is about")
+    figure: Value = Field(description="the figure that triggered the rule; its sentence says what it is")
     source: str = Field(description="where the rule comes from")
-    text: str = Field(default="", description="the trigger in a sentence")
+    text: str = Field(description="the trigger in a sentence")
 
 
 class Studied(StrEnum):
@@ -93,8 +93,7 @@ class Unread(FrozenModel):
     """Something that could not be read."""
 
     code: UnreadCode
-    figures: Mapping[str, Any] = Field(default_factory=dict)
-    text: str = Field(default="", description="what is missing, and what would show it, in a sentence")
+    text: str = Field(description="what is missing, and what would show it, in a sentence")
 
 
 class Watch(FrozenModel):

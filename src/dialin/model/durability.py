@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from enum import StrEnum
-from typing import Any
 
 from pydantic import Field
 
@@ -61,17 +59,3 @@ class DurabilityLoss(FrozenModel):
     variables: list[str] = Field(description="the variables whose values cause it")
     amount: LossAmount = Field(description="how much the candidate can lose")
     of_baseline: LossAmount = Field(description="how much the baseline can lose")
-
-
-def as_data(losses: Iterable[DurabilityLoss]) -> list[dict[str, Any]]:
-    """Return losses as the data of a note or a reason."""
-    return [loss.model_dump(mode="json") for loss in losses]
-
-
-def from_data(data: Iterable[Any]) -> list[DurabilityLoss]:
-    """Return the losses of a note or a reason.
-
-    Raises:
-        ValueError: these data are of another version of dialin.
-    """
-    return [DurabilityLoss.model_validate(loss) for loss in data]

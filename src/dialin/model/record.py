@@ -12,7 +12,7 @@ from dialin.model.profile import Profile
 from dialin.model.setting import Value
 from dialin.model.study import Goal, StudySpec
 from dialin.model.trial import Block, Sample, Trial, TrialState
-from dialin.model.tune import TuneAsk
+from dialin.model.tune import TuneAsk, ask_finder
 from dialin.model.verdict import TuneFindings, Verdict
 
 
@@ -93,6 +93,16 @@ class CourseFigures:
 
 
 @dataclass(frozen=True, slots=True)
+class CoursePoint:
+    """A trial of a tune: its place in the order, what it was for, and its figure by the goal; None where it failed."""
+
+    place: int
+    ask: TuneAsk
+    trial: Trial
+    figure: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class TuneCourse:
     """How the search of a tune went.
 
@@ -109,6 +119,18 @@ class TuneCourse:
     settings: Mapping[str, Mapping[str, Value]] = field(default_factory=dict)
     figures: Mapping[int, CourseFigures] = field(default_factory=dict)
     findings: TuneFindings | None = None
+
+    def points(self, goal: Goal) -> list[CoursePoint]:
+        """Return the trials that ended, in order; of a trial that was run again, only the last run counts."""
+        find = ask_finder(self.asks)
+        points: list[CoursePoint] = []
+        for trial in self.trials:
+            ask = find(trial)
+            if ask is None or not trial.has_ended:
+                continue
+            figures = self.figures.get(trial.id)
+            points.append(CoursePoint(len(points) + 1, ask, trial, figures.of(goal) if figures else None))
+        return points
 
 
 @dataclass(frozen=True, slots=True)

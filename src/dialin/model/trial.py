@@ -296,3 +296,11 @@ def first_driver_choices(trials: Iterable[Trial]) -> tuple[DriverChoice, ...]:
 def seconds_of(trials: Iterable[Trial]) -> float:
     """Return how long trials took in all, without waiting: the one duration of a study, of its budget and of every report."""
     return sum(trial.seconds for trial in trials)
+
+
+@dataclass(frozen=True, slots=True)
+class EffectiveSettings:
+    """The values that a candidate's server reported, and the counts of the objects that it created for them, by variable."""
+
+    in_force: Mapping[str, str] = field(default_factory=dict)
+    real: Mapping[str, str] = field(default_factory=dict)

@@ -486,7 +486,7 @@ class Verdict(FrozenModel):
     def minutes_to_decide(self) -> int | None:
         """About how many minutes in all may decide what is inconclusive; None where that is unknown."""
         named = [self.reason_data, *(note.data for note in self.warnings if note.code == "inconclusive")]
-        return next((data["minutes"] for data in named if "minutes" in data), None)
+        return next((data["minutes"] for data in named if data.get("minutes")), None)
 
     @property
     def chosen(self) -> CandidateVerdict:

@@ -44,6 +44,7 @@ class Reason(FrozenModel):
 
     code: str = Field(description="code of the rule, for scripts")
     kind: ReasonKind
+    subject: str = Field(default="", description="the figure that changed, in a few words; empty for what did not change")
     text: str = Field(description="the fact with its figures, a sentence or two")
     source: str = Field(description="where the rule comes from")
     strength: float = Field(

@@ -46,7 +46,7 @@ class LoadLimit(FrozenModel):
         gauge: the figure, as the load reports it: a share from 0 to 1, or a ratio.
         most: the limit.
         code: the code of the caveat.
-        text: its sentence, of a code that `report.load_sentences` does not know, with `{trials}` for how many trials exceeded
+        text: its sentence, of a code that `sentences` does not know, with `{trials}` for how many trials exceeded
             the limit and `{share}` for the highest share.
         is_ratio: the figure is a ratio that should be 1, and its `distance` from it has the limit. A candidate may change it:
             the one whose trials are nearest to 1 is judged.

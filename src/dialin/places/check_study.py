@@ -10,9 +10,10 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from dialin.errors import UserError
+from dialin.evidence.proof_view import current_proof_asks
 from dialin.model.record import StudyRecord
 from dialin.model.study import StudySpec
-from dialin.model.trial import seconds_of
+from dialin.model.trial import EffectiveSettings, seconds_of
 from dialin.model.workload import WorkloadSpec
 from dialin.places.attached.check import NO_PERMISSION, Permission, check_attached, resume_attached
 from dialin.places.attached.site import AttachedServer
@@ -26,15 +27,12 @@ from dialin.preflight.option_files import check_early
 from dialin.preflight.tune_space import parse_named
 from dialin.question.options import StudyOptions
 from dialin.question.plan import Plan, plan
-from dialin.report.note_sentences import note_text
 from dialin.search.study_tuner import answers
 from dialin.store.lock import CHECKS, sole_runner
-from dialin.store.proof_view import current_proof_asks
 from dialin.store.store import Store
 from dialin.trials import raw_waits
 from dialin.trials.tools import Tools
 from dialin.verdict import comparison, rates
-from dialin.verdict.effective_settings import EffectiveSettings
 from dialin.workloads import kinds, load_identity
 from dialin.workloads.base import Workload
 
@@ -135,7 +133,7 @@ def check_resume(
         raise UserError(f"There is no directory {directory}", "Name the directory that a study was written to (its --out)")
     Store.open(directory).close()
     with sole_runner(directory, CHECKS), Store.open(directory) as store:
-        record = store.read(whole=True)
+        record = store.read()
     spec = record.spec if minutes is None else _with_budget(record, minutes)
     spec = spec.model_copy(update={"confirm": True}) if confirm else spec
     check_cpus(spec)
@@ -144,7 +142,7 @@ def check_resume(
     workload.check()
     load_identity.check(spec, record.host, workload)
     drivers = load_identity.notes({**record.host, **load_identity.later_driver_facts(record.host, workload.version())})
-    texts = [note_text(spec, note) for note in drivers]
+    texts = [note.sentence(spec) for note in drivers]
     texts.append(tune_forecast.resume_text(record, spec, allowed))
     return _with_notes(_resume_by_kind(spec, allowed, tools, workload, permission, record), *texts)
 

@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 from dialin.errors import UserError
 from dialin.model.study import MAX_CANDIDATES, Candidate, StudySpec
+from dialin.model.trial import EffectiveSettings
 from dialin.text import listed
 from dialin.trials.changes import known_name
 from dialin.variables import check
 from dialin.variables.catalogue import Catalogue
-from dialin.verdict.effective_settings import EffectiveSettings
 
 Admit = Callable[[StudySpec, Candidate], tuple[Candidate, EffectiveSettings | None]]
 """Checks a candidate that is to enter a study; raises a `DialinError` where it cannot.

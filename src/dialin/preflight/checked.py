@@ -13,6 +13,7 @@ from dialin.errors import UserError
 from dialin.model.cpus import parse_cpus
 from dialin.model.setting import same_value
 from dialin.model.study import Candidate, Restore, StudySpec
+from dialin.model.trial import EffectiveSettings
 from dialin.model.workload import WorkloadSpec
 from dialin.preflight.admission import Admit
 from dialin.question.candidates import find_baseline
@@ -20,7 +21,6 @@ from dialin.question.options import StudyOptions
 from dialin.question.plan import Plan, plan
 from dialin.trials.site import Site
 from dialin.variables import check
-from dialin.verdict.effective_settings import EffectiveSettings
 from dialin.workloads.base import Workload
 
 

@@ -16,6 +16,7 @@ from dialin.model.record import StudyRecord
 from dialin.model.study import Goal, StudySpec
 from dialin.paths import parse_json, replace_text
 from dialin.question.plan import Plan
+from dialin.sentences.load_notes import OtherLoad
 from dialin.stats.forecast import detectable, trials_for
 from dialin.stats.noise_parts import Noise, separate
 from dialin.text import counted, exact_percent, percent
@@ -64,7 +65,7 @@ def remember(path: Path, record: StudyRecord) -> None:
     Errors of writing are ignored: only a forecast depends on it.
     """
     noise = study_noise(record)
-    disturbed = record.verdict is not None and any(note.code == "other_load" for note in record.verdict.warnings)
+    disturbed = record.verdict is not None and any(note.code == OtherLoad.code for note in record.verdict.warnings)
     if noise is not None and not disturbed:
         _keep(path, noise)
 

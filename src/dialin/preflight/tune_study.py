@@ -8,6 +8,7 @@ from dialin.errors import UserError
 from dialin.model.dimension import Dimension
 from dialin.model.setting import Value
 from dialin.model.study import WORTHWHILE, Candidate, Goal, SettingForm, StudySpec, Switch, Until
+from dialin.model.trial import EffectiveSettings
 from dialin.model.tune import LeftOut, TunePlan
 from dialin.preflight import tune_space
 from dialin.preflight.admission import Admit
@@ -19,7 +20,6 @@ from dialin.search.tune_budget import MOST_VARIABLES, separable_variables
 from dialin.search.variable_choice import Situation
 from dialin.variables import check
 from dialin.variables.catalogue import Catalogue
-from dialin.verdict.effective_settings import EffectiveSettings
 
 BASELINE = "baseline"
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import dialin
 from dialin.errors import DialinError, ExitCode, UserError, machine_error, os_error
+from dialin.evidence.proof_view import proof_view
 from dialin.fleet.fleet_choice import ONE_HOST, FleetChoice, open_fleet
 from dialin.model.cause import Fault
 from dialin.model.progress import Watcher
@@ -181,7 +182,7 @@ def _run(
                     suite=suite,
                 )
                 verdict = yield from runner.blocks()
-        machine_noise.remember(tools.home.noise, store.read())
+        machine_noise.remember(tools.home.noise, proof_view(store.read()))
         return verdict
     except Exception as error:
         if known := machine_error(error):

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import asdict
 from typing import Any
 
 from dialin.fleet.fleet import FleetEvent, HostJoined, HostLost, HostRefused
 from dialin.model.cause import PASSING
 from dialin.model.record import LogCode
 from dialin.model.trial import Trial, TrialState
-from dialin.verdict import changed_during_trial
 
 
 def of_host(event: FleetEvent) -> Iterator[tuple[LogCode, dict[str, Any]]]:
@@ -31,5 +31,6 @@ def of_trial(ended: Trial) -> Iterator[tuple[LogCode, dict[str, Any]]]:
         yield LogCode.TRIAL_FAILED, {**which, "step": ended.failure.step, "cause": ended.failure.cause.as_stored()}
     elif ended.state is TrialState.INTERRUPTED and not ended.is_disturbed:
         yield LogCode.TRIAL_REPEATED, which
-    for code, changes in changed_during_trial.to_log(ended).items():
-        yield code, {**which, "changes": changes}
+    for code, under_test in ((LogCode.TRIAL_DISCARDED, True), (LogCode.OTHERS_CHANGED, False)):
+        if changes := [asdict(change) for change in ended.changes if change.under_test is under_test]:
+            yield code, {**which, "changes": changes}

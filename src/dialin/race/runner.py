@@ -13,7 +13,7 @@ from dialin.model.cause import PASSING
 from dialin.model.progress import Standing, Watcher
 from dialin.model.record import LogCode, LogLine, Look
 from dialin.model.study import Candidate, StudySpec, Switch, Until
-from dialin.model.trial import Block, Purpose, Trial, TrialState, first_driver_choices
+from dialin.model.trial import Block, EffectiveSettings, Purpose, Trial, TrialState, first_driver_choices
 from dialin.model.verdict import Verdict
 from dialin.preflight.admission import Admit, refuse
 from dialin.question.plan import Plan, block_order
@@ -25,14 +25,14 @@ from dialin.race.in_suite import ALONE, InSuite, finished
 from dialin.race.instrumented_trials import to_run
 from dialin.race.recorder import Recorder
 from dialin.race.state import Place, RaceState
-from dialin.report.log_sentences import log_text
 from dialin.search.proposer import CONTENDERS, Proposer, Room
+from dialin.sentences.log_sentences import log_text
 from dialin.stats.allocation import SIZE
 from dialin.stats.standings import is_due
 from dialin.stats.switchback import QUADS_TO_DECIDE
 from dialin.store.store import Store
-from dialin.verdict import changed_during_trial, comparison, late_effect
-from dialin.verdict.effective_settings import EffectiveSettings
+from dialin.trials import change_detector
+from dialin.verdict import comparison, late_effect
 from dialin.verdict.live_periods import observed_figures
 from dialin.verdict.reach_verdict import reach_verdict, standings
 
@@ -256,8 +256,8 @@ class Runner:
                 self.log(code, **figures)
         self._state.add(ended)
         self._watcher.trial_ended(ended, self._standings())
-        in_a_row = changed_during_trial.IN_A_ROW if self._spec.live is None else 1
-        changed_during_trial.check_not_contested(self._state.trials, self._session, in_a_row=in_a_row)
+        in_a_row = change_detector.IN_A_ROW if self._spec.live is None else 1
+        change_detector.check_not_contested(self._state.trials, self._session, in_a_row=in_a_row)
 
     def _end_work(self, host: str, block: Block) -> bool:
         """Take the look that is due after a host's block; return whether the host is free for another block.

@@ -28,7 +28,7 @@ class RaceState:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        stored = store.read(whole=True)
+        stored = store.read()
         self.spec = stored.spec
         self.blocks: list[Block] = list(stored.blocks)
         self.trials: list[Trial] = list(stored.trials)

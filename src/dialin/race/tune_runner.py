@@ -9,29 +9,28 @@ from dataclasses import replace
 from dialin.cause_sentences import with_advice
 from dialin.clock import Clock
 from dialin.errors import DialinError, ServerError, UserError
+from dialin.evidence.proof_view import candidate_of, proof_view
 from dialin.fleet.fleet import Fleet
 from dialin.model.cause import PASSING, Cause, Fault
 from dialin.model.progress import Standing, Watcher
 from dialin.model.record import LogCode, Look, StudyRecord, TuneCourse
 from dialin.model.setting import Value
 from dialin.model.study import Candidate, StudySpec
-from dialin.model.trial import Block, Failure, Purpose, Step, Trial, TrialState
+from dialin.model.trial import Block, EffectiveSettings, Failure, Purpose, Step, Trial, TrialState
 from dialin.model.tune import TuneAsk, TuneStage
 from dialin.model.verdict import TuneFindings, Verdict
 from dialin.preflight.admission import Admit, refuse
 from dialin.question.plan import Plan
 from dialin.race.broken_study import keeps_failing
 from dialin.race.runner import Runner
-from dialin.report.load_units import units
-from dialin.report.tune_words import name_by_changes
 from dialin.search.study_tuner import StudyTuner, answers
 from dialin.search.trial_records import Ask
 from dialin.search.tune_findings import final_findings, findings_so_far
-from dialin.store.proof_view import candidate_of, proof_view
+from dialin.sentences.load_units import units
+from dialin.sentences.tune_words import name_by_changes
 from dialin.store.store import Store
 from dialin.trials.events import TrialBegan, TrialEnded
 from dialin.verdict import comparison
-from dialin.verdict.effective_settings import EffectiveSettings
 from dialin.verdict.reach_verdict import standings
 from dialin.verdict.tune_verdict import tune_verdict
 

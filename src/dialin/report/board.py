@@ -13,9 +13,9 @@ from dialin.model.study import StudySpec
 from dialin.model.trial import Purpose, Sample, Step, Trial
 from dialin.model.verdict import Verdict
 from dialin.model.workload import WorkloadSpec, latency_name
-from dialin.report.load_units import units
-from dialin.report.names import naming
-from dialin.report.verdict_sentences import lost_seconds_text
+from dialin.sentences.load_units import units
+from dialin.sentences.names import naming
+from dialin.sentences.verdict_sentences import lost_seconds_text
 from dialin.text import counted, duration, number, visible
 
 _BEHIND = 0.75

@@ -7,16 +7,18 @@ import shlex
 from collections.abc import Mapping
 from pathlib import Path
 
+from dialin import json_documents
 from dialin.apply import form_file, option_file, sql_file
+from dialin.apply.option_file import Comments
 from dialin.errors import MachineError
 from dialin.model.record import StudyRecord
 from dialin.model.verdict import Verdict
 from dialin.model.why import Why
 from dialin.paths import replace_text
-from dialin.report import json_documents
 from dialin.report.render import html, markdown
-from dialin.report.verdict_sentences import file_comments
-from dialin.report.verdict_texts import add_sentences
+from dialin.sentences import headline, verdict_sentences
+from dialin.sentences.notes import note_text
+from dialin.sentences.reasons import reason
 
 NOT_ALLOWED = (errno.EACCES, errno.EPERM, errno.EROFS)
 """The errors of somebody who may read, but not write."""
@@ -53,17 +55,31 @@ def write_all(record: StudyRecord, directory: Path, why: Why | None = None) -> N
 def _texts(record: StudyRecord, why: Why | None) -> Mapping[str, str | None]:
     texts: dict[str, str | None] = {"report.html": html.render(record, why), "report.md": markdown.summary(record, why)}
     if record.verdict is not None:
-        texts["verdict.json"] = json_documents.render_verdict(add_sentences(record.spec, record.verdict))
+        texts["verdict.json"] = json_documents.render_verdict(verdict_sentences.add_sentences(record.spec, record.verdict))
         texts |= recommendation(record, record.verdict)
     return texts
 
 
 def recommendation(record: StudyRecord, verdict: Verdict) -> dict[str, str | None]:
     """Return the text of each file that a user applies, by file name; None for a file that must not exist."""
-    comments = file_comments(record, verdict)
+    comments = _comments(record, verdict)
     return {
         "recommended.cnf": option_file.render(record, comments),
         "recommended.sql": sql_file.render(record, comments),
         "undo.sql": sql_file.render_undo(record),
         **form_file.render(record, comments),
     }
+
+
+def _comments(record: StudyRecord, verdict: Verdict) -> Comments:
+    """Return the comments on a study for option files and SQL files."""
+    texts = [
+        headline.headline(record.spec, verdict),
+        reason(record.spec, verdict),
+        verdict_sentences.confirmation(verdict),
+        f"Goal: {verdict_sentences.goal(record)}",
+        verdict_sentences.compared(record),
+        verdict_sentences.length(verdict),
+    ]
+    reasons = [text for text in texts if text] + [f"Confound: {note_text(record.spec, note)}" for note in verdict.confounds]
+    return Comments(reasons, verdict_sentences.gain(record, verdict), verdict_sentences.no_change(record))

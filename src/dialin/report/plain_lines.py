@@ -11,9 +11,9 @@ from dialin.model.study import COST_GOALS, Goal, StudySpec
 from dialin.model.trial import Purpose, Sample, Step, Trial, TrialState
 from dialin.model.verdict import Verdict
 from dialin.model.workload import WorkloadSpec, latency_name
-from dialin.report.load_units import SECONDS, units
-from dialin.report.names import Naming, naming
-from dialin.report.verdict_sentences import lost_seconds_text
+from dialin.sentences.load_units import SECONDS, units
+from dialin.sentences.names import Naming, naming
+from dialin.sentences.verdict_sentences import lost_seconds_text
 from dialin.stats.trial_figures import Figures, figures_of_trial
 from dialin.text import about, ascii_only, change, counted, number, visible
 

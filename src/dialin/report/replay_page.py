@@ -9,7 +9,7 @@ from rich.console import Console
 from dialin.model.replay import ReplayedDigest
 from dialin.report.render.terminal_page import Page
 from dialin.report.render.terminal_table import TerminalColumn, long_texts
-from dialin.report.replay_sentences import AMOUNTS, COUNTS, ReplayPart, fidelity
+from dialin.sentences.replay_sentences import AMOUNTS, COUNTS, ReplayPart, fidelity
 from dialin.text import NOTHING, number, percent, visible
 
 _FIGURES = 110

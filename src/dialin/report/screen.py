@@ -19,8 +19,8 @@ from dialin.model.study import LOWER_IS_BETTER, StudySpec
 from dialin.model.trial import Sample, Step, Trial
 from dialin.model.verdict import Verdict
 from dialin.report.board import Board, newest_figures, sparkline, study_title
-from dialin.report.load_units import units
-from dialin.report.names import naming
+from dialin.sentences.load_units import units
+from dialin.sentences.names import naming
 from dialin.text import about, ascii_only, change, counted, distinct, duration, number, stopwatch, visible
 
 _PER_SECOND = 4

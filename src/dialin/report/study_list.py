@@ -10,6 +10,7 @@ from typing import NamedTuple
 from rich.console import Console
 
 from dialin.errors import UserError
+from dialin.evidence.proof_view import proof_view
 from dialin.model.measure import deciding, measure_of
 from dialin.model.record import StudyRecord
 from dialin.model.setting import as_number
@@ -17,11 +18,12 @@ from dialin.model.study_list import ListedStudy, StudyList
 from dialin.model.trial import TrialState
 from dialin.model.verdict import Estimate, Outcome, Verdict
 from dialin.report.board import study_title
-from dialin.report.names import naming
 from dialin.report.render.markdown_text import prose, table
 from dialin.report.render.terminal_page import Page
-from dialin.report.tune_words import brief_setting
-from dialin.report.verdict_sentences import OUTCOMES, change_or_no_interval
+from dialin.sentences.changes import change_or_no_interval
+from dialin.sentences.names import naming
+from dialin.sentences.tune_words import brief_setting
+from dialin.sentences.verdict_sentences import OUTCOMES
 from dialin.store import read_only
 from dialin.store.find_studies import find_studies
 from dialin.text import NOTHING, counted, listed, visible
@@ -43,7 +45,8 @@ class StudyLister:
         self._problems = [(str(place), reason) for place, reason in search.problems]
         for place in search.studies:
             try:
-                records.append((str(place), read_only.read(place, lambda store: store.read(samples=False))))
+                record = read_only.read(place, lambda store: store.read(samples=False))
+                records.append((str(place), proof_view(record)))
             except UserError as error:
                 self._problems.append((str(place), error.what))
         self._records = sorted(records, key=lambda each: each[1].created)

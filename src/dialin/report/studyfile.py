@@ -13,7 +13,7 @@ from dialin.model.option_types import kebab
 from dialin.model.setting import Value
 from dialin.model.study import MethodOptions, StudySpec
 from dialin.model.workload import WorkloadSpec
-from dialin.report.names import naming
+from dialin.sentences.names import naming
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 

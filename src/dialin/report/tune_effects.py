@@ -13,8 +13,8 @@ from dialin.model.measure import Measure
 from dialin.model.setting import same_value
 from dialin.model.study import StudySpec
 from dialin.model.verdict import ResponsePoint, TunedVariable, TuneFindings
-from dialin.report.tune_words import value_text
-from dialin.report.verdict_sentences import change_with_interval
+from dialin.sentences.changes import change_with_interval
+from dialin.sentences.tune_words import value_text
 from dialin.text import change
 
 _DEVIATES = 1.96

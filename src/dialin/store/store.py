@@ -30,7 +30,6 @@ from dialin.model.verdict import TuneFindings, Verdict
 from dialin.paths import parse_json
 from dialin.store import STUDY_FILE, UNFINISHED_STUDY_FILE, is_suite, profile_file, row_types, rows, schema, series
 from dialin.store.damaged_study import BAD_ROWS, check_candidates, damaged, machine_failed, not_opened, read_mark
-from dialin.store.proof_view import proof_view
 
 _NAME_ONE = "Name the directory that a dialin study was written to (its --out)"
 
@@ -454,15 +453,12 @@ class Store:
     def looks(self) -> list[Look]:
         return [Look(**row._mapping) for row in self._rows(select(schema.look).order_by(schema.look.c.number))]
 
-    def read(self, *, samples: bool = True, readings: Collection[tuple[str, str]] = (), whole: bool = False) -> StudyRecord:
-        """Return a study, for reports.
-
-        For a tune, the record is that of its proof, together with the course of the search.
+    def read(self, *, samples: bool = True, readings: Collection[tuple[str, str]] = ()) -> StudyRecord:
+        """Return a study, of a tune all trials; see `evidence.proof_view` for what a report shows of one.
 
         Args:
             samples: whether to read every sample.
             readings: which figures of probes over time to read, each by its probe and name.
-            whole: whether to return everything of a tune as one record.
 
         Raises:
             UserError: the study cannot be read.
@@ -494,7 +490,6 @@ class Store:
             check_candidates(record)
             if record.spec.tune is None:
                 return record
-            record = replace(record, course=TuneCourse(asks=self.asks(), findings=self.findings()))
-            return record if whole else proof_view(record)
+            return replace(record, course=TuneCourse(asks=self.asks(), findings=self.findings()))
         except (DatabaseError, *BAD_ROWS) as error:
             raise damaged(self._directory / STUDY_FILE) from error

@@ -28,9 +28,9 @@ from dialin.model.suite import (
 )
 from dialin.model.verdict import CandidateState, Outcome
 from dialin.model.why import Why
-from dialin.report.document.suite_document import COSTS
-from dialin.report.load_units import units
-from dialin.report.names import naming
+from dialin.sentences.load_units import units
+from dialin.sentences.names import naming
+from dialin.sentences.suite_sentences import COSTS
 from dialin.stats.decide import Decision, Rules, decide_fit
 from dialin.stats.thresholds import thresholds_of
 from dialin.stats.trial_figures import goal_ratio

@@ -95,7 +95,7 @@ class SuiteRunner:
         """
         for study in self._studies:
             if study.checked.is_resumed:
-                record = read_only.read(self._place(study), lambda store: store.read(whole=True))
+                record = read_only.read(self._place(study), lambda store: store.read())
                 study.seconds, study.judgement = seconds_of(record.trials), judge(record)
         with ExitStack() as open_studies:
             for study in self._studies:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from dialin import json_documents
 from dialin.errors import UserError
 from dialin.evidence.why_verdict import explain
 from dialin.model.record import StudyRecord
 from dialin.model.suite import Suite, SuiteMember, SuitePlan
 from dialin.model.trial import TrialState, seconds_of
 from dialin.paths import parse_record, replace_text
-from dialin.report import json_documents
 from dialin.store import STUDY_FILE, SUITE_FILE, read_only
 from dialin.suites.joint import SuiteStudy, is_decided
 from dialin.verdict import comparison

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 
 from dialin.clock import SystemClock
-from dialin.evidence.probe_notes import probe_note_text
 from dialin.model.evidence import ProbeNoteCode
 from dialin.probes.probe import Probe, Reading
 from dialin.probes.probe_watch import Watch
+from dialin.sentences.probe_notes import probe_note_text
 
 
 class ProbeConformance:

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 from dialin.model.setting import Setting, Value, same_value
 from dialin.model.study import StudySpec
+from dialin.model.trial import EffectiveSettings
 from dialin.servers.assign import Wanted
 from dialin.variables import check, rules, set_global
 from dialin.variables.catalogue import Catalogue
-from dialin.verdict.effective_settings import EffectiveSettings
 
 _CUT = 1024
 """Characters after which servers cut off the value of a variable in SHOW; a value of that length is never assigned."""

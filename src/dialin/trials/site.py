@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import Protocol
 
 from dialin.model.study import StudySpec
-from dialin.model.trial import Step, Trial
+from dialin.model.trial import EffectiveSettings, Step, Trial
 from dialin.servers.capabilities import Versioned
 from dialin.servers.instance import Instance
-from dialin.verdict.changed_during_trial import ChangeDetector
-from dialin.verdict.effective_settings import EffectiveSettings
+from dialin.trials.change_detector import ChangeDetector
 from dialin.workloads.base import Target
 
 

@@ -12,6 +12,7 @@ from dialin.datasets.prepare import Preparer
 from dialin.errors import UserError
 from dialin.model.build import Build, BuildReference, Vendor
 from dialin.model.setting import Value
+from dialin.model.trial import EffectiveSettings
 from dialin.paths import Home
 from dialin.servers import builds, dry_run, process_limits
 from dialin.servers.install import image_file_system
@@ -19,7 +20,6 @@ from dialin.servers.ledger import Ledger
 from dialin.trials.build_catalogue import catalogue_of
 from dialin.variables import check
 from dialin.variables.catalogue import Catalogue
-from dialin.verdict.effective_settings import EffectiveSettings
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,7 @@ from dialin.servers.instance import Instance
 from dialin.servers.objects import real_objects
 from dialin.stats.warm_up import is_steady
 from dialin.trials import network
+from dialin.trials.change_detector import VariablesChangedError
 from dialin.trials.driver_share import driver_share
 from dialin.trials.events import Event, Evidence, Sampled, StepBegan, TrialBegan, TrialEnded, Verified
 from dialin.trials.hang_detector import HangDetector
@@ -44,7 +45,6 @@ from dialin.trials.measured_window import MeasuredWindow
 from dialin.trials.probing import TrialWatcher, Watching, watch_nothing
 from dialin.trials.site import Stage
 from dialin.trials.transaction_times import transaction_times
-from dialin.verdict.changed_during_trial import VariablesChangedError
 from dialin.workloads.base import Load, LoadSource, Second
 
 _POOL_PATIENCE = 600.0

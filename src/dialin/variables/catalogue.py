@@ -266,3 +266,25 @@ def _text(value: object) -> str:
 
 def _variable(reported: Mapping[str, Any]) -> Variable:
     return Variable(**{**reported, "kind": Kind(reported["kind"]), "choices": tuple(reported["choices"])})
+
+
+def catalogues_of(texts: Mapping[str, str]) -> dict[str, Catalogue]:
+    """Read the stored catalogues of builds; one that cannot be read is left out."""
+    catalogues = {}
+    for build, text in texts.items():
+        try:
+            catalogues[build] = Catalogue.from_json(text)
+        except ValueError:  # stored by another version of dialin; without it, notes give fewer details of limits
+            continue
+    return catalogues
+
+
+def excerpt(catalogue: Catalogue, names: Iterable[str]) -> str:
+    """Return a catalogue as text for the store: the named variables in full, and the defaults of all others."""
+    in_full = set(names)
+    variables = {
+        name: known if name in in_full else Variable(name, Kind.UNKNOWN, default=known.default)
+        for name, known in catalogue.variables.items()
+        if name in in_full or known.default is not None
+    }
+    return Catalogue(catalogue.build_id, variables).to_json()

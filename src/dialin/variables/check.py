@@ -6,9 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 from dialin.errors import DialinError, UserError
 from dialin.model.build import BuildReference, Family
-from dialin.model.setting import Setting, Value, as_number, same_setting, same_value, whole_number
+from dialin.model.setting import Setting, Value, as_number, same_setting, whole_number
 from dialin.model.study import Candidate, StudySpec
-from dialin.model.verdict import Note
 from dialin.text import listed, size
 from dialin.variables import behaviour, reserved_variables, rules
 from dialin.variables.aliases import VARIABLE_OF, checked_name
@@ -134,8 +133,8 @@ def check_value(variable: Variable, value: Value, build_id: str = "") -> None:
                 raise _make_refusal(variable, f"made of {', '.join(variable.choices)}", word, build_id)
 
 
-def check_study(spec: StudySpec, catalogues: Mapping[str, Catalogue], elsewhere: Elsewhere) -> list[Note]:
-    """Check every name and value that a study sets, and return notes on what is valid but worth knowing.
+def check_study(spec: StudySpec, catalogues: Mapping[str, Catalogue], elsewhere: Elsewhere) -> None:
+    """Check every name and value that a study sets.
 
     Raises:
         UserError: a variable that the build lacks or that dialin itself must set, a value out of range, too few connections.
@@ -152,15 +151,6 @@ def check_study(spec: StudySpec, catalogues: Mapping[str, Catalogue], elsewhere:
                 f"max_connections={setting['max_connections']} is too few for {spec.workload.threads} threads of load",
                 "Raise it, or lower --threads",
             )
-    return [
-        Note(
-            code="overrides_fixed",
-            data={"candidate": candidate.name, "variable": name, "fixed": spec.fixed[name], "value": value},
-        )
-        for candidate in spec.candidates
-        for name, value in candidate.setting.items()
-        if name in spec.fixed and not same_value(value, spec.fixed[name])
-    ]
 
 
 def refuse_self_adapting(name: str, in_force: Mapping[str, object], build_id: str) -> None:

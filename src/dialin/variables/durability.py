@@ -10,7 +10,7 @@ even where `innodb_flush_log_at_trx_commit` is 1 (MySQL bug 75519; MariaDB, Grou
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from dialin.model.durability import DurabilityLoss, Loss, LossAmount, LossUnit
@@ -111,71 +111,31 @@ _FLUSH = "innodb_flush_log_at_trx_commit"
 _COMMITS = f"manual, {_FLUSH}, {_TIMEOUT}"
 
 DURABILITY_RULES: tuple[DurabilityRule, ...] = (
-    DurabilityRule(
-        Loss.COMMITS_IN_SERVER_CRASH,
-        (_FLUSH, _TIMEOUT),
-        _in_server_crash,
-        "a crash of the server can lose {amount}",
-        f"{_COMMITS}: with 0 the log is written once per second",
-    ),
-    DurabilityRule(
-        Loss.COMMITS_IN_MACHINE_CRASH,
-        (_FLUSH, _TIMEOUT, "sync_binlog", "log_bin", "innodb_flush_method"),
-        _in_machine_crash,
-        "a crash of the machine can lose {amount}",
-        f"{_COMMITS}, sync_binlog; MySQL bug 75519; kb: 3 syncs at commit, too",
-    ),
-    DurabilityRule(
-        Loss.HALF_WRITTEN_PAGES,
-        ("innodb_doublewrite",),
-        _if_off("innodb_doublewrite", "detect_only"),
+    DurabilityRule(Loss.COMMITS_IN_SERVER_CRASH, (_FLUSH, _TIMEOUT), _in_server_crash,
+        "a crash of the server can lose {amount}", f"{_COMMITS}: with 0 the log is written once per second"),
+    DurabilityRule(Loss.COMMITS_IN_MACHINE_CRASH, (_FLUSH, _TIMEOUT, "sync_binlog", "log_bin", "innodb_flush_method"),
+        _in_machine_crash, "a crash of the machine can lose {amount}",
+        f"{_COMMITS}, sync_binlog; MySQL bug 75519; kb: 3 syncs at commit, too"),
+    DurabilityRule(Loss.HALF_WRITTEN_PAGES, ("innodb_doublewrite",), _if_off("innodb_doublewrite", "detect_only"),
         "a page half written in a crash cannot be restored, and its table may be lost",
-        "manual, innodb_doublewrite: DETECT_ONLY records which pages were being written, not the pages",
-    ),
-    DurabilityRule(
-        Loss.UNSYNCED_WRITES,
-        ("innodb_flush_method", "innodb_doublewrite"),
-        _unsynced,
+        "manual, innodb_doublewrite: DETECT_ONLY records which pages were being written, not the pages"),
+    DurabilityRule(Loss.UNSYNCED_WRITES, ("innodb_flush_method", "innodb_doublewrite"), _unsynced,
         "not every write is synced, so a crash of the machine can lose pages or commits that a cache held",
         "manual, innodb_flush_method: nosync and littlesync are for testing, O_DIRECT_NO_FSYNC skips fsync() after writing "
-        "pages; kb, innodb_doublewrite: fast",
-    ),
-    DurabilityRule(
-        Loss.BINARY_LOG_EVENTS,
-        ("sync_binlog", "log_bin"),
-        _out_of_binary_log,
+            "pages; kb, innodb_doublewrite: fast"),
+    DurabilityRule(Loss.BINARY_LOG_EVENTS, ("sync_binlog", "log_bin"), _out_of_binary_log,
         "a crash of the machine can lose {amount} from the binary log, which replicas and point-in-time recovery then lack",
-        "manual, sync_binlog",
-    ),
-    DurabilityRule(
-        Loss.BINARY_LOG,
-        ("log_bin",),
-        _if_off("log_bin"),
-        "there is no binary log for point-in-time recovery or replication",
-        "manual, Point-in-Time Recovery",
-    ),
-    DurabilityRule(
-        Loss.PAGE_CHECKSUMS,
-        ("innodb_checksum_algorithm",),
-        _if_off("innodb_checksum_algorithm", "none", "strict_none"),
-        "damaged pages from the disk are not detected",
-        "manual, innodb_checksum_algorithm",
-    ),
-    DurabilityRule(
-        Loss.PAGE_CHECKSUMS,
-        ("innodb_checksums",),
-        _if_off("innodb_checksums"),
-        "damaged pages from the disk are not detected",
-        "manual 5.6, innodb_checksums",
-    ),
-    DurabilityRule(
-        Loss.REDO_LOG_CHECKSUMS,
-        ("innodb_log_checksums",),
-        _if_off("innodb_log_checksums"),
-        "damage in the redo log is not detected in crash recovery",
-        "manual, innodb_log_checksums",
-    ),
-)
+        "manual, sync_binlog"),
+    DurabilityRule(Loss.BINARY_LOG, ("log_bin",), _if_off("log_bin"),
+        "there is no binary log for point-in-time recovery or replication", "manual, Point-in-Time Recovery"),
+    DurabilityRule(Loss.PAGE_CHECKSUMS, ("innodb_checksum_algorithm",),
+        _if_off("innodb_checksum_algorithm", "none", "strict_none"), "damaged pages from the disk are not detected",
+        "manual, innodb_checksum_algorithm"),
+    DurabilityRule(Loss.PAGE_CHECKSUMS, ("innodb_checksums",), _if_off("innodb_checksums"),
+        "damaged pages from the disk are not detected", "manual 5.6, innodb_checksums"),
+    DurabilityRule(Loss.REDO_LOG_CHECKSUMS, ("innodb_log_checksums",), _if_off("innodb_log_checksums"),
+        "damage in the redo log is not detected in crash recovery", "manual, innodb_log_checksums"),
+)  # fmt: skip
 """What can be lost, the most serious first."""
 
 
@@ -210,7 +170,7 @@ def loss_text(loss: DurabilityLoss) -> str:
     return text if loss.of_baseline.is_nothing else f"{text}; the baseline can lose {_amount_text(loss.of_baseline)}"
 
 
-def losses_text(losses: list[DurabilityLoss]) -> str:
+def losses_text(losses: Iterable[DurabilityLoss]) -> str:
     """Return all that a candidate can lose, in one sentence without its full stop."""
     return "; ".join(map(loss_text, losses))
 

@@ -16,19 +16,22 @@ class Limit:
         by: the other variable.
         least: the other's value from which on this one has any effect; None where the other's value is the most of this one
             that has an effect.
+        is_kept: whether the server fits one to the other when either is set: MySQL cuts a value that exceeds the limit, MariaDB
+            raises `innodb_io_capacity_max` instead.
         on: the builds with this limit; all builds where it is empty.
     """
 
     by: str
     least: float | None = None
+    is_kept: bool = False
     on: tuple[Span, ...] = ()
 
 
 LIMITS: Mapping[str, Limit] = {
     "innodb_page_cleaners": Limit("innodb_buffer_pool_instances"),
     "innodb_buffer_pool_instances": Limit("innodb_buffer_pool_size", least=2.0**30),
-    "innodb_io_capacity": Limit("innodb_io_capacity_max"),
-    "innodb_max_dirty_pages_pct_lwm": Limit("innodb_max_dirty_pages_pct"),
+    "innodb_io_capacity": Limit("innodb_io_capacity_max", is_kept=True),
+    "innodb_max_dirty_pages_pct_lwm": Limit("innodb_max_dirty_pages_pct", is_kept=True),
     "tmp_table_size": Limit("max_heap_table_size", on=IN_MEMORY_TABLES),
 }
 """The variables that others limit. `DERIVED` and `CAUTIONS` of `variables.behaviour` have the sentences and their sources."""

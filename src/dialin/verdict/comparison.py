@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
+from dialin.evidence import effective_settings
 from dialin.model.cause import Fault
 from dialin.model.study import Goal, StudySpec
 from dialin.model.trial import Purpose, Trial, TrialState
@@ -15,7 +16,6 @@ from dialin.stats.standings import Failures, unsafe
 from dialin.stats.throughput import by_mean, decide_throughput
 from dialin.stats.trial_figures import FIGURE_OF, Figures, timed_trials, trial_speeds
 from dialin.stats.trial_fit import TimedTrial
-from dialin.verdict import effective_settings
 from dialin.verdict.live_periods import decide_live
 
 GIVE_UP_AFTER = 2

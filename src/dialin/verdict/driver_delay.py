@@ -10,7 +10,7 @@ from dataclasses import replace
 from dialin.model.evidence import Watched, load_gauge
 from dialin.model.study import Goal, StudySpec
 from dialin.model.trial import Trial
-from dialin.model.verdict import Note
+from dialin.sentences.load_notes import DriverDelay
 from dialin.stats.decide import Decision
 from dialin.stats.trial_figures import Figures
 from dialin.verdict import comparison
@@ -21,8 +21,6 @@ LIMIT = 0.1
 _NEGLIGIBLE = 0.01
 """A difference between the candidates' mean shares that explains nothing. A share that all have alike cancels out."""
 
-CODE = "driver_delay"
-
 
 def confounds(
     spec: StudySpec,
@@ -30,7 +28,7 @@ def confounds(
     trials: Sequence[Trial],
     figures: Mapping[int, Figures],
     watched: Mapping[int, Mapping[str, Watched]],
-) -> list[Note]:
+) -> list[DriverDelay]:
     """Return a confound where candidates are compared by latency and compare differently without the driver's delays.
 
     `figures` are those of the completed trials, by id. A trial's latency without the driver's delays is its latency less the
@@ -44,8 +42,7 @@ def confounds(
     without = comparison.decide_by(spec, spec.goal, trials, undelayed)
     if _claims(without) == _claims(decision):
         return []
-    most = max(shares.values())
-    return [Note(code=CODE, data={"share": most, "could_explain": True, "inert": False, "hold": {}})]
+    return [DriverDelay(share=max(shares.values()))]
 
 
 def _spread(trials: Sequence[Trial], shares: Mapping[int, float]) -> float:

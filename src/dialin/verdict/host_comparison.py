@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from dialin.model.host_kind import Kind, kind_of
 from dialin.model.record import StudyRecord
 from dialin.model.study import StudySpec
 from dialin.model.trial import Trial
-from dialin.model.verdict import AgainstBest, Note, Outcome
+from dialin.model.verdict import AgainstBest, Outcome
+from dialin.sentences.host_notes import HostEffect, HostsDiffer, HostsDisagree, NotOnEachKind
 from dialin.stats.decide import Decision
 from dialin.stats.host_effects import Interaction, can_be_compared, fit_groups, host_interactions
 from dialin.stats.standings import without_claims
@@ -19,8 +20,7 @@ from dialin.stats.thresholds import thresholds
 from dialin.stats.trial_figures import Figures, goal_ratio, timed_trials
 from dialin.verdict import comparison
 
-DISAGREE = "hosts_disagree"
-NOT_ON_EACH = "not_on_each_kind"
+_Kind = TypeVar("_Kind", bound=HostsDiffer)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +36,13 @@ class HostComparison:
         not_on_each: candidates whose difference from the baseline is not shown on each kind of host.
     """
 
-    notes: Sequence[Note] = ()
+    notes: Sequence[HostsDiffer] = ()
     is_enough: bool = True
     not_on_each: frozenset[str] = frozenset()
 
     @property
     def disagree(self) -> bool:
-        return any(note.code == DISAGREE for note in self.notes)
+        return any(isinstance(note, HostsDisagree) for note in self.notes)
 
     def withheld(self, decision: Decision) -> frozenset[str]:
         """Return the candidates that all hosts together show to be better than the baseline, but not each kind of host."""
@@ -88,7 +88,7 @@ def compare_hosts(
     by_kind = fit_groups(trials, names, lambda run: kinds[_host(run)])
     by_host = fit_groups(trials, names, _host)
     kind_interactions = {one.candidate: one for one in host_interactions(by_kind, names, spec.baseline, spec.confidence)}
-    notes = []
+    notes: list[HostsDiffer] = []
     for host_interaction in host_interactions(by_host, names, spec.baseline, spec.confidence):
         kind_interaction = kind_interactions.get(host_interaction.candidate)
         if kind_interaction is not None and kind_interaction.differs:
@@ -99,11 +99,11 @@ def compare_hosts(
     compared = [kind for kind, hosts in of_kind.items() if 2 * max(counts[host] for host in hosts) >= most]
     on_each = thresholds(spec.confidence, len(spec.names)).on_each
     not_on_each = frozenset(name for name, one in kind_interactions.items() if not one.is_shown_on(compared, on_each))
-    disagreeing = {note.data["candidate"] for note in notes if note.code == DISAGREE}
+    disagreeing = {note.candidate for note in notes if isinstance(note, HostsDisagree)}
     withheld = [name for name in decision.better if name in not_on_each - disagreeing]
-    notes += [Note(code=NOT_ON_EACH, data=_effects(kind_interactions[name], spec, of_kind)) for name in withheld]
+    notes += [_note(NotOnEachKind, kind_interactions[name], spec, of_kind) for name in withheld]
     return HostComparison(
-        notes=sorted(notes, key=lambda note: note.code != DISAGREE),
+        notes=sorted(notes, key=lambda note: not isinstance(note, HostsDisagree)),
         is_enough=len(of_kind) < 2 or can_be_compared({kind: by_kind[kind] for kind in compared}),
         not_on_each=not_on_each,
     )
@@ -113,25 +113,28 @@ def _host(run: Any) -> str:
     return str(run[1])
 
 
-def _interaction_note(interaction: Interaction, spec: StudySpec, of_kind: Mapping[Hashable, Sequence[str]] | None) -> Note:
+def _interaction_note(
+    interaction: Interaction, spec: StudySpec, of_kind: Mapping[Hashable, Sequence[str]] | None
+) -> HostsDiffer:
     deviate, margin = thresholds(spec.confidence, len(spec.names)).on_each, comparison.rules(spec).margin
-    code = DISAGREE if interaction.contradicts(margin, deviate) else "hosts_differ"
-    return Note(code=code, data=_effects(interaction, spec, of_kind))
+    return _note(HostsDisagree if interaction.contradicts(margin, deviate) else HostsDiffer, interaction, spec, of_kind)
 
 
-def _effects(interaction: Interaction, spec: StudySpec, of_kind: Mapping[Hashable, Sequence[str]] | None) -> dict[str, Any]:
+def _note(
+    note: type[_Kind], interaction: Interaction, spec: StudySpec, of_kind: Mapping[Hashable, Sequence[str]] | None
+) -> _Kind:
     """Return the effect of a candidate by kind of host, or by host where no kinds are given."""
     effects = []
     for group, difference in interaction.differences.items():
         ratio = goal_ratio(difference.ratio(spec.alpha), spec.goal)
         kind = dict(cast("Kind", group)) if of_kind else {}
-        hosts = of_kind[group] if of_kind else [group]
+        hosts = of_kind[group] if of_kind else [str(group)]
         if ratio is not None:
-            effects.append({"kind": kind, "hosts": hosts, "ratio": ratio.mean, "low": ratio.low, "high": ratio.high})
-    return {
-        "candidate": interaction.candidate,
-        "p": interaction.p,
-        "worthwhile": spec.worthwhile,
-        "confidence": 1 - spec.alpha,
-        "effects": effects,
-    }
+            effects.append(HostEffect(kind=kind, hosts=tuple(hosts), ratio=ratio))
+    return note(
+        candidate=interaction.candidate,
+        p=interaction.p,
+        worthwhile=spec.worthwhile,
+        confidence=1 - spec.alpha,
+        effects=tuple(effects),
+    )

@@ -13,14 +13,13 @@ from dataclasses import dataclass
 from dialin.model.record import StudyRecord
 from dialin.model.study import StudySpec, Switch
 from dialin.model.trial import Purpose, Sample, Step, Trial, TrialState
-from dialin.model.verdict import Note, Verdict
+from dialin.model.verdict import Verdict
+from dialin.sentences.load_notes import LateEffect
 from dialin.stats.contrasts import AFTER_SHARE, LateChange, late_change
 from dialin.stats.throughput import by_typical_speed
 from dialin.stats.trial_figures import Figures, figures, trial_speeds
 from dialin.stats.trial_fit import TimedTrial, fit_trials
 from dialin.verdict import comparison
-
-CODE = "late_effect"
 
 ROUNDS = 4
 """The most times that long windows of a choice and the baseline are measured, whatever becomes the choice meanwhile."""
@@ -122,7 +121,7 @@ def has_windows(trials: Sequence[Trial]) -> bool:
 
 def confounds(
     spec: StudySpec, trials: Sequence[Trial], known: Mapping[int, Figures], samples: Mapping[int, Sequence[Sample]]
-) -> list[Note]:
+) -> list[LateEffect]:
     """Return a confound for each choice that loses in its long windows what it gained in the trials."""
     measured = {trial.candidate for trial in trials if trial.purpose is Purpose.LONG} - {spec.baseline}
     notes = []
@@ -131,14 +130,14 @@ def confounds(
         if windows.change is None or not windows.change.is_lost(math.log1p(spec.worthwhile)):
             continue
         seconds = windows.pairs[0][1].steps[Step.MEASURE]
-        data = {
-            "candidate": name,
-            "ratio": windows.ratio,
-            "late_ratio": math.exp(windows.change.late),
-            "seconds": seconds,
-            "since": seconds * AFTER_SHARE,
-        }
-        notes.append(Note(code=CODE, data={**data, "could_explain": True, "inert": False, "hold": {}}))
+        note = LateEffect(
+            candidate=name,
+            ratio=windows.ratio,
+            late_ratio=math.exp(windows.change.late),
+            seconds=seconds,
+            since=seconds * AFTER_SHARE,
+        )
+        notes.append(note)
     return notes
 
 

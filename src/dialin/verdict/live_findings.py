@@ -11,7 +11,9 @@ from dialin.model.saturation import ALL_SATURATED
 from dialin.model.study import Goal, StudySpec
 from dialin.model.traffic import TrafficTotals
 from dialin.model.trial import Trial, TrialState
-from dialin.model.verdict import Estimate, LiveCandidate, LiveCost, LiveFindings, Note
+from dialin.model.verdict import Estimate, LiveCandidate, LiveCost, LiveFindings
+from dialin.sentences import live_notes as caveats
+from dialin.sentences.note import TypedNote
 from dialin.stats.decide import Rules
 from dialin.stats.switchback import QUADS_TO_DECIDE, Switchback, fit_periods, washout_needed
 from dialin.stats.trial_figures import Figures, goal_ratio
@@ -92,48 +94,50 @@ def _ratios(measured: Measured, goal: Goal, names: Sequence[str], baseline: str,
     return {name: goal_ratio(fitted.ratio(name, baseline, rules.alpha), goal) for name in fitted.names}
 
 
-def live_notes(spec: StudySpec, findings: LiveFindings, trials: Sequence[Trial], given_up: Sequence[str]) -> list[Note]:
+def live_notes(spec: StudySpec, findings: LiveFindings, trials: Sequence[Trial], given_up: Sequence[str]) -> list[TypedNote]:
     """Return the caveats of a study on live traffic, the gravest first; `given_up` candidates tripped the guard too often."""
-    notes = [_trip_note(one, trials, is_given_up=one.name in given_up) for one in findings.candidates if one.trips]
+    notes: list[TypedNote] = [
+        _trip_note(one, trials, is_given_up=one.name in given_up) for one in findings.candidates if one.trips
+    ]
     for one in findings.candidates:
         if one.disagrees and one.with_load and one.without_load and one.load:
-            ratios = {"load": one.load, "with_load": one.with_load, "without_load": one.without_load}
-            data = {"candidate": one.name, **{name: ratio.model_dump() for name, ratio in ratios.items()}}
-            notes.append(Note(code="load_disagrees", data=data))
+            notes.append(
+                caveats.LoadDisagrees(candidate=one.name, load=one.load, with_load=one.with_load, without_load=one.without_load)
+            )
         if one.carries_over or one.lasts:
-            known = {"settling": one.settling, "after_other": one.after_other}
-            shown = {name: ratio.mean for name, ratio in known.items() if ratio is not None}
-            needed = findings.washout_needed
-            carry_over = {"candidate": one.name, "lasts": one.lasts, "washout_needed": needed, **shown}
-            notes.append(Note(code="carries_over", data=carry_over))
+            carry_over = caveats.CarriesOver(
+                candidate=one.name,
+                lasts=one.lasts,
+                washout_needed=findings.washout_needed,
+                settling=one.settling.mean if one.settling else None,
+                after_other=one.after_other.mean if one.after_other else None,
+            )
+            notes.append(carry_over)
         if one.latency is not None and one.latency.low is not None and one.latency.low > 1:
-            notes.append(Note(code="costs_latency", data={"candidate": one.name, "ratio": one.latency.model_dump()}))
+            notes.append(caveats.CostsLatency(candidate=one.name, ratio=one.latency))
     if findings.shorter:
-        notes.append(Note(code="longer_washout", data={"washout": findings.washout, "shorter": findings.shorter}))
+        notes.append(caveats.LongerWashout(washout=findings.washout or 0.0, shorter=findings.shorter))
     if findings.second_halves:
-        notes.append(Note(code="second_halves"))
+        notes.append(caveats.SecondHalves())
     if findings.quads < findings.quads_needed:
-        notes.append(Note(code="few_quads", data={"quads": findings.quads, "needed": findings.quads_needed}))
-    figures = {"periods": findings.saturated, "cpu": findings.cpu_share, "running": findings.running}
+        notes.append(caveats.FewQuads(quads=findings.quads, needed=findings.quads_needed))
+    share, cpu, running = findings.saturated, findings.cpu_share, findings.running
     if spec.goal is Goal.THROUGHPUT and findings.saturated < ALL_SATURATED:
-        notes.append(Note(code="not_saturated", data=figures))
+        notes.append(caveats.NotSaturated(periods=share, cpu=cpu, running=running))
     elif spec.goal is not Goal.THROUGHPUT and findings.saturated >= _MOSTLY:
-        notes.append(Note(code="saturated", data=figures))
+        notes.append(caveats.Saturated(periods=share, cpu=cpu, running=running))
     return notes
 
 
-def _trip_note(one: LiveCandidate, trials: Sequence[Trial], *, is_given_up: bool) -> Note:
+def _trip_note(one: LiveCandidate, trials: Sequence[Trial], *, is_given_up: bool) -> caveats.GuardTripped:
     ended = [t for t in trials if t.candidate == one.name and t.state in (TrialState.DONE, TrialState.FAILED)]
     causes = [t.failure.cause for t in ended if t.failure is not None and t.failure.fault is Fault.GUARD]
     restored = [cause.figures["restored_in"] for cause in causes]
-    return Note(
-        code="guard_tripped",
-        data={
-            "candidate": one.name,
-            "trips": one.trips,
-            "periods": len(ended),
-            "given_up": is_given_up,
-            "restored_in": None if None in restored else max(restored, default=0.0),
-            "cause": causes[-1].as_stored(),
-        },
+    return caveats.GuardTripped(
+        candidate=one.name,
+        trips=one.trips,
+        periods=len(ended),
+        given_up=is_given_up,
+        restored_in=None if None in restored else max(restored, default=0.0),
+        cause=causes[-1],
     )

@@ -6,47 +6,46 @@ import math
 from collections.abc import Mapping, Sequence
 
 from dialin.model.cause import Fault
-from dialin.model.durability import DurabilityLoss, as_data
+from dialin.model.durability import DurabilityLoss
 from dialin.model.record import StudyRecord
 from dialin.model.study import StudySpec
-from dialin.model.trial import TrialState, seconds_of
-from dialin.model.verdict import AgainstBest, Note
+from dialin.model.trial import Trial, TrialState, VariableChange, seconds_of
+from dialin.model.verdict import AgainstBest
+from dialin.sentences.result_notes import DifferentBuilds, FailedTrials, Inconclusive, Unsafe, WeakerDurability
+from dialin.sentences.setting_notes import ChangedDuringTrial
 from dialin.stats.decide import Decision
 from dialin.stats.standings import Failures
 
 
-def durability_notes(weaker: Mapping[str, Sequence[DurabilityLoss]], winners: Sequence[str]) -> list[Note]:
+def durability_notes(weaker: Mapping[str, Sequence[DurabilityLoss]], winners: Sequence[str]) -> list[WeakerDurability]:
     """Return a warning for each candidate that weakens durability, winners first."""
     order = sorted((name for name in weaker if weaker[name]), key=lambda name: name not in winners)
-    return [Note(code="weaker_durability", data={"candidate": name, "losses": as_data(weaker[name])}) for name in order]
+    return [WeakerDurability(candidate=name, losses=tuple(weaker[name])) for name in order]
 
 
-def build_notes(spec: StudySpec) -> list[Note]:
+def build_notes(spec: StudySpec) -> list[DifferentBuilds]:
     if not spec.compares_builds:
         return []
-    return [Note(code="different_builds", data={"builds": sorted({c.server for c in spec.candidates})})]
+    return [DifferentBuilds(builds=tuple(sorted({c.server for c in spec.candidates})))]
 
 
-def unsafe_notes(spec: StudySpec, decision: Decision, failures: Mapping[str, Failures]) -> list[Note]:
+def unsafe_notes(spec: StudySpec, decision: Decision, failures: Mapping[str, Failures]) -> list[Unsafe]:
     """Return a warning for each candidate whose server failed more often than the baseline's."""
     base = failures[spec.baseline]
     return [
-        Note(
-            code="unsafe",
-            data={
-                "candidate": name,
-                "failed": failures[name].failed,
-                "trials": failures[name].trials,
-                "baseline_failed": base.failed,
-                "baseline_trials": base.trials,
-            },
+        Unsafe(
+            candidate=name,
+            failed=failures[name].failed,
+            trials=failures[name].trials,
+            baseline_failed=base.failed,
+            baseline_trials=base.trials,
         )
         for name, state in decision.states.items()
         if state is AgainstBest.UNSAFE
     ]
 
 
-def failure_notes(record: StudyRecord) -> list[Note]:
+def failure_notes(record: StudyRecord) -> list[FailedTrials]:
     """Return a warning for each candidate with failed trials, with the newest failure."""
     notes = []
     for candidate in record.spec.candidates:
@@ -61,25 +60,45 @@ def failure_notes(record: StudyRecord) -> list[Note]:
         if not failed:
             continue
         last = failed[-1].failure
-        newest = last.cause.as_stored() if last else {}
-        notes.append(Note(code="failed_trials", data={"candidate": candidate.name, "failed": len(failed), "cause": newest}))
+        notes.append(FailedTrials(candidate=candidate.name, failed=len(failed), cause=last.cause if last else None))
     return notes
 
 
-def inconclusive_notes(record: StudyRecord, decision: Decision, needed: int | None) -> list[Note]:
+def inconclusive_notes(record: StudyRecord, decision: Decision, needed: int | None) -> list[Inconclusive]:
     """Return the note that a study is inconclusive, with the time that it took and the time that it may need.
 
     `needed` is about how many trials a safe choice needs in all; None where that is unknown.
     """
-    spec = record.spec
-    data: dict[str, float | int] = {
-        "seconds": seconds_of(record.trials),
-        "budget": 60 * spec.minutes,
-        "trials": decision.trials,
-    }
-    if decision.detectable is not None:
-        data["detectable"] = decision.detectable
+    spec, minutes = record.spec, None
     if needed and decision.trials:
         minutes = math.ceil(spec.minutes * max(1.2, needed / decision.trials))
-        data |= {"trials_needed": needed, "minutes": minutes}
-    return [Note(code="inconclusive", data=data)]
+    note = Inconclusive(
+        seconds=seconds_of(record.trials),
+        budget=60 * spec.minutes,
+        trials=decision.trials,
+        detectable=decision.detectable,
+        trials_needed=needed if minutes else None,
+        minutes=minutes,
+    )
+    return [note]
+
+
+def changed_during_trials(trials: Sequence[Trial]) -> list[ChangedDuringTrial]:
+    """Return a warning for each variable that changed while trials ran, those under test first."""
+    changes = [(trial, change) for trial in trials for change in trial.changes]
+    variables = dict.fromkeys((change.variable, change.under_test) for _, change in changes)
+    return [
+        _changed_note(name, [(trial, change) for trial, change in changes if change.variable == name], under_test=under_test)
+        for name, under_test in sorted(variables, key=lambda each: not each[1])
+    ]
+
+
+def _changed_note(name: str, changes: Sequence[tuple[Trial, VariableChange]], *, under_test: bool) -> ChangedDuringTrial:
+    trials = {trial.id: trial for trial, _ in changes}
+    return ChangedDuringTrial(
+        variable=name,
+        under_test=under_test,
+        trials=tuple(sorted(trials)),
+        candidates=tuple(dict.fromkeys(trial.candidate for trial in trials.values())),
+        values=tuple((change.before, change.after) for _, change in changes),
+    )

@@ -6,12 +6,13 @@ import math
 import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TypedDict
 
 from dialin.model.evidence import Gauge, Watched, load_gauge
 from dialin.model.study import Goal, StudySpec
 from dialin.model.trial import Sample, Trial
-from dialin.model.verdict import Note
+from dialin.sentences import load_notes
+from dialin.sentences.note import TypedNote
 from dialin.stats.trial_figures import by_threads
 from dialin.verdict import driver_delay
 
@@ -75,7 +76,7 @@ def notes(
     done: Sequence[Trial],
     samples: Mapping[int, Sequence[Sample]],
     watched: _WatchedByTrial,
-) -> list[Note]:
+) -> list[TypedNote]:
     """Return notes on whether the rate was reached, and on limits of the load driver."""
     short = trials_below_rate(spec.workload.rate, done, samples)
     dropped = _dropped_notes(spec, done, watched)
@@ -92,84 +93,88 @@ def notes(
     ]
 
 
-def _missed_notes(spec: StudySpec, done: Sequence[Trial], short: Sequence[Missed], *, dropped: bool) -> list[Note]:
+def _missed_notes(spec: StudySpec, done: Sequence[Trial], short: Sequence[Missed], *, dropped: bool) -> list[TypedNote]:
     if not short:
         return []
     least = min(short, key=lambda one: one.achieved)
-    data = {"asked": spec.workload.rate, "achieved": least.achieved, "threads": least.threads, "dropped": dropped}
-    return [_note("rate_not_reached", data, [(one.trial, one.achieved) for one in short], done)]
+    note = load_notes.RateNotReached(
+        asked=spec.workload.rate,
+        achieved=least.achieved,
+        threads=least.threads,
+        dropped=dropped,
+        **_where([(one.trial, one.achieved) for one in short], done),
+    )
+    return [note]
 
 
-def _dropped_notes(spec: StudySpec, done: Sequence[Trial], watched: _WatchedByTrial) -> list[Note]:
+def _dropped_notes(spec: StudySpec, done: Sequence[Trial], watched: _WatchedByTrial) -> list[TypedNote]:
     hit = [(trial, gauge.mean) for trial, gauge in _gauges(done, watched, "dropped") if gauge.mean > 0]
     if not hit:
         return []
     # The gauge is a count since the driver's start, and the driver starts once for each number of threads.
     total = round(spec.workload.number_of_levels * sum(mean for _, mean in hit))
-    return [_note("transactions_dropped", {"dropped": total}, hit, done)]
+    return [load_notes.TransactionsDropped(dropped=total, **_where(hit, done))]
 
 
-def _added_notes(done: Sequence[Trial], watched: _WatchedByTrial) -> list[Note]:
+def _added_notes(done: Sequence[Trial], watched: _WatchedByTrial) -> list[TypedNote]:
     """Return a note on trials whose latency has a large part that the load driver itself added."""
     hit = [
         (trial, gauge.mean) for trial, gauge in _gauges(done, watched, "driver_share_p99") if gauge.mean > driver_delay.LIMIT
     ]
     if not hit:
         return []
-    added = max(gauge.mean for _, gauge in _gauges([trial for trial, _ in hit], watched, "driver_added_p99_ms"))
-    return [_note("driver_added", {"added_ms": added, "share": max(share for _, share in hit)}, hit, done)]
+    added = max(gauge.mean for _, gauge in _gauges(_trials(hit), watched, "driver_added_p99_ms"))
+    return [load_notes.DriverAdded(added_ms=added, share=_most(hit), **_where(hit, done))]
 
 
-def _queue_notes(spec: StudySpec, done: Sequence[Trial], watched: _WatchedByTrial) -> list[Note]:
+def _queue_notes(spec: StudySpec, done: Sequence[Trial], watched: _WatchedByTrial) -> list[TypedNote]:
     """Return a note on trials whose transactions waited long for a connection of their host, because each host has a queue."""
     hosts = len(spec.workload.load_hosts or ())
     hit = [(trial, gauge.mean) for trial, gauge in _gauges(done, watched, "queued_share") if gauge.mean > driver_delay.LIMIT]
     if hosts < 2 or not hit:
         return []
-    queued = max(gauge.mean for _, gauge in _gauges([trial for trial, _ in hit], watched, "queued_ms"))
-    data = {"hosts": hosts, "queued_ms": queued, "share": max(share for _, share in hit)}
-    return [_note("separate_queues", data, hit, done)]
+    queued = max(gauge.mean for _, gauge in _gauges(_trials(hit), watched, "queued_ms"))
+    return [load_notes.SeparateQueues(hosts=hosts, queued_ms=queued, share=_most(hit), **_where(hit, done))]
 
 
-def _busy_thread_notes(done: Sequence[Trial], watched: _WatchedByTrial) -> list[Note]:
+def _busy_thread_notes(done: Sequence[Trial], watched: _WatchedByTrial) -> list[TypedNote]:
     hit = [(trial, gauge.mean) for trial, gauge in _gauges(done, watched, "busiest_thread") if gauge.mean > _BUSY_THREAD]
     if not hit:
         return []
-    return [_note("busy_load_thread", {"share": max(share for _, share in hit)}, hit, done)]
+    return [load_notes.BusyLoadThread(share=_most(hit), **_where(hit, done))]
 
 
-def _unfinished_notes(done: Sequence[Trial], watched: _WatchedByTrial) -> list[Note]:
+def _unfinished_notes(done: Sequence[Trial], watched: _WatchedByTrial) -> list[TypedNote]:
     """Return a note on transactions that were open when a trial ended, which latency leaves out."""
     hit = [(trial, gauge.most) for trial, gauge in _gauges(done, watched, "unfinished_ms") if gauge.most >= _STALL_MS]
     if not hit:
         return []
-    count = round(sum(gauge.most for _, gauge in _gauges([trial for trial, _ in hit], watched, "unfinished")))
-    data = {"unfinished": count, "oldest_ms": max(age for _, age in hit)}
-    return [_note("unfinished_transactions", data, hit, done)]
+    count = round(sum(gauge.most for _, gauge in _gauges(_trials(hit), watched, "unfinished")))
+    return [load_notes.UnfinishedTransactions(unfinished=count, oldest_ms=_most(hit), **_where(hit, done))]
 
 
-def _failure_notes(done: Sequence[Trial], watched: _WatchedByTrial) -> list[Note]:
+def _failure_notes(done: Sequence[Trial], watched: _WatchedByTrial) -> list[TypedNote]:
     """Return a note on slow transactions that failed, which latency leaves out."""
     hit = [(trial, gauge.most) for trial, gauge in _gauges(done, watched, "failed_ms") if gauge.most >= _STALL_MS]
     if not hit:
         return []
-    return [_note("slow_failures", {"slowest_ms": max(took for _, took in hit)}, hit, done)]
+    return [load_notes.SlowFailures(slowest_ms=_most(hit), **_where(hit, done))]
 
 
-def _unprepared_notes(done: Sequence[Trial], watched: _WatchedByTrial) -> list[Note]:
+def _unprepared_notes(done: Sequence[Trial], watched: _WatchedByTrial) -> list[TypedNote]:
     hit = [(trial, gauge.most) for trial, gauge in _gauges(done, watched, "unprepared") if gauge.most > 0]
     if not hit:
         return []
-    return [_note("statements_unprepared", {"statements": round(max(count for _, count in hit))}, hit, done)]
+    return [load_notes.StatementsUnprepared(statements=round(_most(hit)), **_where(hit, done))]
 
 
-def _reached_notes(spec: StudySpec, done: Sequence[Trial], short: Sequence[Missed]) -> list[Note]:
+def _reached_notes(spec: StudySpec, done: Sequence[Trial], short: Sequence[Missed]) -> list[TypedNote]:
     rate = spec.workload.rate
     fell_short, measured = {one.trial.candidate for one in short}, {trial.candidate for trial in done}
     reached = [name for name in spec.names if name in measured - fell_short]
     if not rate or spec.goal is not Goal.THROUGHPUT or len(reached) < 2:
         return []
-    return [Note(code="rate_reached", data={"asked": rate, "candidates": reached})]
+    return [load_notes.RateReached(asked=rate, candidates=tuple(reached))]
 
 
 def _gauges(trials: Iterable[Trial], watched: _WatchedByTrial, name: str) -> Iterator[tuple[Trial, Gauge]]:
@@ -178,6 +183,23 @@ def _gauges(trials: Iterable[Trial], watched: _WatchedByTrial, name: str) -> Ite
             yield trial, gauge
 
 
-def _note(code: str, data: dict[str, Any], hit: Sequence[tuple[Trial, float]], done: Sequence[Trial]) -> Note:
+_Hit = Sequence[tuple[Trial, float]]
+
+
+def _most(hit: _Hit) -> float:
+    return max(figure for _, figure in hit)
+
+
+def _trials(hit: _Hit) -> list[Trial]:
+    return [trial for trial, _ in hit]
+
+
+class _Where(TypedDict):
+    candidates: tuple[str, ...]
+    trials: tuple[int, ...]
+    of: int
+
+
+def _where(hit: _Hit, done: Sequence[Trial]) -> _Where:
     candidates = sorted({trial.candidate for trial, _ in hit})
-    return Note(code=code, data={**data, "candidates": candidates, "trials": [trial.id for trial, _ in hit], "of": len(done)})
+    return {"candidates": tuple(candidates), "trials": tuple(trial.id for trial, _ in hit), "of": len(done)}

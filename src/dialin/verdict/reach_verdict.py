@@ -7,14 +7,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from dialin.evidence.client_limits import client_limits, other_load
+from dialin.evidence import effective_settings
+from dialin.evidence.load_limits import client_limits, other_load
 from dialin.model.durability import DurabilityLoss
 from dialin.model.evidence import load_gauge
 from dialin.model.load_driver import describe_driver
 from dialin.model.progress import Standing
 from dialin.model.record import StudyRecord
 from dialin.model.study import COST_GOALS, Goal, StudySpec
-from dialin.model.trial import Purpose, Step, Trial, TrialState, first_driver_choices, seconds_of
+from dialin.model.trial import EffectiveSettings, Purpose, Step, Trial, TrialState, first_driver_choices, seconds_of
 from dialin.model.verdict import (
     AgainstBest,
     CandidateState,
@@ -22,12 +23,12 @@ from dialin.model.verdict import (
     Confirmation,
     Estimate,
     LiveFindings,
-    Note,
     Outcome,
     Verdict,
 )
 from dialin.question.plan import plan
-from dialin.report.verdict_texts import add_sentences
+from dialin.sentences.note import Confounding, TypedNote
+from dialin.sentences.verdict_sentences import add_sentences
 from dialin.stats.blocks import fit
 from dialin.stats.candidate_figures import CandidateFigures
 from dialin.stats.decide import Decision
@@ -44,19 +45,17 @@ from dialin.stats.trial_figures import (
     with_traffic,
 )
 from dialin.stats.trial_fit import TrialFit
+from dialin.variables.catalogue import catalogues_of
 from dialin.variables.durability import weaker_durability
 from dialin.verdict import (
     caveats,
-    changed_during_trial,
     comparison,
     driver_delay,
-    effective_settings,
     late_effect,
     outcome_notes,
     rates,
 )
 from dialin.verdict.candidate_states import Claim, Compared, candidate_states
-from dialin.verdict.effective_settings import EffectiveSettings
 from dialin.verdict.host_comparison import compare_hosts
 from dialin.verdict.live_findings import live_findings, live_notes
 from dialin.verdict.recommendation import recommend
@@ -104,7 +103,7 @@ class _Case:
     identical: Sequence[frozenset[str]]
     failures: Mapping[str, Failures]
     weaker: Mapping[str, Sequence[DurabilityLoss]]
-    confounds: Sequence[Note]
+    confounds: Sequence[Confounding]
     live: LiveFindings | None
     latency: CandidateFigures
     variation: CandidateFigures
@@ -114,8 +113,8 @@ class _Case:
         return self.record.spec
 
     @property
-    def serious(self) -> list[Note]:
-        return [note for note in self.confounds if note.data["could_explain"]]
+    def serious(self) -> list[Confounding]:
+        return [note for note in self.confounds if note.could_explain]
 
     def figures_of(self, name: str) -> list[Figures]:
         return [self.figures[trial.id] for trial in self.done if trial.candidate == name]
@@ -172,8 +171,8 @@ def reach_verdict(record: StudyRecord, known: Mapping[int, Figures] | None = Non
         percentile=spec.workload.percentile,
         headline="",
         reason="",
-        reason_code=recommended.code,
-        reason_data=dict(recommended.data),
+        reason_code=recommended.reason.code,
+        reason_data=recommended.reason.model_dump(mode="json", exclude={"code"}),
         recommended=dict(spec.candidate(chosen).setting),
         recommended_candidate=chosen,
         winners=list(decision.winners) if outcome is not Outcome.INCONCLUSIVE and not spec.aa else [],
@@ -193,8 +192,8 @@ def reach_verdict(record: StudyRecord, known: Mapping[int, Figures] | None = Non
         confirmed=confirmation(record, chosen),
         lost_seconds=sum(case.figures[trial.id].lost for trial in case.done),
         trial_noise=decision.sd,
-        warnings=[*hosts.notes, *_warnings(case, chosen)],
-        confounds=list(case.confounds),
+        warnings=[note.stored() for note in (*hosts.notes, *_warnings(case, chosen))],
+        confounds=[note.stored() for note in case.confounds],
         server={"builds": {server: dict(facts) for server, facts in record.servers.items()}},
         host=dict(record.host),
         workload={
@@ -241,9 +240,10 @@ def _case(record: StudyRecord, known: Mapping[int, Figures] | None) -> _Case:
             return CandidateFigures(decision.levels, decision.ratios)
         return comparison.figures_by(spec, goal, record.trials, by_trial)
 
-    confounds = effective_settings.confounds(spec, last)
-    named = {note.data["variable"] for note in confounds}
-    confounds += [note for note in effective_settings.confounds(spec, first) if note.data["variable"] not in named]
+    differing = effective_settings.confounds(spec, last)
+    named = {note.variable for note in differing}
+    confounds: list[Confounding] = [*differing]
+    confounds += [note for note in effective_settings.confounds(spec, first) if note.variable not in named]
     confounds += driver_delay.confounds(spec, decision, record.trials, by_trial, record.watched)
     confounds += late_effect.confounds(spec, record.trials, by_trial, record.samples)
     effective = {name: last[name].in_force for name in names if name in last}
@@ -397,21 +397,21 @@ def confirmation(record: StudyRecord, chosen: str) -> Confirmation | None:
     return None if ratio is None else Confirmation(candidate=chosen, ratio=ratio, blocks=fitted.paired_dof[0][1] + 1)
 
 
-def _warnings(case: _Case, chosen: str) -> list[Note]:
+def _warnings(case: _Case, chosen: str) -> list[TypedNote]:
     """Return the warnings that limit the verdict, the gravest first."""
     spec, decision = case.spec, case.decision
     figures = {name: case.figures_of(name) for name in case.last}
     if case.live is not None:
         return _warnings_of_live_traffic(case, case.live)
-    notes = outcome_notes.unsafe_notes(spec, decision, case.failures)
+    notes: list[TypedNote] = [*outcome_notes.unsafe_notes(spec, decision, case.failures)]
     notes += outcome_notes.durability_notes(case.weaker, decision.winners)
     notes += caveats.stall_notes(spec, case.speed, figures)
     notes += caveats.cost_notes(spec, chosen, case.speed, figures)
-    notes += effective_settings.deviations(spec, case.last, effective_settings.catalogues_of(case.record.catalogues))
+    notes += effective_settings.deviations(spec, case.last, catalogues_of(case.record.catalogues))
     if not spec.aa:
         notes += effective_settings.same_notes(spec, case.last, case.identical)
     notes += effective_settings.changed_notes(spec, case.first, case.last)
-    notes += changed_during_trial.notes(case.record.trials)
+    notes += outcome_notes.changed_during_trials(case.record.trials)
     notes += outcome_notes.build_notes(spec)
     notes += outcome_notes.failure_notes(case.record)
     notes += client_limits(spec, case.done)
@@ -430,25 +430,25 @@ def _warnings(case: _Case, chosen: str) -> list[Note]:
     return notes
 
 
-def _odd_trial_notes(case: _Case, fitted: TrialFit) -> list[Note]:
+def _odd_trial_notes(case: _Case, fitted: TrialFit) -> Sequence[TypedNote]:
     compared = [trial for trial in case.done if trial.candidate in fitted.names]
     return caveats.odd_trial_notes(compared, comparison.goal_trials(case.spec.goal, compared, case.figures), fitted)
 
 
-def _warnings_of_live_traffic(case: _Case, live: LiveFindings) -> list[Note]:
+def _warnings_of_live_traffic(case: _Case, live: LiveFindings) -> list[TypedNote]:
     """Return the warnings of a study on live traffic.
 
     dialin does not apply that load: an unsteady load, or clients that use the machine, are normal and have no warning.
     """
     spec, decision = case.spec, case.decision
     given_up = [name for name, state in decision.states.items() if state is AgainstBest.UNSAFE]
-    notes = live_notes(spec, live, case.record.trials, given_up)
+    notes: list[TypedNote] = live_notes(spec, live, case.record.trials, given_up)
     notes += outcome_notes.durability_notes(case.weaker, decision.winners)
-    notes += effective_settings.deviations(spec, case.last, effective_settings.catalogues_of(case.record.catalogues))
+    notes += effective_settings.deviations(spec, case.last, catalogues_of(case.record.catalogues))
     if not spec.aa:
         notes += effective_settings.same_notes(spec, case.last, case.identical)
     notes += effective_settings.changed_notes(spec, case.first, case.last)
-    notes += changed_during_trial.notes(case.record.trials)
+    notes += outcome_notes.changed_during_trials(case.record.trials)
     notes += outcome_notes.failure_notes(case.record)
     notes += caveats.lost_notes(case.done, case.figures)
     if decision.outcome is Outcome.INCONCLUSIVE and not spec.aa:

@@ -8,6 +8,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from dialin.errors import UserError
+from dialin.evidence import effective_values
+from dialin.evidence.effective_settings import first_and_last, values_to_compare
 from dialin.model.load_driver import FIRST_DRIVER, RESUMED_DRIVERS, describe_driver
 from dialin.model.option_types import kebab
 from dialin.model.record import StudyRecord
@@ -16,13 +18,12 @@ from dialin.model.study import Candidate, Goal, StudySpec
 from dialin.model.study_diff import Area, CandidateChange, ComparedStudy, Difference, StudyDiff
 from dialin.model.trial import first_driver_choices
 from dialin.model.verdict import Estimate
+from dialin.sentences.setting_notes import InertConfound
 from dialin.stats.contrasts import change_of_level, change_of_noise, change_of_ratio
 from dialin.stats.trial_figures import goal_ratio
 from dialin.stats.trial_fit import TrialFit
 from dialin.text import listed, size
-from dialin.variables import effective_values
 from dialin.verdict import comparison
-from dialin.verdict.effective_settings import first_and_last, values_to_compare
 from dialin.verdict.reach_verdict import figures_of
 
 _CONFIDENCE = 0.95
@@ -187,8 +188,8 @@ def _effective_values(a: StudyRecord, b: StudyRecord, name_in_b: Mapping[str, st
         return {}, {}
     tested = {*a.spec.set_variables, *b.spec.set_variables}
     notes = effective_values.confounds(values_to_compare(settings), tested, "A")
-    differing = [note.data for note in notes if not note.data["inert"]]
-    of_a, of_b = ({str(data["variable"]): data["values"][letter] for data in differing} for letter in "AB")
+    differing = [note for note in notes if not isinstance(note, InertConfound)]
+    of_a, of_b = ({note.variable: note.values[letter] for note in differing} for letter in "AB")
     return {n: v for n, v in of_a.items() if v is not None}, {n: v for n, v in of_b.items() if v is not None}
 
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from dialin.evidence.proof_view import candidate_of
 from dialin.model.measure import deciding, improvement, measure_of
 from dialin.model.record import StudyRecord
 from dialin.model.setting import Setting, Value, same_value
@@ -23,14 +24,16 @@ from dialin.model.verdict import (
     TuneOutcome,
     Verdict,
 )
-from dialin.report.verdict_texts import add_sentences
+from dialin.sentences.load_notes import DriverDelay
+from dialin.sentences.notes import serious
+from dialin.sentences.reasons import FewestChanges, GainExcluded, GainNotShown
+from dialin.sentences.result_notes import Inconclusive
+from dialin.sentences.verdict_sentences import add_sentences
 from dialin.stats.trial_figures import Figures, goal_ratio
 from dialin.stats.trial_fit import TrialFit
-from dialin.store.proof_view import candidate_of
-from dialin.verdict import driver_delay
 from dialin.verdict.candidate_states import Claim, candidate_states
 from dialin.verdict.reach_verdict import reach_verdict
-from dialin.verdict.recommendation import Recommendation
+from dialin.verdict.recommendation import Recommendation, confounded_by
 
 _OUTCOMES = {
     TuneOutcome.GAIN: Outcome.GAIN,
@@ -49,7 +52,7 @@ def tune_verdict(record: StudyRecord, known: Mapping[int, Figures], findings: Tu
     The search selects the recommended setting, and the gain that is quoted is measured by the proof's fresh trials. Where the
     proof does not show a gain, or gives a reason to distrust it, the baseline is recommended.
 
-    `record` is the record of the proof; see `store.proof_view`.
+    `record` is the record of the proof; see `evidence.proof_view`.
     """
     spec = record.spec
     trials = {trial.id for trial in record.trials}
@@ -71,7 +74,7 @@ def tune_verdict(record: StudyRecord, known: Mapping[int, Figures], findings: Tu
         choice=None if findings.outcome in _UNDECIDED else reason.candidate,
         baseline=spec.baseline,
         worthwhile=findings.worthwhile,
-        is_withheld=reason.code is ReasonCode.CONFOUNDED,
+        is_withheld=reason.reason.code is ReasonCode.CONFOUNDED,
     )
     # Fresh trials prove the recommended setting, which was chosen before them.
     proven = {reason.candidate} if is_gain else set()
@@ -86,10 +89,10 @@ def tune_verdict(record: StudyRecord, known: Mapping[int, Figures], findings: Tu
             "winners": [reason.candidate] if is_gain else [],
             "shown_better": is_gain,
             "shown_best": False,
-            "reason_code": reason.code,
-            "reason_data": dict(reason.data),
+            "reason_code": reason.reason.code,
+            "reason_data": reason.reason.model_dump(mode="json", exclude={"code"}),
             # It says how long the proof needs to find the best of its candidates, which is not the question of a tune.
-            "warnings": [note for note in judged.warnings if note.code != "inconclusive"],
+            "warnings": [note for note in judged.warnings if note.code != Inconclusive.code],
             **_minutes(record),
             "tune": findings,
         }
@@ -165,15 +168,15 @@ def _objection(record: StudyRecord, judged: Verdict, findings: TuneFindings, cho
     """Return why the baseline is recommended instead of the gain that the search claims; None where the gain holds."""
     base = judged.baseline
     if chosen is None:
-        return Recommendation(base, ReasonCode.CHOICE_NOT_PROVEN)
+        return Recommendation.of(base, ReasonCode.CHOICE_NOT_PROVEN)
     candidate = judged.candidate(chosen.name)
-    serious = [note for note in judged.confounds if note.data.get("could_explain")]
-    if any(note.code == driver_delay.CODE for note in serious):
-        return Recommendation(base, ReasonCode.DRIVER_DELAYED)
-    if serious:
-        return Recommendation(base, ReasonCode.CONFOUNDED, {"variable": serious[0].data["variable"]})
+    confounds = serious(judged.confounds)
+    if any(isinstance(note, DriverDelay) for note in confounds):
+        return Recommendation.of(base, ReasonCode.DRIVER_DELAYED)
+    if confounded := confounded_by(confounds):
+        return Recommendation(base, confounded)
     if candidate.state in (CandidateState.UNSAFE, CandidateState.NOT_MEASURED):
-        return Recommendation(base, ReasonCode.CHOICE_UNSAFE)
+        return Recommendation.of(base, ReasonCode.CHOICE_UNSAFE)
     ratio = deciding(candidate, judged)
     if ratio is None or improvement(ratio, judged) < 1:
         return _gain_not_shown(record, judged, findings)
@@ -195,16 +198,15 @@ def _without_recommendation(findings: TuneFindings) -> TuneFindings:
 def _reason(record: StudyRecord, judged: Verdict, findings: TuneFindings, chosen: Candidate | None) -> Recommendation:
     base = record.spec.baseline
     if findings.outcome is TuneOutcome.GAIN and chosen is not None:
-        return Recommendation(chosen.name, ReasonCode.FEWEST_CHANGES, {"worthwhile": findings.worthwhile})
+        return Recommendation(chosen.name, FewestChanges(worthwhile=findings.worthwhile))
     if findings.outcome is TuneOutcome.NOTHING:
-        return Recommendation(base, ReasonCode.GAIN_EXCLUDED, {"worthwhile": findings.worthwhile})
+        return Recommendation(base, GainExcluded(worthwhile=findings.worthwhile))
     return _gain_not_shown(record, judged, findings)
 
 
 def _gain_not_shown(record: StudyRecord, judged: Verdict, findings: TuneFindings) -> Recommendation:
     minutes = _minutes_to_decide(record, judged, findings.gain)
-    data = {} if minutes is None else {"minutes": minutes}
-    return Recommendation(record.spec.baseline, ReasonCode.GAIN_NOT_SHOWN, data)
+    return Recommendation(record.spec.baseline, GainNotShown(minutes=minutes))
 
 
 def _minutes_to_decide(record: StudyRecord, judged: Verdict, gain: Estimate | None) -> int | None:

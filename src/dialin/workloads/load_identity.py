@@ -8,7 +8,7 @@ from typing import Any
 from dialin.errors import UserError
 from dialin.model.load_driver import FIRST_DRIVER, RESUMED_DRIVERS
 from dialin.model.study import StudySpec
-from dialin.model.verdict import Note
+from dialin.sentences.load_notes import DriverChanged
 from dialin.workloads.base import Workload
 
 _DIGEST = "load_file_digest"
@@ -40,7 +40,7 @@ def later_driver_facts(begun: Mapping[str, Any], version: str) -> dict[str, Any]
     return {} if version == last_driver else {RESUMED_DRIVERS: [*later_drivers, version]}
 
 
-def notes(begun: Mapping[str, Any]) -> list[Note]:
+def notes(begun: Mapping[str, Any]) -> list[DriverChanged]:
     """Return a warning where several drivers applied a study's load."""
     later_drivers: Sequence[str] = begun.get(RESUMED_DRIVERS, ())
-    return [Note(code="driver_changed", data={"drivers": [begun[FIRST_DRIVER], *later_drivers]})] if later_drivers else []
+    return [DriverChanged(drivers=(begun[FIRST_DRIVER], *later_drivers))] if later_drivers else []

@@ -12,7 +12,7 @@ from dialin.places.attached.site import AttachedServer, AttachedStage, OpenAttac
 from dialin.servers.attached import server_process, user_command
 from dialin.servers.attached.undo import UndoLog
 from dialin.servers.attached.user_command import CommandError
-from dialin.verdict.changed_during_trial import ChangeDetector
+from dialin.trials.change_detector import ChangeDetector
 from servers.attached.fakes import VARIABLES, FakeServer
 from servers.attached.test_apply_command import CAPACITY, Command
 

@@ -12,7 +12,7 @@ from dialin.model.trial import Purpose, Step, Trial, TrialState
 from dialin.places.live.guard import LEAST_KNOWN, LiveGuard, stop_file
 from dialin.places.live.site import LiveChangeDetector, LiveServer, OpenLiveServer, seconds_until
 from dialin.testing.fake_clock import FakeClock
-from dialin.verdict.changed_during_trial import VariablesChangedError
+from dialin.trials.change_detector import VariablesChangedError
 from fixtures.live_studies import BASE, VARIABLE, Live, live_spec
 
 HOUR = 3600.0

@@ -4,8 +4,8 @@ from pathlib import Path
 from types import SimpleNamespace
 
 from dialin.model.build import Build, Image, Vendor
+from dialin.model.trial import EffectiveSettings
 from dialin.places.sandbox import inspection
-from dialin.verdict.effective_settings import EffectiveSettings
 
 IN_IMAGE = Build(Vendor.ORACLE, (9, 7, 4), Path("/mysqld"), image=Image("podman", "mysql:9.7", "sha256:1", "/usr/sbin/mysqld"))
 

@@ -9,9 +9,9 @@ from dialin.errors import DialinError, ServerError, SettingRefusedError
 from dialin.model.build import Build, Vendor
 from dialin.model.trial import Step, Trial, TrialState
 from dialin.places.sandbox.shared_sandbox import SharedSandbox, SharedStage
+from dialin.trials.change_detector import ChangeDetector
 from dialin.trials.changes import changes_between
 from dialin.variables.catalogue import Catalogue, Kind, Variable
-from dialin.verdict.changed_during_trial import ChangeDetector
 from fixtures.studies import BUILD, CAPACITY, FakeInstance, study
 
 CHANGES = changes_between(

@@ -6,13 +6,13 @@ import pytest
 
 from dialin.errors import ServerError, UserError
 from dialin.model.study import Switch
+from dialin.model.trial import EffectiveSettings
 from dialin.model.workload import WorkloadSpec
 from dialin.places.attached.check import NO_PERMISSION, check_attached
 from dialin.places.sandbox import switch_mode
 from dialin.preflight.checked import StudyRequest, with_plan
 from dialin.question.options import StudyOptions
 from dialin.variables.catalogue import Catalogue, Kind, Variable
-from dialin.verdict.effective_settings import EffectiveSettings
 from fixtures.studies import BUILD, CAPACITY, study
 
 CATALOGUES = {

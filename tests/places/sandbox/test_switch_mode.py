@@ -3,12 +3,12 @@
 import pytest
 
 from dialin.model.dimension import Dimension
+from dialin.model.trial import EffectiveSettings
 from dialin.model.tune import TunePlan
 from dialin.model.workload import LoadTraits, WorkloadSpec
 from dialin.places.sandbox.switch_mode import _why_set, disagreement, obstacle
 from dialin.trials.changes import changes_between, differing
 from dialin.variables.catalogue import Catalogue, Kind, Variable
-from dialin.verdict.effective_settings import EffectiveSettings
 from fixtures.studies import BUILD, CAPACITY, MOST, study
 
 

@@ -5,11 +5,11 @@ import itertools
 import pytest
 
 from dialin.errors import ServerError, SettingRefusedError
+from dialin.model.trial import EffectiveSettings
 from dialin.places.sandbox.switched_server import SwitchedServer
+from dialin.trials.change_detector import ChangeDetector
 from dialin.trials.changes import changes_between
 from dialin.variables.catalogue import Catalogue, Kind, Variable
-from dialin.verdict.changed_during_trial import ChangeDetector
-from dialin.verdict.effective_settings import EffectiveSettings
 from fixtures.studies import BUILD, CAPACITY, MOST, FakeInstance, study
 from servers.attached.fakes import VARIABLES
 

@@ -9,7 +9,6 @@ from dialin.evidence.measured import FigureOf, MeasuredTrial, throughput, values
 from dialin.evidence.reasons.rule import More
 from dialin.model.record import StudyRecord
 from dialin.model.study import Goal
-from dialin.model.workload import TRANSACTION
 from dialin.text import change, listed, number, percent, visible
 
 _MANY = 4
@@ -33,11 +32,6 @@ def holding_for(names: Sequence[str], record: StudyRecord) -> str:
     shown = [visible(name) for name in names[:_MANY]]
     rest = len(names) - len(shown)
     return f", with {listed([*shown, f'{rest} more'] if rest else shown)}"
-
-
-def in_unit(text: str, record: StudyRecord) -> str:
-    """Return a text with the load's unit, such as the runs of a timed query, in place of transactions."""
-    return text.replace(f"per {TRANSACTION}", f"per {record.spec.workload.traits.unit}")
 
 
 _SAME = 0.03

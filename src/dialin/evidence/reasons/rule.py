@@ -13,6 +13,10 @@ More = Callable[[Sequence[MeasuredTrial], StudyRecord, str], str]
 """Returns the end of a reason's sentence, from the trials, their study, and the candidate compared with the baseline."""
 
 
+SPELLED_BY_SERVER = ("event_waits", "mutex_os_waits")
+"""The rules whose sentence begins with a name in the server's spelling, which takes no capital letter."""
+
+
 @dataclass(frozen=True, slots=True)
 class ReasonRule:
     """A figure to compare between candidates.
@@ -21,7 +25,7 @@ class ReasonRule:
         code: identifies the rule in scripts and in the table of docs/why.md.
         theme: the subject; the number of reasons that are shown on one theme is limited.
         name: the beginning of the sentence.
-        unit: what follows the figure, such as `per transaction`.
+        unit: what follows the figure, such as `per {one}`, where `one` is what the load counts: a transaction, or a run.
         floor: the mean that at least one candidate must reach for the figure to matter.
         least: the smallest relative change that matters.
         guard: a second figure that must change in the same direction. A figure that rises with time changes per transaction

@@ -11,8 +11,7 @@ import numpy as np
 from dialin.evidence import measured
 from dialin.evidence.block_figures import block_figures
 from dialin.evidence.measured import MeasuredTrial, by_candidate, values_of
-from dialin.evidence.reasons.phrases import in_unit
-from dialin.evidence.reasons.rule import ReasonRule
+from dialin.evidence.reasons.rule import SPELLED_BY_SERVER, ReasonRule
 from dialin.model.record import StudyRecord
 from dialin.model.study import Goal
 from dialin.model.verdict import Estimate
@@ -209,7 +208,7 @@ def _reason(
     compared: Pair,
 ) -> Reason:
     rule = one.rule
-    unit = in_unit(rule.unit, record)
+    unit = rule.unit.format(one=record.spec.workload.traits.unit)
     figures = block_figures(one.values, trials, record)
     level, ratio_shown = figures[compared.baseline].level.mean, figures[compared.other].ratio
     other_level = figures[compared.other].level.mean
@@ -224,7 +223,8 @@ def _reason(
     return Reason(
         code=rule.code,
         kind=ReasonKind.MOVED,
-        text=text[0].upper() + text[1:] if not _is_name(rule) else text,
+        subject=rule.name,
+        text=text if rule.code in SPELLED_BY_SERVER else text[0].upper() + text[1:],
         source=rule.source,
         strength=smallest_change(ratio),
         correlation=r,
@@ -235,11 +235,6 @@ def _reason(
             levels={name: figure.level.mean for name, figure in figures.items()},
         ),
     )
-
-
-def _is_name(rule: ReasonRule) -> bool:
-    """Return whether the sentence begins with a name in the server's spelling, which takes no capital letter."""
-    return rule.code in ("event_waits", "mutex_os_waits")
 
 
 def _interval(ratio: Estimate) -> str:

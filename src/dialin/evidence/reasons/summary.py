@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from dialin.evidence.measured import MeasuredTrial
 from dialin.evidence.reasons.phrases import GOALS
+from dialin.evidence.reasons.rule import SPELLED_BY_SERVER
 from dialin.evidence.reasons.significance import Pair
 from dialin.model.record import StudyRecord
 from dialin.model.why import Reason
@@ -29,7 +30,7 @@ def summary(
         if compared.differ:
             return f"No metric changed with {goal}: no recorded metric explains the difference, or it is noise."
         return f"No metric changed, and no difference in {goal} was detected."
-    first = _subject(changes[0])
+    first = changes[0].subject
     subject = f"{count:,} metrics" if count > 1 else first
     most = f", {first} most" if count > 1 else ""
     strongest = "the strongest is" if len(changes) == 1 else f"the {len(changes)} strongest are"
@@ -41,15 +42,4 @@ def summary(
     else:
         r = f"{changes[0].correlation:.2f}".replace("-", "−")
         text = f"{subject} changed with {goal}{most} (r = {r}; correlation, not cause){shown}."
-    return text if count == 1 and first == _subject_of(changes[0]) else f"{text[:1].upper()}{text[1:]}"
-
-
-def _subject(reason: Reason) -> str:
-    subject = _subject_of(reason)
-    # Names such as InnoDB, B-tree or hash_table_locks keep their spelling; any other first word loses its capital.
-    first = subject.split(" ", 1)[0]
-    return f"{subject[:1].lower()}{subject[1:]}" if first[1:].isalpha() and first[1:].islower() else subject
-
-
-def _subject_of(reason: Reason) -> str:
-    return reason.text.partition(": ")[0]
+    return text if count == 1 and changes[0].code in SPELLED_BY_SERVER else f"{text[:1].upper()}{text[1:]}"

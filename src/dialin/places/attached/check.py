@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from dialin.errors import UserError
+from dialin.evidence import effective_settings
 from dialin.model.cause import CauseCode
 from dialin.model.fitness import FAR_MS
 from dialin.model.study import Attachment, Candidate, StudySpec
@@ -22,8 +23,7 @@ from dialin.preflight.option_files import requested_settings
 from dialin.question.candidates import candidates_of
 from dialin.question.options import StudyOptions
 from dialin.question.plan import Plan
-from dialin.report.note_sentences import note_text
-from dialin.report.tune_words import range_text, value_text
+from dialin.sentences.tune_words import range_text, value_text
 from dialin.servers.attached import user_command
 from dialin.servers.attached.client_options import find_account
 from dialin.servers.attached.server import Attached
@@ -34,8 +34,7 @@ from dialin.trials import profiling
 from dialin.trials.network import round_trip_ms
 from dialin.trials.tools import Tools
 from dialin.variables import behaviour, catalogue, check
-from dialin.variables.catalogue import Catalogue
-from dialin.verdict import effective_settings
+from dialin.variables.catalogue import Catalogue, excerpt
 from dialin.workloads.base import Workload
 
 _APPLY = "let a command apply the settings (--apply-command; examples/apply/), or study it on a sandbox with --server"
@@ -119,7 +118,7 @@ def check_attached(request: StudyRequest, tools: Tools, permission: Permission) 
     candidates = candidates_of(settings, [known.build_id])
     spec = request.specify(candidates, {known.build_id: {**values, **exact}})
     spec = spec.model_copy(update={"initial": initial, "form": requested.form, "attachment": attachment})
-    notes = check.check_study(spec, {known.build_id: known}, {})
+    check.check_study(spec, {known.build_id: known}, {})
     spec, allowed = with_plan(spec)
     return check_on_server(
         spec,
@@ -129,7 +128,7 @@ def check_attached(request: StudyRequest, tools: Tools, permission: Permission) 
         tools,
         permission,
         values=values,
-        notes=[*requested.notes, *(note_text(spec, note) for note in notes)],
+        notes=[*requested.notes, *(note.sentence(spec) for note in effective_settings.overrides(spec))],
         known=known,
     )
 
@@ -187,7 +186,7 @@ def check_on_server(
         notes=(*attached.account.notes, *notes, *live, *profiled, *_far_away(spec, attached, tools)),
         changes=tuple(describe_changes(site, values)),
         admit=(admission or _admission)(site),
-        catalogues={known.build_id: effective_settings.excerpt(known, spec.set_variables)} if known else {},
+        catalogues={known.build_id: excerpt(known, spec.set_variables)} if known else {},
         rehearse=partial(rehearse, site) if site.apply_command is not None or site.at_start else None,
     )
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from dialin.model.setting import Value, combination_name, parse_value, same_value
 from dialin.question.candidates import Variables
-from dialin.report.tune_words import value_text
+from dialin.sentences.tune_words import value_text
 from dialin.servers.attached.server import Attached
 from dialin.variables.aliases import reported_name
 

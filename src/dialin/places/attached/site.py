@@ -13,7 +13,7 @@ from dialin.errors import DialinError, ServerAwayError, ServerError, SettingRefu
 from dialin.model.cause import Cause, CauseCode, Fault
 from dialin.model.setting import Value, describe
 from dialin.model.study import Attachment, StudySpec
-from dialin.model.trial import Step, Trial, VariableChange
+from dialin.model.trial import EffectiveSettings, Step, Trial, VariableChange
 from dialin.servers.attached.apply_command import ApplyCommand
 from dialin.servers.attached.server import Attached
 from dialin.servers.attached.undo import SCHEMA, Applying, UndoLog
@@ -21,9 +21,8 @@ from dialin.servers.attached.undo_at_end import undo_at_exit
 from dialin.servers.attached.user_command import LIMIT, CommandError
 from dialin.servers.instance import Instance
 from dialin.servers.setter import is_in_force
+from dialin.trials.change_detector import ChangeDetector, VariablesChangedError
 from dialin.trials.tools import Tools
-from dialin.verdict.changed_during_trial import ChangeDetector, VariablesChangedError
-from dialin.verdict.effective_settings import EffectiveSettings
 from dialin.workloads.base import Target, Workload
 
 _POLL = 0.5

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from dialin.errors import UserError
+from dialin.evidence import effective_settings
 from dialin.model.live import MOST_CANDIDATES, LiveOptions
 from dialin.model.setting import same_value
 from dialin.model.study import StudySpec
@@ -19,14 +20,13 @@ from dialin.preflight.checked import CheckedStudy, StudyRequest, with_plan
 from dialin.preflight.option_files import requested_settings
 from dialin.question.candidates import candidates_of
 from dialin.question.plan import Plan
-from dialin.report.note_sentences import note_text
-from dialin.report.tune_words import value_text
+from dialin.sentences.tune_words import value_text
 from dialin.servers.attached.server import Attached
 from dialin.text import percent
 from dialin.trials.tools import Tools
 from dialin.variables import behaviour, check, live_safety
+from dialin.variables.catalogue import excerpt
 from dialin.variables.durability import losses_text, weaker_durability
-from dialin.verdict import effective_settings
 from dialin.workloads.base import Workload
 from dialin.workloads.traffic.digests import Digest, stored_digests
 from dialin.workloads.traffic.traffic import Traffic
@@ -70,7 +70,8 @@ def check_live(request: StudyRequest, tools: Tools) -> CheckedStudy:
     washout = spec.warmup if spec.warmup is not None else live_safety.washout(names)
     spec = spec.model_copy(update={"warmup": washout})
     _check_safe(spec, live, values, attached)
-    notes = [*requested.notes, *(note_text(spec, note) for note in check.check_study(spec, {known.build_id: known}, {}))]
+    check.check_study(spec, {known.build_id: known}, {})
+    notes = [*requested.notes, *(note.sentence(spec) for note in effective_settings.overrides(spec))]
     spec, allowed = with_plan(spec)
     state = live_state.watch(attached, tools)
     notes += live_state.check_state(spec, live, attached, state, values)
@@ -85,7 +86,7 @@ def check_live(request: StudyRequest, tools: Tools) -> CheckedStudy:
         notes=(*attached.account.notes, *notes),
         changes=tuple(_describe(spec, live, attached, values, allowed)),
         admit=refuse,
-        catalogues={known.build_id: effective_settings.excerpt(known, spec.set_variables)},
+        catalogues={known.build_id: excerpt(known, spec.set_variables)},
     )
 
 

@@ -17,17 +17,16 @@ from dialin.clock import Clock
 from dialin.model.live import LiveOptions, hours_between
 from dialin.model.setting import Value, same_value
 from dialin.model.study import Attachment, StudySpec
-from dialin.model.trial import Purpose, Step, Trial, VariableChange
+from dialin.model.trial import EffectiveSettings, Purpose, Step, Trial, VariableChange
 from dialin.places.live.guard import LEAST_KNOWN, LiveGuard, stop_file
 from dialin.servers.attached.quick_restore import QuickRestore
 from dialin.servers.attached.server import Attached
 from dialin.servers.attached.undo import UndoLog
 from dialin.servers.attached.undo_at_end import undo_at_exit
 from dialin.servers.instance import Instance
+from dialin.trials.change_detector import ChangeDetector
 from dialin.trials.tools import Tools
 from dialin.variables.aliases import reported_name
-from dialin.verdict.changed_during_trial import ChangeDetector
-from dialin.verdict.effective_settings import EffectiveSettings
 from dialin.workloads.base import Target
 from dialin.workloads.traffic.digests import Digest
 from dialin.workloads.traffic.meter import Meter

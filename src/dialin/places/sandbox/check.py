@@ -10,9 +10,11 @@ from dialin.datasets.cache import check_space
 from dialin.datasets.prepare import BLANK_SIZE
 from dialin.datasets.restore import restore_sentence
 from dialin.errors import ServerError, UserError
+from dialin.evidence import effective_settings
 from dialin.model.build import Build
 from dialin.model.setting import describe, same_value
 from dialin.model.study import Candidate, StudySpec, Switch
+from dialin.model.trial import EffectiveSettings
 from dialin.places.sandbox import inspection
 from dialin.places.sandbox.fit_check import check_all_fit, room_here
 from dialin.places.sandbox.site import Sandboxes, build_of
@@ -22,16 +24,15 @@ from dialin.preflight.checked import CheckedStudy, StudyRequest, with_plan
 from dialin.preflight.option_files import RequestedSettings, requested_on_builds, said_if_refused
 from dialin.question.candidates import candidates_of
 from dialin.question.plan import Plan, plan
-from dialin.report.note_sentences import note_text
+from dialin.sentences.note import TypedNote
+from dialin.sentences.setting_notes import InertConfound
 from dialin.servers import builds, dry_run
 from dialin.trials import profiling, raw_waits
 from dialin.trials.changes import changes_between
 from dialin.trials.tools import Tools
 from dialin.variables import check, memory, rules
-from dialin.variables.catalogue import Catalogue
+from dialin.variables.catalogue import Catalogue, excerpt
 from dialin.variables.memory import Room
-from dialin.verdict import effective_settings
-from dialin.verdict.effective_settings import EffectiveSettings
 from dialin.workloads.base import Workload
 
 
@@ -60,7 +61,7 @@ def check_sandboxed(request: StudyRequest, tools: Tools) -> CheckedStudy:
     with said_if_refused(of_files, tools.say):
         spec = request.specify(_candidates(requested, chosen, limits or ()), defaults).model_copy(update={"form": form})
         spec = with_restore(spec, used, workload, tools)
-        notes = check.check_study(spec, catalogues, elsewhere)
+        check.check_study(spec, catalogues, elsewhere)
         expected = expect_switch(question.switch, spec, catalogues)
         plan(spec.model_copy(update={"switch": expected.mode}))  # refuses a budget that is too small before servers start
         room = room_here(tools)
@@ -91,14 +92,14 @@ def check_sandboxed(request: StudyRequest, tools: Tools) -> CheckedStudy:
             *sizes,
             *profile_notes,
             *wait_notes,
-            *(note_text(spec, note) for note in notes),
+            *(note.sentence(spec) for note in effective_settings.overrides(spec)),
             *inspection_notes,
             *filter(None, [mode.reason]),
             *restore_notes(spec),
         ),
         inspected=mode.inspected,
         admit=admission(used, workload, tools),
-        catalogues={name: effective_settings.excerpt(known, spec.set_variables) for name, known in catalogues.items()},
+        catalogues={name: excerpt(known, spec.set_variables) for name, known in catalogues.items()},
     )
 
 
@@ -174,12 +175,14 @@ def _inspection_notes(
         for name, value in spec.held.items()
         if name in spec.fixed and not same_value(value, spec.fixed[name])
     ]
-    notes = effective_settings.deviations(spec, inspected, catalogues) + effective_settings.same_notes(
-        spec, inspected, effective_settings.same(spec, inspected)
-    )
-    differing = [note for note in effective_settings.confounds(spec, inspected) if not note.data["inert"]]
-    warned = ["No winner can be claimed while that differs"] if any(note.data["could_explain"] for note in differing) else []
-    return held + [note_text(spec, note) for note in notes + differing] + warned
+    differing = [note for note in effective_settings.confounds(spec, inspected) if not isinstance(note, InertConfound)]
+    notes: list[TypedNote] = [
+        *effective_settings.deviations(spec, inspected, catalogues),
+        *effective_settings.same_notes(spec, inspected, effective_settings.same(spec, inspected)),
+        *differing,
+    ]
+    warned = ["No winner can be claimed while that differs"] if any(note.could_explain for note in differing) else []
+    return held + [note.sentence(spec) for note in notes] + warned
 
 
 def check_candidate(spec: StudySpec, candidate: Candidate, build: Build, defaults: Mapping[str, str], room: Room) -> None:

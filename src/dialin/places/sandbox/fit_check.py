@@ -13,7 +13,7 @@ from dialin.model.setting import Setting, Value, as_number
 from dialin.model.study import StudySpec
 from dialin.preflight.checked import StudyRequest
 from dialin.probes import host
-from dialin.report.setting_sentences import difference_lines
+from dialin.sentences.setting_notes import difference_lines
 from dialin.text import listed, size
 from dialin.trials.tools import Tools
 from dialin.variables import check, memory

@@ -9,19 +9,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from dialin.errors import ServerError
+from dialin.evidence.effective_settings import confounds
 from dialin.model.build import Build
 from dialin.model.cause import PASSING
 from dialin.model.setting import Setting, Value
 from dialin.model.study import StudySpec
+from dialin.model.trial import EffectiveSettings
 from dialin.places.sandbox.site import sandbox_options
 from dialin.places.sandbox.switched_server import SwitchedServer
 from dialin.servers.connection import global_variables
 from dialin.servers.instance import Instance
 from dialin.servers.objects import counted_by_locks, instrumented, real_objects
+from dialin.trials.change_detector import ChangeDetector
 from dialin.trials.changes import Changes
 from dialin.trials.tools import Tools
-from dialin.verdict.changed_during_trial import ChangeDetector
-from dialin.verdict.effective_settings import EffectiveSettings, confounds
 
 _TRIES = 4
 """Times that differing variables are pinned and the candidates inspected again: one variable may hide another."""
@@ -106,7 +107,7 @@ def pin_confounds(
     for _ in range(_TRIES):
         held: dict[str, Value] = {}
         for note in confounds(spec, inspected):
-            held.update(note.data["hold"])
+            held.update(note.hold)
         if not held.items() - spec.held.items():
             break
         spec = spec.model_copy(update={"held": {**spec.held, **held}})

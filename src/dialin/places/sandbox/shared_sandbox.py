@@ -11,9 +11,9 @@ from dialin.model.setting import Setting
 from dialin.model.trial import Step, Trial
 from dialin.places.sandbox.switched_server import SwitchedServer
 from dialin.servers.instance import Instance
+from dialin.trials.change_detector import ChangeDetector
 from dialin.trials.changes import Changes
 from dialin.trials.site import Stage
-from dialin.verdict.changed_during_trial import ChangeDetector
 from dialin.workloads.base import Target
 
 

@@ -14,7 +14,7 @@ from dialin.datasets.restore import TrialData
 from dialin.model.build import Build
 from dialin.model.setting import Setting, Value
 from dialin.model.study import Candidate, StudySpec
-from dialin.model.trial import Purpose, Step, Trial, VariableChange
+from dialin.model.trial import EffectiveSettings, Purpose, Step, Trial, VariableChange
 from dialin.places.sandbox.shared_sandbox import SharedSandbox, SharedStage
 from dialin.probes import host
 from dialin.servers.assign import set_since_start
@@ -24,12 +24,11 @@ from dialin.servers.copied_data import ISOLATION
 from dialin.servers.instance import Instance
 from dialin.servers.sandbox import Sandbox, free_port
 from dialin.trials import raw_waits
+from dialin.trials.change_detector import ChangeDetector, VariablesChangedError
 from dialin.trials.changes import Changes
 from dialin.trials.site import Stage
 from dialin.trials.tools import Tools
 from dialin.variables import rules
-from dialin.verdict.changed_during_trial import ChangeDetector, VariablesChangedError
-from dialin.verdict.effective_settings import EffectiveSettings
 from dialin.workloads.base import Target, Workload
 
 SANDBOX = "{sandbox}"

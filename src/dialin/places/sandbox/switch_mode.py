@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from typing import Literal
 
 from dialin.errors import DialinError, UserError
+from dialin.evidence import effective_settings
 from dialin.model.build import Build
 from dialin.model.cause import PASSING
 from dialin.model.study import StudySpec, Switch
+from dialin.model.trial import EffectiveSettings
 from dialin.places.sandbox.inspection import inspect_by_setting
 from dialin.text import listed
 from dialin.trials.changes import Changes, changes_between, differing, known_name
 from dialin.trials.tools import Tools
 from dialin.variables import check, set_global
 from dialin.variables.catalogue import Catalogue
-from dialin.verdict import effective_settings
-from dialin.verdict.effective_settings import EffectiveSettings
 
 Request = Literal["auto", "restart", "set"]
 """The values of `--switch`."""
@@ -146,9 +146,8 @@ def disagreement(
             return f"no server could be started as {candidate.name}"
         for settings in was_set.get(candidate.name, ()):
             for note in effective_settings.changed(started[candidate.name], settings):
-                variable = note.data["variable"]
-                start, live = (value or "nothing" for value in note.data["values"].values())
-                return f"for {candidate.name}, {variable} is {start} after a start and {live} after SET GLOBAL"
+                start, live = (value or "nothing" for value in note.values.values())
+                return f"for {candidate.name}, {note.variable} is {start} after a start and {live} after SET GLOBAL"
     return None
 
 

@@ -15,8 +15,8 @@ from dialin.servers.connection import RefusedError, global_variables
 from dialin.servers.instance import Instance
 from dialin.servers.sessions import sessions
 from dialin.servers.setter import Setter
+from dialin.trials.change_detector import ChangeDetector
 from dialin.trials.changes import Changes
-from dialin.verdict.changed_during_trial import ChangeDetector
 
 _PATIENCE = 600.0
 """Seconds that a change may take to come into force."""

@@ -13,7 +13,7 @@ from dialin.model.build import Build
 from dialin.model.cause import PASSING
 from dialin.model.setting import Value
 from dialin.model.study import StudySpec, Switch
-from dialin.model.trial import Purpose, Trial, TrialState
+from dialin.model.trial import EffectiveSettings, Purpose, Trial, TrialState
 from dialin.places.sandbox import inspection
 from dialin.places.sandbox.check import check_disk, facts_of, make_inspector, restore_notes
 from dialin.places.sandbox.fit_check import check_baseline_fits, room_for
@@ -33,9 +33,7 @@ from dialin.trials.probing import by_probes
 from dialin.trials.tools import Tools
 from dialin.trials.trial_steps import TrialContext
 from dialin.variables import rules
-from dialin.variables.catalogue import Catalogue
-from dialin.verdict import effective_settings
-from dialin.verdict.effective_settings import EffectiveSettings
+from dialin.variables.catalogue import Catalogue, excerpt
 from dialin.workloads.base import Workload
 
 
@@ -122,7 +120,7 @@ def _checked(
         inspected=inspected,
         admit=tune_admission(catalogue),
         inspect=inspect,
-        catalogues={build.id: effective_settings.excerpt(catalogue, spec.set_variables)},
+        catalogues={build.id: excerpt(catalogue, spec.set_variables)},
     )
 
 

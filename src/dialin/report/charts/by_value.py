@@ -13,9 +13,9 @@ from dialin.model.workload import latency_name
 from dialin.report.charts import plotly_data as go
 from dialin.report.charts.chart import Chart, axis, blank, error_bars, plain, safe
 from dialin.report.charts.style import Style
-from dialin.report.load_units import in_percent, units_of_verdict
-from dialin.report.too_noisy import is_too_noisy_level
-from dialin.report.verdict_sentences import deciding_of, with_interval
+from dialin.sentences.changes import is_too_noisy_level, with_interval
+from dialin.sentences.load_units import in_percent, units_of_verdict
+from dialin.sentences.verdict_sentences import deciding_of
 from dialin.text import NOTHING, change, number, percent, visible
 
 _FEWEST = 3

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from dialin.cause_sentences import with_advice
-from dialin.evidence.pair_comparison import PairComparison
 from dialin.model.measure import band, capital, deciding, measure_of
 from dialin.model.record import StudyRecord
 from dialin.model.trial import TrialState, seconds_of
@@ -13,9 +12,10 @@ from dialin.model.verdict import Verdict
 from dialin.model.workload import latency_name
 from dialin.report.charts.style import Style
 from dialin.report.charts.trial_series import Series, measured
-from dialin.report.load_units import SECONDS, units_of_verdict
-from dialin.report.trade_off import pareto_candidates, plotted_candidates, trade_off
-from dialin.report.verdict_sentences import change_with_interval, lost_seconds_text, with_interval
+from dialin.report.trade_off import PairComparison, pareto_candidates, plotted_candidates, trade_off
+from dialin.sentences.changes import change_with_interval, with_interval
+from dialin.sentences.load_units import SECONDS, units_of_verdict
+from dialin.sentences.verdict_sentences import lost_seconds_text
 from dialin.stats.boxes import BoxFigures, at_share, box
 from dialin.text import change, counted, duration, number, percent, span, visible
 

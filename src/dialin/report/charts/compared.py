@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from dialin.evidence.pair_comparison import PairComparison
 from dialin.model.measure import band, capital, deciding, measure_of
 from dialin.model.verdict import CandidateVerdict, Estimate, Verdict
 from dialin.model.workload import latency_name
@@ -26,9 +25,10 @@ from dialin.report.charts.chart import (
 from dialin.report.charts.forest import plot, scale, widened
 from dialin.report.charts.placing import positions
 from dialin.report.charts.style import Style
-from dialin.report.load_units import change_in_percent, in_percent, units_of_verdict
-from dialin.report.trade_off import pareto_candidates, plotted_candidates
-from dialin.report.verdict_sentences import deciding_of, with_interval
+from dialin.report.trade_off import PairComparison, pareto_candidates, plotted_candidates
+from dialin.sentences.changes import with_interval
+from dialin.sentences.load_units import change_in_percent, in_percent, units_of_verdict
+from dialin.sentences.verdict_sentences import deciding_of
 from dialin.text import percent, shorten
 
 _MOST_LABELLED = 12

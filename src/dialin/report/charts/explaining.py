@@ -11,8 +11,8 @@ from dialin.report import scaling, wait_groups
 from dialin.report.charts import plotly_data as go
 from dialin.report.charts.chart import Chart, LegendKey, axis, blank, error_bars, marked_line, pixels, plain, safe
 from dialin.report.charts.style import Style
-from dialin.report.verdict_sentences import with_interval
 from dialin.report.wait_groups import WaitGroup, nanoseconds
+from dialin.sentences.changes import with_interval
 from dialin.stats import usl
 from dialin.text import number
 

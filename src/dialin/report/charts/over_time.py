@@ -13,8 +13,8 @@ from dialin.report.charts.chart import Chart, ChartToggle, axis, blank, latency_
 from dialin.report.charts.course_chart import CourseChart, short
 from dialin.report.charts.style import Style
 from dialin.report.charts.trial_series import Series
-from dialin.report.load_units import Units, units_of_record
-from dialin.report.names import naming
+from dialin.sentences.load_units import Units, units_of_record
+from dialin.sentences.names import naming
 
 _FIGURES = 64
 _LATENCY = "%{y:,.3~r} ms"

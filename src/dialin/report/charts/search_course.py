@@ -9,11 +9,10 @@ from typing import Any
 
 from dialin.cause_sentences import with_advice
 from dialin.model.measure import Measure, capital, measure
-from dialin.model.record import TuneCourse
+from dialin.model.record import CoursePoint, TuneCourse
 from dialin.model.setting import Value
 from dialin.model.study import Goal, StudySpec
-from dialin.model.trial import Trial
-from dialin.model.tune import TuneAsk, TuneStage, ask_finder
+from dialin.model.tune import TuneStage
 from dialin.model.verdict import Estimate, FigureSource, TunedVariable, TuneFindings
 from dialin.report.charts import plotly_data as go
 from dialin.report.charts.chart import (
@@ -26,10 +25,10 @@ from dialin.report.charts.chart import (
     rows_with_figures,
     safe,
 )
-from dialin.report.load_units import change_in_percent, units
 from dialin.report.tune_effects import ShownEffect
-from dialin.report.tune_words import STAGES, not_separated, setting_text, value_text
-from dialin.report.verdict_sentences import change_with_interval
+from dialin.sentences.changes import change_with_interval
+from dialin.sentences.load_units import change_in_percent, units
+from dialin.sentences.tune_words import STAGES, not_separated, setting_text, value_text
 from dialin.text import change, counted, number, percent, shorten
 
 _COLOURS = {
@@ -43,29 +42,6 @@ _LABEL = 40
 HOVER = 160
 
 
-@dataclass(frozen=True, slots=True)
-class CoursePoint:
-    """A trial of a tune: its place in the order, what it was for, and its figure by the goal; None where it failed."""
-
-    place: int
-    ask: TuneAsk
-    trial: Trial
-    figure: float | None
-
-
-def course_points(course: TuneCourse, goal: Goal) -> list[CoursePoint]:
-    """Return the trials that ended, in order; of a trial that was run again, only the last run counts."""
-    find = ask_finder(course.asks)
-    points: list[CoursePoint] = []
-    for trial in course.trials:
-        ask = find(trial)
-        if ask is None or not trial.has_ended:
-            continue
-        figures = course.figures.get(trial.id)
-        points.append(CoursePoint(len(points) + 1, ask, trial, figures.of(goal) if figures else None))
-    return points
-
-
 def figure_text(figure: float, spec: StudySpec) -> str:
     """Return the figure of a trial by the goal, with its unit."""
     if spec.goal is Goal.STABILITY:
@@ -76,7 +52,7 @@ def figure_text(figure: float, spec: StudySpec) -> str:
 def search_course(course: TuneCourse, spec: StudySpec) -> Chart | None:
     """Return each trial in order by the goal, the mean of the baseline, and the best so far; None without trials."""
     aim = measure(spec.goal, spec.workload.percentile)
-    points = course_points(course, spec.goal)
+    points = course.points(spec.goal)
     measured = [(point, point.figure) for point in points if point.figure is not None]
     if not measured:
         return None

@@ -9,7 +9,7 @@ from dialin.evidence.server_metrics import MetricPanel, ServerMetrics, TrialMetr
 from dialin.report.charts import plotly_data as go
 from dialin.report.charts.chart import Chart, ChartChoice, LegendKey, axis, blank, pixels, plain
 from dialin.report.charts.course_chart import short
-from dialin.report.load_units import Units
+from dialin.sentences.load_units import Units
 from dialin.text import span
 
 KEY = "server-metrics"

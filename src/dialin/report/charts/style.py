@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from dialin.model.study import StudySpec
 from dialin.model.verdict import Outcome, Verdict
-from dialin.report.names import naming
+from dialin.sentences.names import naming
 from dialin.text import distinct
 
 HUES = 7

@@ -8,8 +8,8 @@ from dialin.report.charts import plotly_data as go
 from dialin.report.charts.by_value import heat
 from dialin.report.charts.chart import Chart, axis, blank, cut_off, error_bars, label_margin, plain, rows_with_figures, safe
 from dialin.report.charts.forest import ForestPlot, ForestRow, scale
-from dialin.report.load_units import change_in_percent
-from dialin.report.verdict_sentences import change_with_interval
+from dialin.sentences.changes import change_with_interval
+from dialin.sentences.load_units import change_in_percent
 from dialin.text import change, visible
 
 MEAN = "all, weighted"

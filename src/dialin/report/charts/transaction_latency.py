@@ -12,7 +12,7 @@ from dialin.model.why import TransactionLatency, Why
 from dialin.report.charts.chart import Chart, axis, blank, error_bars, log_ticks, marked_line, plain, safe
 from dialin.report.charts.explaining import legend_of
 from dialin.report.charts.style import Style
-from dialin.report.verdict_sentences import with_interval
+from dialin.sentences.changes import with_interval
 from dialin.text import number
 
 PERCENTILES = ("p50", "p95", "p99", "p99.9")

@@ -12,16 +12,15 @@ from dialin.model.record import StudyRecord
 from dialin.model.trial import Purpose, Sample, Step, Trial, TrialState
 from dialin.report.charts.course_chart import CourseChart, course, short
 from dialin.report.charts.thin import thin
-from dialin.report.load_units import SECONDS, Units, units_of_record
+from dialin.sentences.load_units import SECONDS, Units, units_of_record
+from dialin.sentences.notes import among
+from dialin.sentences.result_notes import NotSteady
 from dialin.stats.boxes import BoxFigures, box
 from dialin.stats.rolling_mean import window_of
 from dialin.stats.trial_figures import throughput_of_trial
 
 POINTS_OF_A_STUDY = 45_000
 """How many points of throughput all charts may have, so that a report stays a few MB however long the study was."""
-
-UNSTEADY = "not_steady"
-"""The code of the warning whose data names the trials that did not become steady."""
 
 _FEWEST, _MOST = 120, 1_500
 _OF_LATENCY = 0.5
@@ -120,8 +119,7 @@ def _by_the_clock(samples: Sequence[Sample], unit: Units) -> Sequence[Sample]:
 def unsteady(record: StudyRecord) -> frozenset[int]:
     """Return the trials that the verdict says did not become steady."""
     notes = record.verdict.warnings if record.verdict else []
-    named = [note.data.get("trials", []) for note in notes if note.code == UNSTEADY]
-    return frozenset(trial for trials in named if isinstance(trials, (list, tuple)) for trial in trials if type(trial) is int)
+    return frozenset(trial for note in among(NotSteady, notes) for trial in note.trials)
 
 
 def pauses(trials: Sequence[Trial]) -> Mapping[int, float]:

@@ -13,9 +13,9 @@ from dialin.model.study import StudySpec
 from dialin.model.verdict import ResponsePoint, TunedVariable, TuneFindings
 from dialin.report.charts import plotly_data as go
 from dialin.report.charts.chart import Chart, LegendKey, axis, blank, cut_off, error_bars, plain, safe
-from dialin.report.load_units import change_in_percent
-from dialin.report.tune_words import value_text
-from dialin.report.verdict_sentences import change_with_interval
+from dialin.sentences.changes import change_with_interval
+from dialin.sentences.load_units import change_in_percent
+from dialin.sentences.tune_words import value_text
 from dialin.text import shorten
 
 _COLUMNS = 2

@@ -10,8 +10,8 @@ from dialin.report.charts import plotly_data as go
 from dialin.report.charts.chart import Chart, LegendKey, axis, blank, plain, safe
 from dialin.report.charts.search_course import HOVER
 from dialin.report.charts.tune_trade_off import MeasuredSetting
-from dialin.report.load_units import units
-from dialin.report.tune_words import setting_text
+from dialin.sentences.load_units import units
+from dialin.sentences.tune_words import setting_text
 from dialin.text import counted, number, shorten, size
 
 

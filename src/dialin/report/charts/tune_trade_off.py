@@ -11,7 +11,6 @@ from dialin.model.record import TuneCourse
 from dialin.model.setting import Value, changed
 from dialin.model.study import StudySpec
 from dialin.model.verdict import Verdict
-from dialin.report.charts.search_course import course_points
 from dialin.stats.standings import pareto_front
 
 _ALIKE = (0.03, 0.05, 0.05)
@@ -43,7 +42,7 @@ def measured_settings(course: TuneCourse, spec: StudySpec, verdict: Verdict | No
     """
     judged = {one.name: one for one in (verdict.candidates if verdict else ())}
     by_candidate: dict[str, list[tuple[float, float]]] = {}
-    for point in course_points(course, spec.goal):
+    for point in course.points(spec.goal):
         figures = course.figures.get(point.trial.id)
         if figures is not None and figures.latency is not None and figures.throughput > 0:
             by_candidate.setdefault(point.ask.candidate, []).append((figures.throughput, figures.latency))

@@ -26,7 +26,7 @@ from dialin.report.charts.chart import (
 )
 from dialin.report.charts.style import Style
 from dialin.report.charts.trial_series import Series, boxes, by_threads, measured
-from dialin.report.load_units import units_of_record
+from dialin.sentences.load_units import units_of_record
 from dialin.stats.boxes import BoxFigures, at_share, resolvable_shares
 from dialin.text import number, shorten
 

@@ -6,12 +6,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from dialin.model.analysis import Analysis, CandidateAnalysis, CellAnalysis, RatePoint, RateRamp, RunAnalysis, ScalingCurve
+from dialin.model.course import Course
 from dialin.model.study import Goal
 from dialin.model.verdict import Estimate
 from dialin.report import scaling
 from dialin.report.document.parts import Cell, Column, Paragraph, Part, Role, Row, RowRole, Table
-from dialin.report.run_course import course_cell, start_cell
-from dialin.report.verdict_sentences import interval, state_text
+from dialin.sentences.changes import interval
+from dialin.sentences.verdict_sentences import state_text
 from dialin.text import NOTHING, change, duration, number, percent, span, visible
 
 _RUNS = 40
@@ -268,15 +269,15 @@ def _marked(ratio: Estimate) -> Cell:
 
 def _relative(ratio: Estimate) -> Cell:
     """Return a ratio as a relative figure, such as 0.890."""
-    ends = interval(ratio, lambda value: f"{value:.3f}")
-    return Cell(f"{ratio.mean:.3f}", [ends] if ends else ["no interval"], ends.replace(" to ", "–") or "no interval")
+    ends, brief = (interval(ratio, lambda value: f"{value:.3f}", between=between) for between in (" to ", "–"))
+    return Cell(f"{ratio.mean:.3f}", [ends or "no interval"], brief or "no interval")
 
 
 def _figure(estimate: Estimate | None, show: Callable[[float], str]) -> Cell:
     if estimate is None:
         return Cell(NOTHING)
     ends = interval(estimate, show)
-    return Cell(show(estimate.mean), [ends] if ends else [], ends.replace(" %", "").replace(" to ", "–") if ends else "")
+    return Cell(show(estimate.mean), [ends] if ends else [], interval(estimate, show, between="–", is_bare=True))
 
 
 def _estimates(
@@ -310,3 +311,34 @@ def _runs_of(candidate: CandidateAnalysis) -> str:
 def _latency_title(runs: Sequence[RunAnalysis]) -> str:
     known = {run.percentile for run in runs if run.percentile is not None}
     return f"p{known.pop()} ms" if len(known) == 1 else "latency ms"
+
+
+def start_cell(run: RunAnalysis) -> str:
+    """Return the length of the start of a run that is left out; `faster` marks a start faster than the rest: no warm-up."""
+    took = duration(run.warm_up_seconds)
+    return f"{took}, faster" if run.slowed_down else took
+
+
+def course_cell(run: RunAnalysis) -> str:
+    """Return the course of a run after its start, e.g. `trend +3.1 %`."""
+    if run.cv is None:
+        return "summary only"
+    text = _COURSES[run.course](run)
+    if run.dip is not None:
+        text += f", dips each {duration(run.dip.period)}"
+    if run.settled:
+        return text
+    return "not settled" if text == _STEADY else f"not settled, {text}"
+
+
+_STEADY = "steady"
+_COURSES: dict[Course, Callable[[RunAnalysis], str]] = {
+    Course.STEADY: lambda _: _STEADY,
+    Course.TREND: lambda run: f"trend {change(1 + run.change)}",
+    Course.SHIFT: lambda run: f"shift {change(1 + run.change)} at {number(run.shift_at)} s",
+    Course.OSCILLATION: lambda run: f"±{percent(run.change)} each {duration(run.period or 0.0)}",
+    Course.TWO_LEVELS: lambda run: f"two levels, {run.switches} switches",
+    Course.COLLAPSE: lambda run: f"fell by {percent(-run.change)} at {number(run.shift_at)} s",
+    Course.DEAD: lambda _: "no transactions",
+    Course.ERRATIC: lambda _: "erratic",
+}

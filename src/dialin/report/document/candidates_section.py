@@ -7,10 +7,9 @@ from collections.abc import Mapping, Sequence
 from dialin.model.record import StudyRecord
 from dialin.model.verdict import CandidateState, CandidateVerdict, Verdict
 from dialin.model.why import Why
-from dialin.report import verdict_sentences
 from dialin.report.charts import by_value, compared, explaining, transaction_latency
 from dialin.report.charts.style import Style
-from dialin.report.document import kinds_table, latency_table, scaling_table
+from dialin.report.document import transaction_tables as tables
 from dialin.report.document.figure_columns import FigureColumn, columns
 from dialin.report.document.parts import (
     Cell,
@@ -26,9 +25,10 @@ from dialin.report.document.parts import (
     Table,
 )
 from dialin.report.document.verdict_section import MOST_ROWS
-from dialin.report.load_units import units_of_record
-from dialin.report.names import Naming
 from dialin.report.trade_off import compare_ends, trade_off
+from dialin.sentences import verdict_sentences
+from dialin.sentences.load_units import units_of_record
+from dialin.sentences.names import Naming
 from dialin.text import exact_percent
 
 
@@ -50,7 +50,7 @@ def candidates_section(record: StudyRecord, why: Why, names: Naming, style: Mapp
         unit = units_of_record(record)
         parts += [
             explaining.threads(why, style, unit.rate),
-            scaling_table.table(why, names.labels, unit.rate, record.spec.workload.rate),
+            tables.scaling_table(why, names.labels, unit.rate, record.spec.workload.rate),
         ]
     if verdict is not None:
         if not verdict.is_throughput_offered:
@@ -61,10 +61,10 @@ def candidates_section(record: StudyRecord, why: Why, names: Naming, style: Mapp
                 parts.append(Paragraph(f"Trade-off: {choice}", Role.LEAD))
         parts.append(Group("figures", "All figures", [_table(record, verdict, names)]))
     if latency := transaction_latency.chart(why, style):
-        table = latency_table.table(why, record.spec, names.labels)
-        parts.append(Group("latency-of-transactions", latency_table.TITLE, [latency, table]))
+        table = tables.latency_table(why, record.spec, names.labels)
+        parts.append(Group("latency-of-transactions", tables.LATENCY_TITLE, [latency, table]))
     if why.kinds:
-        parts.append(Group("kinds", kinds_table.TITLE, [kinds_table.table(why, record.spec, names.labels)]))
+        parts.append(Group("kinds", tables.KINDS_TITLE, [tables.kinds_table(why, record.spec, names.labels)]))
     return Section(SectionKey.CANDIDATES, "Candidates", parts)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dialin.model.verdict import ComparedFigure
 from dialin.model.why import Why
 from dialin.report.document.parts import Cell, Column, Row, Table
-from dialin.report.verdict_sentences import interval
+from dialin.sentences.changes import interval
 from dialin.text import NOTHING, change, number, visible
 
 READING = (
@@ -35,7 +35,7 @@ def cost_cell(cost: ComparedFigure | None) -> Cell:
     if ratio is None:
         return Cell(figure)
     starred = change(ratio.mean) + ("*" if ratio.excludes_one else "")
-    ends = interval(ratio, change).replace(" %", "") or "no interval"
+    ends = interval(ratio, change, is_bare=True) or "no interval"
     return Cell(figure, [starred, ends], starred, is_marked=ratio.excludes_one)
 
 

@@ -24,10 +24,10 @@ from dialin.report.document.parts import (
     SectionKey,
     Table,
 )
-from dialin.report.headline import change_with_confidence
-from dialin.report.load_units import units
-from dialin.report.names import Naming, naming
-from dialin.report.verdict_sentences import OUTCOMES, interval
+from dialin.sentences.changes import change_with_confidence, interval
+from dialin.sentences.load_units import units
+from dialin.sentences.names import Naming, naming
+from dialin.sentences.verdict_sentences import OUTCOMES
 from dialin.text import NOTHING, change, counted, exact_percent, listed, moment, number, percent, shorten, visible
 
 _LONGEST = 36

@@ -6,18 +6,17 @@ import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from dialin.model.course import Course
 from dialin.model.host_kind import kind_of
 from dialin.model.load_driver import FIRST_DRIVER, RESUMED_DRIVERS, describe_driver
 from dialin.model.record import StudyRecord
 from dialin.model.setting import Value, describe, same_value
 from dialin.model.study import StudySpec, Switch
 from dialin.model.trial import Step, Trial, TrialState, first_driver_choices, seconds_of
-from dialin.report.host_sentences import describe_kind
-from dialin.report.load_units import units
-from dialin.report.log_sentences import log_text
-from dialin.report.names import naming
-from dialin.report.verdict_sentences import goal
+from dialin.sentences.host_notes import describe_kind
+from dialin.sentences.load_units import units
+from dialin.sentences.log_sentences import log_text
+from dialin.sentences.names import naming
+from dialin.sentences.verdict_sentences import goal
 from dialin.text import (
     NOTHING,
     clock_time,
@@ -88,9 +87,6 @@ def requested_and_effective(record: StudyRecord) -> list[tuple[str, str, str, st
     ]
 
 
-_COURSES = frozenset(map(str, Course))
-
-
 def inventory(known: Mapping[str, Any]) -> Pairs:
     """Return an inventory as labels with values: nested names joined, bytes with a unit, control characters escaped.
 
@@ -110,8 +106,7 @@ def inventory(known: Mapping[str, Any]) -> Pairs:
         elif isinstance(value, bool):
             pairs.append((label, "yes" if value else "no"))
         elif isinstance(value, (list, tuple)):
-            words = [str(each).replace("_", " ") if each in _COURSES else str(each) for each in value]
-            pairs.append((label, visible(", ".join(words)) or NOTHING))
+            pairs.append((label, visible(", ".join(map(str, value))) or NOTHING))
         else:
             pairs.append((label, NOTHING if value is None else visible(value)))
     return pairs

@@ -11,9 +11,9 @@ from dialin.model.verdict import CandidateVerdict, Estimate, Verdict
 from dialin.model.workload import latency_name
 from dialin.report.document.glossary import Word
 from dialin.report.document.parts import NO_INTERVAL, Cell
-from dialin.report.load_units import Units, mib_a_second, seconds_a_run, units_of_verdict
-from dialin.report.too_noisy import is_too_noisy, is_too_noisy_level, too_noisy
-from dialin.report.verdict_sentences import chance, interval
+from dialin.sentences.changes import interval, is_too_noisy, is_too_noisy_level, too_noisy
+from dialin.sentences.load_units import Units, mib_a_second, seconds_a_run, units_of_verdict
+from dialin.sentences.verdict_sentences import chance
 from dialin.text import NOTHING, change, exact_percent, number, percent
 
 _NARROW = 0.1
@@ -102,7 +102,7 @@ def _ratio(ratio: Estimate | None, trials: int) -> Cell:
     if ratio is not None and is_too_noisy(ratio):
         return Cell("too noisy", [too_noisy(trials)], "", ratio.mean)
     figure = _estimate(ratio, change)
-    return replace(figure, brief=interval(ratio, change).replace(" %", ""))
+    return replace(figure, brief=interval(ratio, change, is_bare=True))
 
 
 def _trials(candidate: CandidateVerdict, unit: Units) -> Cell:
@@ -125,4 +125,4 @@ def change_cell(ratio: Estimate | None) -> Cell:
     if ratio is None:
         return Cell(NOTHING)
     ends = interval(ratio, change)
-    return Cell(change(ratio.mean), [ends] if ends else [], ends.replace(" %", ""), ratio.mean)
+    return Cell(change(ratio.mean), [ends] if ends else [], interval(ratio, change, is_bare=True), ratio.mean)

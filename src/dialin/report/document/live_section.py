@@ -27,9 +27,9 @@ from dialin.report.document.parts import (
     Table,
 )
 from dialin.report.live_periods import LivePeriod, live_periods
-from dialin.report.log_sentences import log_text
-from dialin.report.names import Naming
-from dialin.report.verdict_sentences import interval
+from dialin.sentences.changes import interval
+from dialin.sentences.log_sentences import log_text
+from dialin.sentences.names import Naming
 from dialin.text import NOTHING, change, clock_time, counted, number, percent, visible
 
 _COSTS = {
@@ -139,8 +139,8 @@ def _when(record: StudyRecord, findings: LiveFindings) -> str:
 def _ratio(ratio: Estimate | None) -> Cell:
     if ratio is None:
         return Cell(NOTHING)
-    ends = interval(ratio, change)
-    return Cell(change(ratio.mean), [ends or NO_INTERVAL], ends.replace(" %", ""), ratio.mean)
+    ends = interval(ratio, change) or NO_INTERVAL
+    return Cell(change(ratio.mean), [ends], interval(ratio, change, is_bare=True), ratio.mean)
 
 
 def _trips(periods: Sequence[LivePeriod], names: Naming) -> Table:

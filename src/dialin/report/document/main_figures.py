@@ -12,10 +12,10 @@ from dialin.model.study import COST_GOALS, Goal
 from dialin.model.verdict import CandidateState, CandidateVerdict, ComparedFigure, Estimate, Verdict
 from dialin.model.why import TransactionLatency, Why
 from dialin.model.workload import MEAN, latency_name
-from dialin.report import headline, verdict_sentences
 from dialin.report.document.parts import Cell, Column, Row, Table
-from dialin.report.load_units import Units, seconds_a_run, units_of_record
-from dialin.report.too_noisy import is_too_noisy
+from dialin.sentences import headline
+from dialin.sentences.changes import change_with_interval, is_too_noisy
+from dialin.sentences.load_units import Units, seconds_a_run, units_of_record
 from dialin.text import change, exact_percent, number, percent, size
 
 _CPU = "server CPU"
@@ -147,7 +147,7 @@ def _row(figure: MainFigure, verdict: Verdict, other: CandidateVerdict | None) -
 def _change(ratio: Estimate, other: CandidateVerdict) -> str:
     """Return a change with its interval, in few characters: `+17.0 % (+9.0 to +25.5)`."""
     if ratio.low is None or ratio.high is None or is_too_noisy(ratio):
-        return verdict_sentences.change_with_interval(ratio, other.trials)
+        return change_with_interval(ratio, other.trials)
     return f"{change(ratio.mean)} ({change(ratio.low).removesuffix(' %')} to {change(ratio.high).removesuffix(' %')})"
 
 

@@ -28,8 +28,8 @@ from dialin.report.document.parts import (
     Terms,
     text_table,
 )
-from dialin.report.names import Naming
 from dialin.report.studyfile import study_file
+from dialin.sentences.names import Naming
 from dialin.text import counted, duration, percent, visible, without_secrets
 
 

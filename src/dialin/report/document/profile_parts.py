@@ -11,7 +11,7 @@ from dialin.model.trial import Purpose
 from dialin.model.verdict import Estimate
 from dialin.model.why import ProfileComparison, ProfiledFunction, ProfileTrial
 from dialin.report.document.parts import Cell, Column, FlameFrame, FlameGraph, Fold, Group, Paragraph, Part, Role, Row, Table
-from dialin.report.load_units import units_of_record
+from dialin.sentences.load_units import units_of_record
 from dialin.text import NOTHING, change, counted, listed, number, percent, visible
 
 _NAMED = 3

@@ -6,7 +6,6 @@ from dialin.evidence.server_metrics import ServerMetrics, server_metrics
 from dialin.model.record import StudyRecord
 from dialin.model.trial import TrialState
 from dialin.model.why import Why
-from dialin.report import verdict_sentences
 from dialin.report.charts.style import styles
 from dialin.report.charts.trial_series import Series, all_series
 from dialin.report.document.candidates_section import candidates_section
@@ -18,7 +17,8 @@ from dialin.report.document.time_section import time_section
 from dialin.report.document.tune_section import tune_section
 from dialin.report.document.verdict_section import verdict_section
 from dialin.report.document.why_section import why_section
-from dialin.report.names import naming
+from dialin.sentences import verdict_sentences
+from dialin.sentences.names import naming
 from dialin.text import moment, visible
 
 

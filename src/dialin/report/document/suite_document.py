@@ -26,15 +26,12 @@ from dialin.report.document.parts import (
     SectionKey,
     Table,
 )
-from dialin.report.suite_sentences import OUTCOMES
-from dialin.report.verdict_sentences import state_text
+from dialin.sentences.suite_sentences import COSTS, OUTCOMES
+from dialin.sentences.verdict_sentences import state_text
 from dialin.text import NOTHING, change, counted, exact_percent, listed, number, percent, shorten, visible, without_secrets
 
 TABLE = "suite-table"
 """The key of the table of workloads."""
-
-COSTS = {"server CPU": "CPU", "context switches": "switches", "read": "KiB read", "written": "KiB written"}
-"""The costs per operation that a suite shows, by their names in `dialin explain`, with short titles."""
 
 _LONGEST = 24
 """Characters of a workload's name in a table."""

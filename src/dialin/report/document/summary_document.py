@@ -9,7 +9,6 @@ from dialin.model.measure import capital, measure_of
 from dialin.model.record import StudyRecord
 from dialin.model.verdict import Verdict
 from dialin.model.why import Why
-from dialin.report import verdict_sentences
 from dialin.report.document import why_sentences
 from dialin.report.document.main_figures import figures_table
 from dialin.report.document.parts import (
@@ -28,6 +27,7 @@ from dialin.report.document.parts import (
 from dialin.report.document.study_document import study_document
 from dialin.report.document.verdict_section import consequences
 from dialin.report.tune_effects import shown_effects, shown_text
+from dialin.sentences import verdict_sentences
 from dialin.text import counted, visible
 
 _MOST_ROWS = 9

@@ -9,11 +9,11 @@ from dialin.evidence.server_metrics import ServerMetrics
 from dialin.model.record import StudyRecord
 from dialin.model.trial import Costs, Purpose, Step, Trial, TrialState
 from dialin.report.charts.trial_series import Series
-from dialin.report.document import metrics_section
 from dialin.report.document.glossary import Word
 from dialin.report.document.parts import Cell, Code, Column, Fold, Group, Link, Part, Row, Table
-from dialin.report.load_units import units_of_record
-from dialin.report.names import Naming
+from dialin.report.document.time_section import metrics_link
+from dialin.sentences.load_units import units_of_record
+from dialin.sentences.names import Naming
 from dialin.text import NOTHING, clock_time, counted, duration, number, percent, visible, visible_lines
 
 _PURPOSES = {
@@ -123,7 +123,7 @@ def _row(one: Series, names: Naming, metrics: ServerMetrics, *, has_hosts: bool)
     warm, measured = trial.steps.get(Step.WARM_UP), trial.steps.get(Step.MEASURE)
     ended = f", {trial.warm_up_end}" if trial.warm_up_end else ""
     cells = [
-        Cell(str(trial.id), link=metrics_section.link(metrics, trial.id)),
+        Cell(str(trial.id), link=metrics_link(metrics, trial.id)),
         Cell(str(trial.block)),
         *([Cell(visible(trial.host))] if has_hosts else []),
         Cell(names.labels[trial.candidate], candidate=trial.candidate),

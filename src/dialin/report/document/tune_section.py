@@ -1,15 +1,17 @@
-"""The section on a tune's search: its course, what the variables can change, what failed, and every trial."""
+"""The section on a tune: its search, what each variable does, its trade-offs, its trials, and what it may change."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from dialin.model.dimension import Dimension
 from dialin.model.measure import Measure, capital, measure
-from dialin.model.record import StudyRecord, TuneCourse
-from dialin.model.setting import Value, changed
+from dialin.model.record import CoursePoint, StudyRecord, TuneCourse
+from dialin.model.setting import Value, changed, parse_value
 from dialin.model.study import StudySpec
+from dialin.model.tune import LeftOutReason
 from dialin.model.verdict import FigureSource, TunedVariable, TuneFindings
-from dialin.report.charts.search_course import CoursePoint, course_points, effects, figure_text, search_course, waterfall
+from dialin.report.charts.search_course import effects, figure_text, search_course, waterfall
 from dialin.report.charts.tune_responses import responses
 from dialin.report.charts.tune_trade_chart import trade_chart
 from dialin.report.charts.tune_trade_off import MeasuredSetting, best_trades, measured_settings
@@ -30,12 +32,11 @@ from dialin.report.document.parts import (
     Table,
     text_table,
 )
-from dialin.report.document.tune_space import left_out_pairs, space_table
-from dialin.report.load_units import units
-from dialin.report.names import naming
 from dialin.report.tune_effects import ShownEffect, hull, shown_effects, shown_text
-from dialin.report.tune_words import STAGES, interaction_text, not_separated, setting_text, value_text
-from dialin.report.verdict_sentences import change_with_interval, interval
+from dialin.sentences.changes import change_with_interval, interval
+from dialin.sentences.load_units import units
+from dialin.sentences.names import naming
+from dialin.sentences.tune_words import STAGES, interaction_text, not_separated, range_text, setting_text, value_text
 from dialin.text import NOTHING, change, counted, number, size, visible
 
 
@@ -204,7 +205,7 @@ def _trials(course: TuneCourse, spec: StudySpec) -> Table:
         Column("setting", "setting", is_code=True),
     ]
     base = spec.candidate(spec.baseline).setting
-    rows = [_trial(point, course, base, spec) for point in course_points(course, spec.goal)]
+    rows = [_trial(point, course, base, spec) for point in course.points(spec.goal)]
     return Table(
         "tune-trials-table",
         "Each trial in order; the setting is what it changes of the baseline.",
@@ -230,3 +231,49 @@ def _trial(point: CoursePoint, course: TuneCourse, base: dict[str, Value], spec:
         ],
         RowRole.BAD if failure is not None else RowRole.PLAIN,
     )
+
+
+def space_table(spec: StudySpec) -> Table:
+    """Return what a tune may change, a row for each variable."""
+    variables = spec.tune.variables if spec.tune else ()
+    titles = ["variable", "range", "baseline", "first try", "change"]
+    rows = [
+        [
+            visible(one.name),
+            range_text(one),
+            value_text(one.name, one.default),
+            value_text(one.name, one.rule) if one.rule is not None else NOTHING,
+            "restart" if one.static else "SET",
+            *([visible(_why(one))] if any(map(_why, variables)) else []),
+        ]
+        for one in variables
+    ]
+    titles += ["why"] if any(map(_why, variables)) else []
+    caption = "First try: what a rule of thumb recommends here."
+    return text_table("tune-space-table", caption, titles, rows, empty="Nothing is tuned.")
+
+
+def _why(one: Dimension) -> str:
+    return "; ".join(filter(None, (one.reason, one.source if one.rule is not None else "")))
+
+
+_LEFT_OUT: Mapping[LeftOutReason, str] = {
+    LeftOutReason.BUDGET: "too few trials",
+    LeftOutReason.LOAD: "no effect under this load",
+    LeftOutReason.NEEDS: "no effect while another variable is as it is",
+    LeftOutReason.LIMITED: "no effect while another variable is as it is",
+    LeftOutReason.ROOM: "no room for more here, or no other value worth a try",
+    LeftOutReason.DURABILITY: "durability (--accept-weaker-durability)",
+    LeftOutReason.RESTART: "needs a restart",
+    LeftOutReason.SERVICE: "set by the service",
+}
+"""Why a variable is left out."""
+
+
+def left_out_pairs(spec: StudySpec) -> list[tuple[str, str]]:
+    """Return why variables are not tuned, each reason with its variables; empty where the user named those that are."""
+    names: dict[str, list[str]] = {}
+    for one in spec.tune.left_out if spec.tune else ():
+        by = f" ({one.by} = {value_text(one.by, parse_value(one.value))})" if one.by else ""
+        names.setdefault(_LEFT_OUT[one.reason], []).append(f"{visible(one.name)}{visible(by)}")
+    return [(reason, ", ".join(names[reason])) for reason in dict.fromkeys(_LEFT_OUT.values()) if reason in names]

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from dialin.evidence.effective_values import confounds
 from dialin.model.record import StudyRecord
-from dialin.report.names import naming
-from dialin.report.tune_words import value_text
+from dialin.sentences.names import naming
+from dialin.sentences.tune_words import value_text
 from dialin.text import visible
 from dialin.variables.catalogue import Catalogue
-from dialin.variables.effective_values import confounds
 
 _DEFAULT, _IN_FORCE = "default", "in force"
 
@@ -44,8 +44,8 @@ def differing(record: StudyRecord) -> list[Differing]:
         effective = {name: values for name, values in _in_force(record).items() if record.spec.candidate(name).server == build}
         for note in confounds(effective, (), next(iter(effective), "")):
             owners: dict[str, list[str]] = {}
-            variable = str(note.data["variable"])
-            for name, value in note.data["values"].items():
+            variable = note.variable
+            for name, value in note.values.items():
                 text = "not available" if value is None else value_text(variable, value) or "empty"
                 owners.setdefault(text, []).append(labels[name])
             values = [(value, ", ".join(names)) for value, names in owners.items()]
@@ -70,12 +70,12 @@ def not_default(record: StudyRecord) -> list[NotDefault]:
             _DEFAULT: {name: defaults[name] for name in both},
             _IN_FORCE: {name: effective[candidate][name] for name in both},
         }
-        notes = sorted(confounds(sides, (), _DEFAULT), key=lambda note: str(note.data["variable"]))
+        notes = sorted(confounds(sides, (), _DEFAULT), key=lambda note: note.variable)
         rows = [
             (
-                visible(note.data["variable"]),
-                value_text(note.data["variable"], note.data["values"][_DEFAULT]) or "empty",
-                value_text(note.data["variable"], note.data["values"][_IN_FORCE]) or "empty",
+                visible(note.variable),
+                value_text(note.variable, note.values[_DEFAULT] or "") or "empty",
+                value_text(note.variable, note.values[_IN_FORCE] or "") or "empty",
             )
             for note in notes
         ]

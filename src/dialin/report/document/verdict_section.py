@@ -10,10 +10,8 @@ from dialin.apply.option_file import Change, changes
 from dialin.model.record import StudyRecord
 from dialin.model.verdict import Note, Verdict
 from dialin.model.why import Why
-from dialin.report import setting_sentences, verdict_sentences
 from dialin.report.charts import compared
 from dialin.report.charts.style import Style
-from dialin.report.charts.trial_series import UNSTEADY
 from dialin.report.document import facts, why_sentences
 from dialin.report.document.main_figures import figures_table
 from dialin.report.document.parts import (
@@ -34,9 +32,14 @@ from dialin.report.document.parts import (
     Tile,
     Tiles,
 )
-from dialin.report.names import Naming
-from dialin.report.note_sentences import note_text
-from dialin.report.too_noisy import is_too_noisy, too_noisy
+from dialin.sentences import verdict_sentences
+from dialin.sentences.changes import is_too_noisy, too_noisy
+from dialin.sentences.live_notes import CarriesOver, GuardTripped, LoadDisagrees
+from dialin.sentences.load_notes import BusyLoadThread, ClientLimit, ClientSharesMachine, OtherLoad
+from dialin.sentences.names import Naming
+from dialin.sentences.notes import among, note_text, serious
+from dialin.sentences.result_notes import NotSteady
+from dialin.sentences.setting_notes import InertConfound
 from dialin.text import change, counted, duration, listed, visible
 from dialin.variables.durability import loss_text, losses_text
 
@@ -146,14 +149,16 @@ def _facts(record: StudyRecord, verdict: Verdict) -> list[Tile]:
 def _caveats(record: StudyRecord, verdict: Verdict) -> list[Caveat]:
     def caveat(kind: str, note: Note) -> Caveat:
         text = visible(note_text(record.spec, note, shlex.quote(record.directory))).rstrip(".")
-        return Caveat(kind, visible(note.code), f"{text}.", facts.inventory(note.data))
+        known = {name: value for name, value in note.data.items() if value is not None}
+        return Caveat(kind, visible(note.code), f"{text}.", facts.inventory(known))
 
-    serious = [note for note in verdict.confounds if note.data.get("could_explain")]
-    derived = [note for note in verdict.confounds if note not in serious and not note.data.get("inert")]
-    inert = _inert_sentence([note for note in verdict.confounds if note not in serious and note.data.get("inert")])
+    differing = [note for note in verdict.confounds if note.code != InertConfound.code]
+    grave = [note for note in differing if serious([note])]
+    derived = [note for note in differing if note not in grave]
+    inert = _inert_sentence(list(among(InertConfound, verdict.confounds)))
     checked = ruled_out(verdict, saw_machine=_saw_machine(record))
     return [
-        *(caveat("confound", note) for note in serious),
+        *(caveat("confound", note) for note in grave),
         *(caveat("warning", note) for note in verdict.warnings),
         *(caveat("confound", note) for note in derived),
         *([Caveat("without effect", "inert_confounds", inert)] if inert else []),
@@ -162,11 +167,11 @@ def _caveats(record: StudyRecord, verdict: Verdict) -> list[Caveat]:
     ]
 
 
-def _inert_sentence(notes: Sequence[Note]) -> str:
+def _inert_sentence(notes: Sequence[InertConfound]) -> str:
     """Return one sentence on all variables that differ and cannot explain a difference, by reason; empty if there are none."""
     by_reason: dict[str, list[str]] = {}
     for note in notes:
-        by_reason.setdefault(setting_sentences.inert_reason(note.data), []).append(note.data["variable"])
+        by_reason.setdefault(note.why, []).append(note.variable)
     parts = [f"{listed(names)} ({reason})" for reason, names in by_reason.items()]
     return f"{visible('; '.join(parts))} {'differs' if len(notes) == 1 else 'differ'} too." if parts else ""
 
@@ -189,14 +194,15 @@ def ruled_out(verdict: Verdict, *, saw_machine: bool) -> str:
     """
     codes = {note.code for note in verdict.warnings}
     of_the_load = {
-        "a load driver at its limit": bool(codes & {"client_limit", "client_shares_machine", "busy_load_thread"}),
-        **({"other load on the machine": "other_load" in codes} if saw_machine else {}),
-        "trials that did not become steady": any(candidate.unsteady for candidate in verdict.candidates) or UNSTEADY in codes,
+        "a load driver at its limit": bool(codes & {ClientLimit.code, ClientSharesMachine.code, BusyLoadThread.code}),
+        **({"other load on the machine": OtherLoad.code in codes} if saw_machine else {}),
+        "trials that did not become steady": any(candidate.unsteady for candidate in verdict.candidates)
+        or NotSteady.code in codes,
     }
     of_live_traffic = {
-        "harm that made the guard restore the baseline": "guard_tripped" in codes,
-        "an offered load that depends on the candidate": "load_disagrees" in codes,
-        "effects that carry over into other periods": "carries_over" in codes,
+        "harm that made the guard restore the baseline": GuardTripped.code in codes,
+        "an offered load that depends on the candidate": LoadDisagrees.code in codes,
+        "effects that carry over into other periods": CarriesOver.code in codes,
     }
     problems = {
         "other variables that differ": bool(verdict.confounds),

@@ -21,7 +21,7 @@ from dialin.report.document.parts import (
     Section,
     SectionKey,
 )
-from dialin.report.load_units import units_of_record
+from dialin.sentences.load_units import units_of_record
 from dialin.text import visible
 
 _CHARTED = 2

@@ -6,12 +6,13 @@ import csv
 import io
 from collections.abc import Iterator
 
+from dialin import json_documents
 from dialin.model.suite import Suite, SuiteResult
 from dialin.model.verdict import Estimate
-from dialin.report import json_documents
-from dialin.report.document.suite_document import COSTS, suite_document
+from dialin.report.document.suite_document import suite_document
 from dialin.report.render.html import render_document
 from dialin.report.render.markdown import to_markdown
+from dialin.sentences.suite_sentences import COSTS
 from dialin.text import csv_cell
 
 _COLUMNS = ("workload", "weight", "candidate", "baseline", "unit", "ratio", "low", "high", "state", "margin", "trials")

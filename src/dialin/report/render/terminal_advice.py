@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from rich.console import Console
 
 from dialin.model.advice import Advice, Experiment, Studied, Weight
-from dialin.report.advice_sentences import STUDIED, WEIGHTS, trigger_text, unread_text, value_list, watch_text
 from dialin.report.render.terminal_page import Page
 from dialin.report.render.terminal_table import TerminalColumn
+from dialin.sentences.advice_sentences import STUDIED, WEIGHTS, value_list, watch_text
 from dialin.text import counted, visible
 
 _STYLES = {Weight.WAITED: "bold red", Weight.WORK: "yellow", Weight.MACHINE: "cyan", Weight.CHANGED: "dim"}
@@ -27,7 +27,7 @@ def print_advice(advice: Advice, console: Console) -> None:
         page.gap()
         page.text("Not read, so that some rules were silent:", "dim")
         for unread in advice.unread:
-            page.text(f"{unread_text(unread)}.", "dim", indent="  ")
+            page.text(unread.text, "dim", indent="  ")
     if advice.machine:
         page.gap()
         subjects = ", ".join(finding.subject for finding in advice.machine)
@@ -78,4 +78,4 @@ def _print_experiments(page: Page, advice: Advice) -> None:
 
 
 def _reasons(experiment: Experiment, footnotes: Mapping[str, int]) -> list[str]:
-    return [f"{trigger_text(experiment.variable, trigger)} [{footnotes[trigger.source]}]." for trigger in experiment.triggers]
+    return [f"{trigger.text.removesuffix('.')} [{footnotes[trigger.source]}]." for trigger in experiment.triggers]

@@ -1,0 +1,1 @@
+"""The text of every note, cause and reason: figures in, sentence out."""

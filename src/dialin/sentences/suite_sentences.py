@@ -1,0 +1,142 @@
+"""The joint result of a suite in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dialin.model.suite import BarReason, Gate, GateState, SuiteCandidate, SuiteOutcome, SuitePlan, SuiteResult
+from dialin.sentences.changes import change_with_confidence
+from dialin.text import about, change, counted, exact_percent, listed, visible
+
+OUTCOMES = {
+    SuiteOutcome.BETTER: "Better, under no workload worse",
+    SuiteOutcome.SAFE_CHOICE: "Safe choice",
+    SuiteOutcome.TRADE_OFF: "Trade-off",
+    SuiteOutcome.UNGUARDED: "Inconclusive",
+    SuiteOutcome.KEEP: "Keep the baseline",
+    SuiteOutcome.INCONCLUSIVE: "Inconclusive",
+}
+"""The outcome in a few words."""
+
+_BARRED = {
+    BarReason.UNSAFE: "its server failed more often than the baseline's",
+    BarReason.NOT_MEASURED: "it could not be measured under every workload",
+    BarReason.NO_CLAIM: "something else could explain a difference under some workload (see its study)",
+    BarReason.WEAKER_DURABILITY: "it weakens durability (--accept-weaker-durability allows that)",
+}
+
+COSTS = {"server CPU": "CPU", "context switches": "switches", "read": "KiB read", "written": "KiB written"}
+"""The costs per operation that a suite shows, by their names in `dialin explain`, with short titles."""
+
+_NAMED = 3
+"""Workloads that a sentence names at most."""
+
+
+def suite_headline(plan: SuitePlan, result: SuiteResult) -> str:
+    """Return the result of a suite in one sentence or two; where it has a gate, its answer comes first."""
+    if result.gate is None:
+        return _headline(plan, result)
+    over_mix = [f"{one.full} is {_mean(result, one)}" for one in result.others if one.mean][:_NAMED]
+    return " ".join([gate_sentence(result, result.gate), *([f"Over the mix, {'; '.join(over_mix)}."] if over_mix else [])])
+
+
+def _headline(plan: SuitePlan, result: SuiteResult) -> str:
+    margin = exact_percent(plan.worthwhile if plan.fail_if_worse is None else plan.fail_if_worse)
+    chosen = _subject(result)
+    over_mix = f"{_mean(result, chosen)} over the mix"
+    match result.outcome:
+        case SuiteOutcome.BETTER:
+            return f"Use {chosen.full}: {over_mix}, and no workload is worse by more than {margin}."
+        case SuiteOutcome.SAFE_CHOICE:
+            return f"{chosen.full} is a safe choice: {over_mix}, and no workload is worse by more than {margin}."
+        case SuiteOutcome.TRADE_OFF:
+            return f"{chosen.full} is a trade-off: {over_mix}{_signs(result, chosen)}."
+        case SuiteOutcome.UNGUARDED:
+            where = _named(chosen.unguarded)
+            return (
+                f"Inconclusive: {chosen.full} is {over_mix}{_signs(result, chosen)}, but it is not shown that no workload is "
+                f"worse by more than {margin}: {where}."
+            )
+        case SuiteOutcome.KEEP:
+            return f"Keep {result.candidate(result.baseline).full}, the baseline: {_of_others(plan, result)}."
+        case SuiteOutcome.INCONCLUSIVE if chosen.mean is None:
+            return "Inconclusive: too few trials for a mean over all workloads."
+        case SuiteOutcome.INCONCLUSIVE:
+            barred = f"; it is not recommended, because {_BARRED[chosen.barred]}" if chosen.barred else ""
+            return f"Inconclusive: {chosen.full} is {over_mix}{_signs(result, chosen)}{barred}."
+
+
+def _subject(result: SuiteResult) -> SuiteCandidate:
+    """Return the candidate that a sentence is about: the one recommended, else the best of the others in the mean."""
+    if result.recommended != result.baseline:
+        return result.candidate(result.recommended)
+    return max(result.others, key=lambda one: one.mean.mean if one.mean else 0.0)
+
+
+def _mean(result: SuiteResult, one: SuiteCandidate) -> str:
+    return change_with_confidence(one.mean, result.confidence) if one.mean else "not comparable yet"
+
+
+def _of_others(plan: SuitePlan, result: SuiteResult) -> str:
+    best = _subject(result)
+    signs = [f"{one.full}{_signs(result, one)}" for one in result.others if one.is_trade_off]
+    trade_offs = f". Trade-offs: {'; '.join(signs)}" if signs else "" if best.is_trade_off else _signs(result, best)
+    count = len(result.others)
+    which = f"{best.full} is" if count == 1 else f"the best of {counted(count, 'other candidate')}, {best.full}, is"
+    matters = f" ({exact_percent(plan.worthwhile)} is worthwhile)"
+    return f"{which} {_mean(result, best)} over the mix{matters}{trade_offs}"
+
+
+def _signs(result: SuiteResult, one: SuiteCandidate) -> str:
+    """Return under which workloads a candidate differs, with the changes: `, better under A (+6.0 %) and worse under B`."""
+    every = (
+        ("better", one.better),
+        ("likely better", one.likely_better),
+        ("worse", one.worse),
+        ("likely worse", one.likely_worse),
+    )
+    parts = [f"{word} under {_with_changes(result, one, rows)}" for word, rows in every if rows]
+    return f", {listed(parts)}" if parts else ""
+
+
+def _with_changes(result: SuiteResult, one: SuiteCandidate, rows: Sequence[str]) -> str:
+    return _named(rows, {name: _change_under(result, name, one.name) for name in rows})
+
+
+def _named(rows: Sequence[str], changes: dict[str, str] | None = None) -> str:
+    names = [f"{visible(name)}{(changes or {}).get(name, '')}" for name in rows[:_NAMED]]
+    more = len(rows) - _NAMED
+    return listed([*names, f"{more} more"] if more > 0 else names)
+
+
+def _change_under(result: SuiteResult, workload: str, candidate: str) -> str:
+    cell = next(row for row in result.rows if row.name == workload).cell(candidate)
+    return f" ({change(cell.ratio.mean)})" if cell.ratio else " (server failed)"
+
+
+def gate_sentence(result: SuiteResult, gate: Gate) -> str:
+    """Return the answer to `--fail-if-worse`, and how much more time would give one."""
+    margin = exact_percent(gate.margin)
+    match gate.state:
+        case GateState.PASSED:
+            return f"Passed: no workload is worse by more than {margin}."
+        case GateState.WORSE:
+            return f"Failed: worse by more than {margin} under {_pairs(result, gate.worse)}."
+        case GateState.OPEN:
+            where = _pairs(result, gate.open)
+            if gate.minutes_needed is None:
+                return f"Not answered: the difference is too near {margin}, or too noisy, under {where}."
+            total = result.minutes + gate.minutes_needed
+            return (
+                f"Not answered yet: whether it is worse by more than {margin} under {where}. About "
+                f"{about(60 * gate.minutes_needed)} more would show it: dialin resume DIR --minutes {total + 1:.0f}."
+            )
+
+
+def _pairs(result: SuiteResult, pairs: Sequence[tuple[str, str]]) -> str:
+    several = len(result.others) > 1
+    texts = {
+        f"{row}{f' with {result.candidate(name).label}' if several else ''}": _change_under(result, row, name)
+        for row, name in pairs
+    }
+    return _named(list(texts), texts)
