@@ -17,7 +17,7 @@ from fixtures import example_studies
 from fixtures.evidence_of import of_record
 from fixtures.report_page import Page
 
-transaction_kinds = of_record(evidence.why_verdict)
+transaction_kinds = of_record(evidence.transaction_kinds)
 HOSTILE = "pay|<b>"
 
 
