@@ -25,7 +25,8 @@ FLUSHES = ("fdatasync (system call)", "fsync (system call)")
 @pytest.mark.skipif(bool(NO_PERF), reason=NO_PERF or "perf works")
 def test_syncs_of_the_log_that_a_candidate_leaves_out_are_found_in_the_profiles(dialin):
     load = ["--workload", "oltp_update_non_index", "--tables", "1", "--table-size", "10000", "--threads", "4", "--yes"]
-    words = ["--server", MYSQL, "--set", "sync_binlog=0", "--measure", "8", "--warmup", "1", "--minutes", "2", *load]
+    load += ["--rate", "1200"]
+    words = ["--server", MYSQL, "--set", "sync_binlog=0", "--measure", "6", "--warmup", "1", "--minutes", "2", *load]
     if MYSQL.startswith("mariadb"):
         words = [word for word in words if word not in ("--set", "sync_binlog=0")]
     sweep = ["sweep", "innodb_flush_log_at_trx_commit=1,2", "--accept-weaker-durability", "--worthwhile", "100%", "--profile"]

@@ -11,7 +11,7 @@ from dialin.servers.sandbox import Sandbox
 from dialin.store.store import Store
 from dialin.trials.tools import Tools
 from driving import BINARY, QUICK, finished, load, needs_dialin_load
-from live import FAST, FAST_OR_ALL, LIMIT, find
+from live import LIMIT, MYSQL, ONE_OR_ALL, find
 
 pytestmark = needs_dialin_load
 
@@ -56,7 +56,7 @@ def record(build, directory, prepare, run, read):
     return left
 
 
-@pytest.fixture(scope="module", params=FAST_OR_ALL, ids=lambda build: build.id)
+@pytest.fixture(scope="module", params=ONE_OR_ALL, ids=lambda build: build.id)
 def build(request):
     return request.param
 
@@ -197,7 +197,7 @@ def statement_commands(sandbox):
 
 def test_a_study_replays_a_capture_on_a_copy_of_the_data(captured, dialin, tmp_path):
     build, directory, _ = captured
-    if build != find(FAST):
+    if build != find(MYSQL):
         pytest.skip("shown on one build")
     words = ["sweep", "innodb_io_capacity=200,2000", "--server", build.id, "--minutes", "1", "--yes", "--out", "study"]
     load = ["--workload", f"capture:{directory / 'shop.capture'}", "--data", directory / "data", "--pace", "1"]
@@ -217,7 +217,7 @@ def test_a_study_replays_a_capture_on_a_copy_of_the_data(captured, dialin, tmp_p
 
 def test_a_check_names_the_statements_that_differ_on_other_data(captured, dialin, tmp_path, monkeypatch):
     build, directory, _ = captured
-    if build != find(FAST):
+    if build != find(MYSQL):
         pytest.skip("shown on one build")
     capture = directory / "shop.capture"
     monkeypatch.setenv("COLUMNS", "200")
