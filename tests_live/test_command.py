@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -10,11 +11,14 @@ import time
 from pathlib import Path
 
 import psutil
+import pymysql
 import pytest
 
 from dialin.errors import WorkloadError
 from dialin.model.workload import WorkloadSpec
+from dialin.paths import Home
 from dialin.places.sandbox.program_check import run_program
+from dialin.servers.ledger import Ledger
 from dialin.servers.processes import MARK
 from dialin.testing.load_source_conformance import LoadSourceConformance
 from dialin.trials.kind_figures import kind_figures
@@ -244,7 +248,15 @@ def test_locust_drives_an_application_in_front_of_the_server(sandbox, tmp_path):
     shutil.which("go-tpc") is None, reason="go-tpc is not on PATH: go install github.com/pingcap/go-tpc/cmd/go-tpc@latest"
 )
 @pytest.mark.parametrize("name", [MYSQL, "mariadb@10.11"])
-def test_go_tpc_reaches_a_sandbox_by_its_own_account(name):
+def test_go_tpc_reaches_a_sandbox_by_its_own_account_and_its_failed_transactions_are_counted(name):
     source = Command(WorkloadSpec(name="go-tpc:tpcc", kind="command", threads=2))
-    samples = list(run_program(Tools.open(lambda text: None), find(name), source, 2, 3))
-    assert "NEW_ORDER" in samples[-1]
+    samples = []
+    for line in run_program(Tools.open(lambda text: None), find(name), source, 2, 8):
+        samples.append(line)
+        if len(samples) == 3:
+            (entry,) = [one for one in Ledger(Home.of().ledger).entries() if one.owner == os.getpid() and one.port]
+            with pymysql.connect(unix_socket=entry.socket, user="root", autocommit=True) as connection:
+                connection.cursor().execute("RENAME TABLE sbtest.stock TO sbtest.gone")
+    assert samples[0].endswith(" 0 errors/s")
+    assert not samples[7].endswith(" 0 errors/s")
+    assert re.search(r"NEW_ORDER [\d.,]+/s and [\d.,]+ errors/s", samples[-1])

@@ -56,5 +56,8 @@ def run_program(tools: Tools, build: Build, workload: Command, threads: int, sam
 
 def _kinds(seconds: Sequence[Second]) -> Iterator[str]:
     if kinds := kind_figures(seconds):
-        rates = ", ".join(f"{name} {number(one.per_second)}/s" for name, one in kinds.items())
+        rates = ", ".join(
+            f"{name} {number(one.per_second)}/s" + (f" and {number(one.errors)} errors/s" if one.errors else "")
+            for name, one in kinds.items()
+        )
         yield f"{counted(len(kinds), 'kind')}: {rates}"
