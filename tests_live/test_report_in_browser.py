@@ -23,8 +23,10 @@ EVERYWHERE = [
 ]
 DRAWN_ALIKE = {"a_a", "by_stability", "inconclusive", "no_difference", "safe_choice", "tie", "unfinished", "weaker_durability"}
 """Kinds of studies whose reports have the charts of another kind's."""
+SHOWN = {"failed_candidate"}
+"""Kinds whose reports other tests draw."""
 OTHER_KINDS = [
-    pytest.param(name, marks=only_with_all if name in DRAWN_ALIKE else ())
+    pytest.param(name, marks=only_with_all if name in DRAWN_ALIKE | SHOWN else ())
     for name in sorted(set(example_studies.EVERY) - {"winner", "hostile"})
 ]
 DRAWN = "[...document.querySelectorAll('.drawing')].every((one) => one.querySelector('svg .xtick'))"
@@ -192,7 +194,7 @@ TOO_SMALL = """
 """
 
 
-@pytest.mark.parametrize("width", sorted(WIDTHS))
+@pytest.mark.parametrize("width", ["phone", pytest.param("desktop", marks=only_with_all)])
 def test_targets_of_a_finger_are_24_pixels_wide_and_high(opened, report, width):
     one = opened(report("winner", example_reasons.full), width)
     one.drawn()
