@@ -22,7 +22,7 @@ from sqlalchemy import Engine, event
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
 from dialin.fleet.fleet import FleetEvent
-from dialin.model.study import Candidate, StudySpec
+from dialin.model.study import AA, Candidate, StudySpec
 from dialin.question.plan import plan
 from dialin.race.progress_writer import ProgressWriter
 from dialin.race.runner import Runner
@@ -101,7 +101,7 @@ def measured(hosts: int, minutes: float) -> Cost:
     """Run a study on so many simulated hosts."""
     names = ["1", "2"]
     one = tuple(Candidate(name=name, setting={"innodb_io_capacity": 100 * int(name)}, server="mysql@9.7.4") for name in names)
-    spec = StudySpec(candidates=one, baseline="1", minutes=minutes, measure=30, warmup=10, aa=True)
+    spec = StudySpec(candidates=one, baseline="1", minutes=minutes, measure=30, warmup=10, question=AA())
     clock = FakeClock()
     workers = {f"host-{number:03}": SimulatedTrials(dict.fromkeys(names, 1000.0)) for number in range(hosts)}
     with (

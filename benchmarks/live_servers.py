@@ -38,7 +38,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests_live"))
 
 from dialin.model.build import Build
-from dialin.model.study import Attachment
+from dialin.model.place import Attachment
 from dialin.places.attached.check import reach_server
 from dialin.places.live import state as live_state
 from dialin.probes import host

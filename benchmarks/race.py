@@ -15,7 +15,7 @@ from pathlib import Path
 
 from dialin.fleet.fleet import FleetOfOne
 from dialin.fleet.worker import BlockRequest
-from dialin.model.study import Candidate, StudySpec
+from dialin.model.study import AA, Candidate, StudySpec
 from dialin.question.plan import plan
 from dialin.race.runner import Runner
 from dialin.store.store import Store
@@ -52,7 +52,7 @@ def measured(trials: int, candidates: int) -> list[float]:
         for number, name in enumerate(names, 1)
     )
     minutes = trials * (SECONDS + 20) / 60
-    spec = StudySpec(candidates=one, baseline=names[0], minutes=minutes, measure=SECONDS, warmup=10, aa=True)
+    spec = StudySpec(candidates=one, baseline=names[0], minutes=minutes, measure=SECONDS, warmup=10, question=AA())
     with (
         tempfile.TemporaryDirectory() as directory,
         Store.create(

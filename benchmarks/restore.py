@@ -23,7 +23,7 @@ from dialin.datasets.cache import StoredDataset
 from dialin.datasets.restore import TrialData
 from dialin.errors import DialinError
 from dialin.model.build import Build
-from dialin.model.study import RestoreWay
+from dialin.model.place import RestoreWay
 from dialin.servers import builds
 from dialin.servers.sandbox import Sandbox
 from dialin.trials.tools import Tools

@@ -10,7 +10,7 @@ import pytest
 
 from browser import chromium, opened  # noqa: F401
 from dialin.cli import app
-from dialin.model.study import Attachment
+from dialin.model.place import Attachment
 from dialin.paths import Home
 from dialin.servers.attached.undo import UndoLog
 from dialin.servers.capabilities import Capability, has

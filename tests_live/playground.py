@@ -60,7 +60,7 @@ LEAVES_CHANGED = """
 import sys, time
 from pathlib import Path
 from dialin.clock import SystemClock
-from dialin.model.study import Attachment
+from dialin.model.place import Attachment
 from dialin.servers.attached.server import Attached
 from dialin.servers.attached.client_options import find_account
 from dialin.servers.attached.undo import SCHEMA, UndoLog

@@ -7,7 +7,7 @@ from contextlib import suppress
 import pytest
 
 from dialin.errors import ServerError, UserError
-from dialin.model.study import Attachment
+from dialin.model.place import Attachment
 from dialin.servers.attached.undo import UndoLog
 from live import only_with_all, until
 from playground import attach, command_that_restarts, option_file

@@ -14,7 +14,7 @@ import pytest
 from dialin.cli.restore import restore_orphans
 from dialin.clock import SystemClock
 from dialin.errors import ServerError, UserError
-from dialin.model.study import Attachment
+from dialin.model.place import Attachment
 from dialin.model.workload import WorkloadSpec
 from dialin.paths import Home
 from dialin.servers.attached import claim
@@ -190,7 +190,7 @@ SETS_SLOWLY = """
 import sys
 from pathlib import Path
 from dialin.clock import SystemClock
-from dialin.model.study import Attachment
+from dialin.model.place import Attachment
 from dialin.servers.attached.claim import CHANGE, take_lock
 from dialin.servers.attached.server import Attached
 from dialin.servers.attached.client_options import find_account

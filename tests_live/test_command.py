@@ -17,7 +17,7 @@ import pytest
 from dialin.errors import WorkloadError
 from dialin.model.workload import WorkloadSpec
 from dialin.paths import Home
-from dialin.places.sandbox.program_check import run_program
+from dialin.places.sandbox.load_check import run_program
 from dialin.servers.ledger import Ledger
 from dialin.servers.processes import MARK
 from dialin.testing.load_source_conformance import LoadSourceConformance

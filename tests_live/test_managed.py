@@ -67,7 +67,7 @@ def test_dynamic_variables_are_applied_by_the_command_where_the_account_may_not_
     assert set(in_force(out, "innodb_io_capacity")) == {"300", "3000"}
     with Store.open(out) as store:
         record = store.read()
-    assert record.spec.attachment.apply_seconds > 0
+    assert record.spec.place.command_seconds > 0
     assert "counting.sh" not in record.command
     _, err = dialin("resume", out, "--yes", code=2)
     assert "Give it again: --apply-command" in err

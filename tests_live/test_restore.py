@@ -14,7 +14,7 @@ import pytest
 from dialin.datasets.cache import StoredDataset
 from dialin.datasets.restore import TrialData, restore_pages
 from dialin.errors import DialinError
-from dialin.model.study import RestoreWay
+from dialin.model.place import RestoreWay
 from dialin.servers.sandbox import Sandbox
 from dialin.trials.tools import Tools
 from dialin.workloads import load_binary

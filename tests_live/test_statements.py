@@ -13,7 +13,7 @@ import pymysql
 import pytest
 
 from dialin.clock import SystemClock
-from dialin.model.study import Attachment
+from dialin.model.place import Attachment
 from dialin.model.workload import WorkloadSpec
 from dialin.paths import Home
 from dialin.servers.attached.undo import SCHEMA, UndoLog
@@ -266,7 +266,7 @@ VICTIM = """
 import sys, time
 from pathlib import Path
 from dialin.clock import SystemClock
-from dialin.model.study import Attachment
+from dialin.model.place import Attachment
 from dialin.model.workload import WorkloadSpec
 from dialin.servers.attached.client_options import find_account
 from dialin.servers.attached.server import Attached

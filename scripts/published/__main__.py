@@ -15,10 +15,10 @@ from pathlib import Path
 
 from dialin.cli.console import say
 from dialin.cli.run_recipe import run_recipe
+from dialin.cli.study_flags import How
 from dialin.errors import DialinError, InterruptedStudyError
 from dialin.evidence.why_verdict import explain
 from dialin.paths import Home, replace_text
-from dialin.places.attached.check import NO_PERMISSION
 from dialin.recipes import execution, library
 from dialin.recipes.library import ScaleName
 from dialin.servers.ledger import Ledger
@@ -36,7 +36,7 @@ def main() -> int:
     for name in [] if asked.write_only else asked.only or library.names():
         say(f"Recipe {name}")
         try:
-            run_recipe(name, asked.scale, NO_PERMISSION, out=asked.runs / name, as_json=False, yes=True)
+            run_recipe(name, asked.scale, How(out=asked.runs / name, yes=True))
         except InterruptedStudyError as error:
             say(str(error))
             return 130

@@ -39,7 +39,7 @@ from fixtures import example_studies, stored_study
         (["tune", "a_b=1..2", "a-b=3..4"], "a_b is named twice"),
         (["tune", "a_b=1..9", "--rate", "100"], "every setting that keeps up has that throughput"),
         (["tune", "a_b=1..9", "--threads", "1,4", "--worst", "30%"], "--worst is for one number of threads"),
-        (["tune", "a_b=1..9", "--confirm"], "does not take --confirm"),
+        (["tune", "a_b=1..9", "--confirm"], "--confirm is not for a tune"),
         (["sweep", "a_b=1..9"], "a_b=1..9 is a range, and a sweep compares single values"),
         (["sweep", "a_b=64M..8G"], "Search the range: dialin tune a_b=64M..8G"),
         (["sweep", "a_b=1,9", "--worst", "30%"], "--worst is for a tune"),

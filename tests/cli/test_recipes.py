@@ -4,9 +4,9 @@ import json
 import pytest
 
 from dialin.cli import conduct, run_recipe
+from dialin.cli.study_flags import How
 from dialin.errors import DialinError, ExitCode, UserError
 from dialin.model.record import Look
-from dialin.places.attached.check import NO_PERMISSION, Permission
 from dialin.recipes import execution, library
 from dialin.recipes.library import ScaleName
 from dialin.store.store import Store
@@ -81,6 +81,7 @@ def quick(monkeypatch, tmp_path):
     monkeypatch.setattr(execution, "check_resume", lambda *_: None)
     monkeypatch.setattr(execution, "begin", begin)
     monkeypatch.setattr(execution, "resume", resume)
+    monkeypatch.setattr(execution, "finished", lambda ended: ended)
     monkeypatch.setattr(execution, "_asks", lambda *_: True)
     monkeypatch.setattr(conduct, "announce", lambda *_: None)
     return ran
@@ -98,7 +99,7 @@ def keep(directory):
 
 
 def run(out, *, as_json=False):
-    return run_recipe.run_recipe(NAME, ScaleName.LAPTOP, NO_PERMISSION, out=out, as_json=as_json, yes=True)
+    return run_recipe.run_recipe(NAME, ScaleName.LAPTOP, How(out=out, json=as_json, yes=True))
 
 
 def test_each_study_runs_in_a_directory_of_its_own_and_ends_with_a_line(quick, tmp_path, capsys):
@@ -175,4 +176,4 @@ def test_a_study_of_another_scale_is_not_gone_on_with(quick, tmp_path, monkeypat
 
 def test_a_restart_command_has_no_meaning_for_a_recipe(tmp_path):
     with pytest.raises(UserError, match="--restart-command"):
-        run_recipe.run_recipe(NAME, ScaleName.LAPTOP, Permission(restart_command="x"), out=tmp_path, as_json=False, yes=True)
+        run_recipe.run_recipe(NAME, ScaleName.LAPTOP, How(restart_command="x", out=tmp_path, yes=True))

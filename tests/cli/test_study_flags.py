@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,18 +11,20 @@ import typer
 from typer.testing import CliRunner
 
 from dialin.cli import study_flags
+from dialin.cli.app import app
+from dialin.question.conflicts import Kind
 
 
 def asked(*words: str) -> Mapping[str, Any]:
     """Return what a command with the shared options receives."""
-    app, received = typer.Typer(), {}
+    program, received = typer.Typer(), {}
 
-    @app.command()
-    @study_flags.with_study_options
-    def command(*, shared: Mapping[str, Any], common: Mapping[str, Any]) -> None:
-        received.update(shared)
+    @program.command()
+    @study_flags.takes_study(Kind.COMPARISON)
+    def command(*, asked: Mapping[str, Any], how: Mapping[str, Any]) -> None:
+        received.update(asked)
 
-    ended = CliRunner().invoke(app, list(words))
+    ended = CliRunner().invoke(program, list(words))
     assert ended.exit_code == 0, ended.output
     return received
 
@@ -36,15 +39,44 @@ def test_options_of_a_workload_are_read_as_names_with_values():
     assert given["workload-options"] == {"engine": "MyISAM", "runs": 5}
 
 
+def shown(*words: str) -> str:
+    """Return what `dialin` prints for a person with a wide terminal."""
+    return CliRunner().invoke(app, list(words), env={"COLUMNS": "200"}).output
+
+
+def listed(*words: str) -> set[str]:
+    """Return the options that a help lists."""
+    return set(re.findall(r"^│[ *]+(--[a-z-]+)", shown(*words), re.MULTILINE))
+
+
 def test_a_command_says_of_an_option_what_it_does_there_and_leaves_out_what_it_does_not_take():
-    app = typer.Typer()
+    text = shown("tune", "--help-all")
+    assert "The build to tune" in text
+    assert "or image:NAME" not in text
+    assert not {"--waits", "--traffic", "--guard-lag", "--suite", "--fleet"} & listed("tune", "--help-all")
+    assert "--waits" in listed("sweep", "--help-all")
 
-    def command(*, shared: Mapping[str, Any], common: Mapping[str, Any]) -> None:
-        pass
 
-    app.command()(study_flags.with_study_options(command, hidden=("waits",), helps={"server": "The build that is tuned."}))
-    text = CliRunner().invoke(app, ["--help"], env={"COLUMNS": "200"}).output
-    assert "The build that is tuned." in text
-    assert "several builds are compared" not in text
-    assert "--waits" not in text
-    assert CliRunner().invoke(app, ["--waits", "x"]).exit_code == 0
+def test_help_shows_the_twelve_options_that_people_use_and_all_of_them_if_asked():
+    options = listed("sweep", "--help")
+    usual = {f"--{name.replace('_', '-')}" for name in study_flags.USUAL}
+    assert options == {*usual, "--help", "--help-all"}
+    assert len(usual) == 12
+    assert usual < listed("sweep", "--help-all")
+    assert len(listed("sweep", "--help-all")) > 60
+
+
+def test_what_every_study_has_comes_before_what_few_have():
+    panels = ["Load", "Method", "Attached server", "Live traffic"]
+    text = shown("sweep", "--help-all")
+    places = [text.index(f" {panel} ") for panel in panels]
+    assert places == sorted(places)
+
+
+@pytest.mark.parametrize("command", ["sweep", "tune", "advise", "doctor"])
+def test_no_sentence_of_a_help_breaks_before_the_line_is_full(command):
+    lines = shown(command, "--help").split("Options")[0].splitlines()
+    broken = [
+        line for line in lines if line.strip() and len(line) < 120 and line.strip()[-1].isalpha() and "dialin" not in line
+    ]
+    assert broken == []

@@ -11,7 +11,7 @@ from dialin.datasets import restore
 from dialin.datasets.cache import StoredDataset
 from dialin.datasets.restore import TrialData, choose_way, forecast, restore_sentence
 from dialin.errors import UserError
-from dialin.model.study import Restore, RestoreWay
+from dialin.model.place import Restore, RestoreWay
 from dialin.servers.ledger import Ledger
 
 FAKE = """#!/bin/sh

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from dialin.model.study import Attachment, Goal
+from dialin.model.place import AttachedPlace
+from dialin.model.study import AA, Goal
 from dialin.model.verdict import Note
 from dialin.preflight import machine_noise
 from dialin.preflight.machine_noise import StudyNoise
@@ -33,7 +34,7 @@ def test_the_noise_of_a_study_is_what_the_next_one_with_that_load_expects(tmp_pa
     other_load = spec.model_copy(update={"workload": spec.workload.model_copy(update={"threads": 99})})
     assert machine_noise.recall(path, other_load) is None
     assert machine_noise.recall(path, spec.model_copy(update={"goal": Goal.LATENCY})) is None
-    assert machine_noise.recall(path, spec.model_copy(update={"attachment": Attachment()})) is None, "another machine's noise"
+    assert machine_noise.recall(path, spec.model_copy(update={"place": AttachedPlace()})) is None, "another machine's noise"
 
 
 def test_of_several_studies_the_newest_counts_and_that_on_the_same_build_goes_first(tmp_path, spec, known):
@@ -78,7 +79,7 @@ def test_before_a_study_it_is_said_what_its_budget_can_detect(spec, known):
     quiet = machine_noise.forecast_sentence(spec, allowed, replace(known, noise=Noise(0.001, 0.001)))
     least = float(re.search(r"can detect a difference of ([\d.]+) %\.", quiet)[1])
     assert 0 < least < 100 * spec.worthwhile, "what can be detected does not depend on what is worthwhile"
-    assert machine_noise.forecast_sentence(spec.model_copy(update={"aa": True}), allowed, known) == ""
+    assert machine_noise.forecast_sentence(spec.model_copy(update={"question": AA()}), allowed, known) == ""
 
 
 def test_before_a_study_it_is_said_how_long_a_safe_choice_and_its_proof_take(spec, known):

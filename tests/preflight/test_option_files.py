@@ -1,6 +1,7 @@
 import pytest
 
 from dialin.errors import UserError
+from dialin.model.place import SandboxPlace
 from dialin.preflight.checked import StudyRequest
 from dialin.preflight.option_files import base_setting, requested_on_builds, requested_settings
 from dialin.question.options import StudyOptions
@@ -96,7 +97,7 @@ def test_sizes_are_scaled_as_asked_and_the_note_says_to_what(write):
 
 
 def base(setting, file):
-    request = StudyRequest(StudyOptions(tune=[], set=setting), file.parent, None, None, base_file=file)
+    request = StudyRequest(StudyOptions(tune=[], set=setting), file.parent, SandboxPlace(), None, None, base_file=file)
     return base_setting(request, KNOWN, {})
 
 

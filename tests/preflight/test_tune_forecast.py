@@ -12,8 +12,8 @@ from fixtures.tuned import whole_tune
 
 
 def longer(record, minutes, **changes):
-    tune = record.spec.tune.model_copy(update={"searched": 40, **changes})
-    return record.spec.model_copy(update={"minutes": minutes, "tune": tune})
+    tune = record.spec.question.model_copy(update={"searched": 40, **changes})
+    return record.spec.model_copy(update={"minutes": minutes, "question": tune})
 
 
 def test_a_tune_that_resumes_says_what_it_can_still_show():
@@ -46,14 +46,14 @@ def test_more_added_minutes_show_smaller_gains():
 def test_no_smaller_or_equal_budget_is_advised_for_variables_that_dialin_does_not_take_by_itself():
     record = whole_tune(gain=False)
     left_out = tuple(LeftOut(name=f"left_{number}", reason=LeftOutReason.BUDGET) for number in range(40))
-    variable = record.spec.tune.variables[0]
+    variable = record.spec.question.variables[0]
     most = tuple(replace(variable, name=f"taken_{number}") for number in range(MOST_VARIABLES))
     spec, allowed = longer(record, 120, left_out=left_out, variables=most), Plan(10, 2, 360, 20.0)
     assert choice_text(spec, allowed).endswith("dialin tunes 30 at most; name others yourself.")
     assert resume_text(record, spec, allowed).endswith("variables: dialin tunes 30 at most; name others yourself.")
     assert "--minutes" not in choice_text(longer(record, 30, left_out=left_out), allowed), "no more minutes than are given"
     some = longer(record, 120, left_out=left_out)
-    added = MOST_VARIABLES - len(some.tune.variables)
+    added = MOST_VARIABLES - len(some.question.variables)
     assert f"takes {added} of the 40 that were left out" in resume_text(record, some, allowed)
     short = longer(record, 10, left_out=left_out)
     assert "--minutes 30 would tune 30" in choice_text(short, Plan(10, 2, 30, 20.0))

@@ -151,3 +151,30 @@ def test_variables_that_a_service_forbids_or_computes_leave_the_space():
     assert not {*every[:2]} & {*left}
     limited = {one.name for one in left_out if one.reason == "limited"}  # by the pool, which stays as it is
     assert {*every[2:]} - limited <= {*left}
+
+
+CLEANERS, INSTANCES = "innodb_page_cleaners", "innodb_buffer_pool_instances"
+
+
+def named_on_a_real_build(*texts):
+    known = real_catalogue("mysql@9.7.4")
+    values = {**known.defaults(), "innodb_buffer_pool_size": str(2**33), INSTANCES: "1"}
+    situation = Situation(
+        memory=2**36, disk=2**36, cpus=16, connections=8, tables=4, data=2**34, in_force=values, build="mysql@9.7.4"
+    )
+    return [one.name for one in name_variables(resolve(parse_named(texts), known, {}), known, situation, weaker=False)]
+
+
+def test_a_variable_without_effect_is_refused_unless_what_limits_it_is_tuned_as_well():
+    with pytest.raises(UserError, match=f"{CLEANERS} has no effect while {INSTANCES} is 1.*Tune {INSTANCES} with it"):
+        named_on_a_real_build(f"{CLEANERS}=1..16")
+    assert named_on_a_real_build(f"{CLEANERS}=1..16", f"{INSTANCES}=1..16") == [CLEANERS, INSTANCES]
+
+
+def test_a_variable_that_another_one_switches_off_is_refused():
+    known = real_catalogue("mariadb@10.11.19")
+    values = {**known.defaults(), "log_bin": "ON", "binlog_commit_wait_usec": "0"}
+    situation = Situation(memory=2**36, disk=2**36, cpus=16, connections=8, tables=4, data=2**34, in_force=values)
+    requested = resolve(parse_named(["binlog_commit_wait_count=1..8"]), known, {})
+    with pytest.raises(UserError, match="binlog_commit_wait_count has no effect while binlog_commit_wait_usec is 0"):
+        name_variables(requested, known, situation, weaker=False)

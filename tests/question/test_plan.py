@@ -4,7 +4,8 @@ from collections import Counter
 import pytest
 
 from dialin.errors import UserError
-from dialin.model.study import Goal, Restore, RestoreWay, Switch
+from dialin.model.place import Restore, RestoreWay, SandboxPlace
+from dialin.model.study import Goal, Switch
 from dialin.model.workload import LoadTraits
 from dialin.question.plan import BLOCKS_NEEDED, block_order, load_seed, plan
 from fixtures.live_studies import Live, live_spec
@@ -94,23 +95,24 @@ def test_blocks_of_a_live_server_come_in_pairs_of_mirrored_order():
     assert 60 < sum(first[0] == "1" for first in orders[::2]) * 2 < 140
 
 
-def live(**changes):
-    return live_spec(Live(effects={"400": 1.0})).model_copy(update=changes)
+def live(washout=2.0, **changes):
+    spec = live_spec(Live(effects={"400": 1.0}))
+    return spec.model_copy(update={"place": spec.place.model_copy(update={"washout": washout}), **changes})
 
 
 def test_a_study_of_a_live_server_has_periods_of_a_minute_after_a_washout_and_time_to_observe():
-    planned = plan(live(measure=None, warmup=15, minutes=240))
+    planned = plan(live(measure=None, washout=15, minutes=240))
     assert (planned.measure, planned.warmup) == (60, 15)
     assert planned.blocks * 2 * planned.trial_seconds <= 240 * 60 - 600
 
 
 def test_a_budget_of_a_live_server_that_decides_nothing_is_refused_with_the_one_that_does():
     with pytest.raises(UserError, match="nothing is decided before 16") as refused:
-        plan(live(measure=60, warmup=5, minutes=30))
+        plan(live(measure=60, washout=5, minutes=30))
     assert "Give --minutes 45" in refused.value.remedy
-    plan(live(measure=60, warmup=5, minutes=45))
+    plan(live(measure=60, washout=5, minutes=45))
     with pytest.raises(UserError, match="washout of at least 1 s"):
-        plan(live(warmup=0))
+        plan(live(washout=0))
 
 
 def reporting_every(seconds, **more):
@@ -138,7 +140,9 @@ def test_goals_that_long_intervals_cannot_show_are_refused(more, says):
 def test_a_long_restore_that_was_measured_is_part_of_each_trial_that_starts_a_server(spec):
     def trial_seconds(switch, **facts):
         restore = Restore(way=RestoreWay.PAGES, **facts)
-        return plan(spec.model_copy(update={"switch": switch, "restore": restore, "minutes": 120.0})).trial_seconds
+        return plan(
+            spec.model_copy(update={"switch": switch, "place": SandboxPlace(restore=restore), "minutes": 120.0})
+        ).trial_seconds
 
     without = trial_seconds(Switch.RESTART, seconds=0, measured=True)
     assert trial_seconds(Switch.RESTART, seconds=40, measured=True) == pytest.approx(without + 40)

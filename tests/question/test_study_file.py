@@ -41,7 +41,7 @@ def test_a_study_file_says_all_that_the_options_say(tmp_path):
     assert asked.worthwhile == 0.02
     assert asked.table_size == 50_000
     candidates = candidates_of(asked.settings(), ["mysql@9.7.4"])
-    spec = asked.spec(candidates, "4", asked.workload_spec(tmp_path), tmp_path)
+    spec = asked.spec(candidates, "4", asked.workload_spec(tmp_path), asked.place(tmp_path))
     assert [candidate.setting for candidate in spec.candidates] == [{"innodb_buffer_pool_instances": v} for v in (1, 4, 16)]
     assert spec.fixed == {"innodb_buffer_pool_size": "1G"}
     assert spec.workload.rand_type == "pareto"
@@ -51,7 +51,7 @@ def test_a_study_file_says_all_that_the_options_say(tmp_path):
 def test_a_study_file_says_until_when_a_study_runs(tmp_path, until):
     asked = read(written(tmp_path, f'until = "{until}"\n{GOOD}'))
     candidates = candidates_of(asked.settings(), ["mysql@9.7.4"])
-    assert asked.spec(candidates, "4", asked.workload_spec(tmp_path), tmp_path).until is until
+    assert asked.spec(candidates, "4", asked.workload_spec(tmp_path), asked.place(tmp_path)).until is until
     assert read(written(tmp_path, GOOD)).until is Until.SAFE
 
 

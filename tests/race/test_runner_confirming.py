@@ -2,6 +2,7 @@
 
 import pytest
 
+from dialin.model.study import AA
 from dialin.model.trial import Purpose, TrialState
 from dialin.model.verdict import CandidateState
 from dialin.race.budget import MAY_OVERRUN
@@ -73,7 +74,7 @@ def test_a_finished_study_may_be_confirmed_later(study, spec):
 def test_an_a_a_study_runs_its_whole_budget_and_claims_nothing(study, spec):
     trials = simulated()
     trials.in_force = {name: {"innodb_buffer_pool_instances": "1"} for name in FORCED}
-    verdict, record = study(trials, shorter(spec, aa=True))
+    verdict, record = study(trials, shorter(spec, question=AA()))
     assert [sorted(raced(record, block)) for block in (1, 2, 3, 4)] == [["1", "16", "4"]] * 4
     claimed = {CandidateState.BETTER, CandidateState.WORSE}
     assert not claimed & {one.state for one in verdict.candidates}
@@ -84,22 +85,22 @@ def test_an_a_a_study_runs_its_whole_budget_and_claims_nothing(study, spec):
 
 
 def test_an_a_a_study_in_which_all_come_out_alike_measures_on_too(study, spec):
-    verdict, record = study(simulated(noise=0.0002, jitter=0.0002), shorter(spec, aa=True))
+    verdict, record = study(simulated(noise=0.0002, jitter=0.0002), shorter(spec, question=AA()))
     assert len(record.trials) == 12
     assert any(look.decided for look in record.looks)
     assert verdict.blocks == 4
 
 
 def test_an_a_a_study_that_finds_a_difference_says_that_the_machine_cannot_be_trusted(study, spec):
-    verdict, record = study(simulated(four=1300), shorter(spec, aa=True))
+    verdict, record = study(simulated(four=1300), shorter(spec, question=AA()))
     assert len(record.trials) == 12, "each has all its trials"
     assert "cannot be trusted" in verdict.headline
 
 
 def test_an_a_a_study_that_is_resumed_runs_nothing_twice(study, spec):
-    first, record = study(simulated(), shorter(spec, aa=True))
+    first, record = study(simulated(), shorter(spec, question=AA()))
     again = simulated()
-    second, after = study(again, shorter(spec, aa=True))
+    second, after = study(again, shorter(spec, question=AA()))
     assert again.ran == []
     assert second == first
     assert after.looks == record.looks

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from dialin.model.live import LiveOptions
 from dialin.model.record import LogCode
 from dialin.model.traffic import as_watched
 from dialin.model.trial import Costs, Purpose, Step, TrialState
@@ -32,23 +31,24 @@ class Periods(SimulatedTrials):
         yield TrialBegan(trial)
         self.before(trial)
         spec, rng = request.spec, random.Random(f"{trial.block}/{trial.position}")
+        washout = spec.place.washout
         if trial.purpose is Purpose.RACE:
-            self.washouts.append(spec.warmup)
+            self.washouts.append(washout)
         yield StepBegan(Step.MEASURE)
-        self.clock.sleep(spec.warmup)
+        self.clock.sleep(washout)
         mood, seconds = 1 + rng.gauss(0, 0.01), []
         for second in range(1, 1 + round(request.measure or spec.measure)):
             self.clock.sleep(1)
-            seconds.append(live_second(rng, self.live, trial.candidate, 0.5, mood, spec.warmup + second - 0.5))
+            seconds.append(live_second(rng, self.live, trial.candidate, 0.5, mood, washout + second - 0.5))
             yield Sampled(live_sample(seconds[-1], second, self.clock.now(), Step.MEASURE))
         ended = replace(
             trial,
             state=TrialState.DONE,
-            steps={Step.WARM_UP: spec.warmup, Step.MEASURE: float(len(seconds))},
+            steps={Step.WARM_UP: washout, Step.MEASURE: float(len(seconds))},
             in_force={VARIABLE: trial.candidate},
             costs=Costs(len(seconds), 0.01, 0.4, 1.0, 2, 2),
         )
-        yield TrialEnded(ended, Evidence(watched=(as_watched(seconds, spec.warmup),)))
+        yield TrialEnded(ended, Evidence(watched=(as_watched(seconds, washout),)))
 
 
 @pytest.fixture
@@ -57,7 +57,8 @@ def run(study):
 
     def run_periods(minutes=60, **how):
         periods = Periods({}, **how)
-        spec = live_spec(SLOW).model_copy(update={"minutes": minutes, "live": LiveOptions(observe=30)})
+        spec = live_spec(SLOW)
+        spec = spec.model_copy(update={"minutes": minutes, "place": spec.place.model_copy(update={"observe": 30})})
         return periods, *study(periods, spec)
 
     return run_periods

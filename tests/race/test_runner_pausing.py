@@ -7,8 +7,7 @@ import pytest
 from dialin.fleet.fleet import FleetOfOne
 from dialin.model.trial import TrialState
 from dialin.question.plan import plan
-from dialin.race.in_suite import ALONE, InSuite
-from dialin.race.runner import Runner
+from dialin.race.runner import ALONE, InSuite, Runner
 from dialin.store.store import Store
 from fixtures.silent_watcher import Silent
 from fixtures.simulated_runs import proving, raced, simulated

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from dialin.cause_sentences import with_advice
 from dialin.errors import InterruptedStudyError, ServerError, UserError
 from dialin.evidence.proof_view import proof_view
-from dialin.model.study import Goal
+from dialin.model.study import Comparison, Goal
 from dialin.model.trial import Purpose, Step, TrialState
 from dialin.model.tune import TuneStage
 from dialin.model.verdict import FigureSource, Outcome, ReasonCode, TuneOutcome
@@ -100,7 +100,7 @@ def test_a_tune_may_try_more_settings_than_a_study_has_candidates():
     entering = [spec.candidates[0].model_copy(update={"name": f"setting {number}"}) for number in range(100)]
     assert len(spec.with_candidates(entering).candidates) == 101
     with pytest.raises(ValidationError, match="2 to 64 candidates"):
-        spec.model_copy(update={"tune": None}).with_candidates(entering)
+        spec.model_copy(update={"question": Comparison()}).with_candidates(entering)
 
 
 def test_search_and_proof_measure_as_long_as_each_should():
@@ -132,10 +132,9 @@ def test_a_word_that_servers_die_of_costs_few_trials(tune):
 
 
 def test_a_setting_that_is_refused_is_a_failed_trial(tune):
-    def refuse_method(spec, candidate):
+    def refuse_method(candidate):
         if str(candidate.setting.get(METHOD)) == "2":
             raise UserError("innodb_flush_neighbors=2 does not fit", "Choose another value")
-        return candidate, None
 
     worker = SimulatedServers()
     verdict, record = tune(worker, tune_spec(12), admit=refuse_method)
@@ -174,8 +173,8 @@ def test_a_tune_that_is_killed_asks_for_the_same_trial_again_and_repeats_none(tu
 def test_more_minutes_search_on_and_prove_anew(tune):
     _, first = tune(SimulatedServers(), tune_spec(8))
     searched = len(first.course.asks)
-    more = first.spec.tune.model_copy(update={"searched": searched})
-    longer = tune_spec(16).model_copy(update={"tune": more})
+    more = first.spec.question.model_copy(update={"searched": searched})
+    longer = tune_spec(16).model_copy(update={"question": more})
     with_more, record = tune(SimulatedServers(), longer)
     later = record.course.asks[searched:]
     assert sum(ask.stage is not TuneStage.PROOF for ask in later) >= 5, "what was given in addition is searched, too"
@@ -188,8 +187,8 @@ def test_more_minutes_search_on_and_prove_anew(tune):
 def test_a_search_that_found_nothing_goes_on_when_it_has_more_minutes(tune):
     _, first = tune(SimulatedServers(nothing, noise=0.003), tune_spec(20))
     searched = len(first.course.asks)
-    more = first.spec.tune.model_copy(update={"searched": searched})
-    _, record = tune(SimulatedServers(nothing, noise=0.003), tune_spec(30).model_copy(update={"tune": more}))
+    more = first.spec.question.model_copy(update={"searched": searched})
+    _, record = tune(SimulatedServers(nothing, noise=0.003), tune_spec(30).model_copy(update={"question": more}))
     later = record.course.asks[searched:]
     assert sum(ask.stage is not TuneStage.PROOF for ask in later) >= 5
 

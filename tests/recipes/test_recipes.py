@@ -9,6 +9,7 @@ import jsonschema
 import pytest
 
 from dialin.errors import UserError
+from dialin.model.place import SandboxPlace
 from dialin.model.setting import as_number
 from dialin.question.candidates import candidates_of, find_baseline
 from dialin.question.plan import BLOCKS_NEEDED, plan
@@ -36,7 +37,7 @@ def spec_of(study, scale):
     settings = question.settings()
     candidates = candidates_of(settings, question.servers)
     load = with_traits(question.workload_spec(ROOT))
-    return question.spec(candidates, find_baseline(question.baseline, candidates), load, ROOT)
+    return question.spec(candidates, find_baseline(question.baseline, candidates), load, SandboxPlace())
 
 
 def ratios(recipe, study, scale):

@@ -5,7 +5,7 @@ import io
 import pytest
 from rich.console import Console
 
-from dialin.cli.exit_codes import exit_code
+from dialin.cli.console import exit_code
 from dialin.errors import ExitCode
 from dialin.evidence.why_verdict import explain
 from dialin.model.study import Goal

@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from dialin.apply import option_file
-from dialin.model.study import Attachment
+from dialin.model.place import AttachedPlace
 from dialin.report.files import recommendation
 from dialin.variables import optionfile as servers_own
 from fixtures import example_studies
@@ -89,7 +89,7 @@ def test_a_value_that_only_a_sandbox_reported_is_reported_apart_from_one_that_th
     base = record.spec.candidates[0].model_copy(update={"setting": {}})
     spec = record.spec.model_copy(update={"candidates": (base, *record.spec.candidates[1:])})
     assert [item.reported for item in option_file.changes(replace(record, spec=spec))] == [True]
-    spec = spec.model_copy(update={"attachment": Attachment()})
+    spec = spec.model_copy(update={"place": AttachedPlace()})
     assert [item.reported for item in option_file.changes(replace(record, spec=spec))] == [False]
 
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dialin.apply import limiting_pairs, sql_file
-from dialin.model.study import Attachment
+from dialin.model.place import AttachedPlace
 from dialin.report.files import recommendation
 from dialin.report.render import html
 from dialin.variables.catalogue import Kind, Variable
@@ -258,7 +258,7 @@ def test_an_offered_value_stays_a_comment_and_reads_back_once_it_is_none():
 
 def test_values_of_an_attached_server_are_its_own_so_undo_sets_them():
     record = in_sandboxes(recommending(known=[DYNAMIC], innodb_io_capacity=2000), innodb_io_capacity="200")
-    attached = replace(record, spec=record.spec.model_copy(update={"attachment": Attachment()}))
+    attached = replace(record, spec=record.spec.model_copy(update={"place": AttachedPlace()}))
     assert undone(attached) == ["RESET PERSIST IF EXISTS innodb_io_capacity;", "SET GLOBAL innodb_io_capacity = 200;"]
     assert "(was 200)" in sql_of(attached)
 

@@ -3,7 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from dialin.model.study import Attachment, Candidate, Switch
+from dialin.model.place import AttachedPlace
+from dialin.model.study import Candidate, Switch
 from dialin.question.candidates import candidates_of, find_baseline
 from dialin.question.study_file import question
 from dialin.report.studyfile import study_file
@@ -20,7 +21,7 @@ def read_back(spec):
     servers = asked.servers or [spec.candidates[0].server]
     candidates = candidates_of(settings, servers)
     load = with_traits(asked.workload_spec(HERE))
-    return asked.spec(candidates, find_baseline(asked.baseline, candidates), load, HERE)
+    return asked.spec(candidates, find_baseline(asked.baseline, candidates), load, asked.place(HERE))
 
 
 def compared(spec):
@@ -33,7 +34,7 @@ def compared(spec):
 @pytest.mark.parametrize("name", sorted(example_studies.EVERY))
 def test_a_study_file_asks_the_same_question(name):
     spec = example_studies.EVERY[name]().spec
-    if spec.aa:
+    if spec.is_aa:
         spec = spec.model_copy(
             update={
                 "candidates": tuple(Candidate(name=f"A{n}", server="mysql@9.7.4") for n in (1, 2)),
@@ -70,7 +71,7 @@ def test_values_that_try_to_be_more_than_values_are_strings_with_nothing_in_them
 
 def test_an_attached_server_is_named_by_where_its_account_is_and_never_by_the_account():
     spec = example_studies.winner().spec
-    reported = tomllib.loads(study_file(spec.model_copy(update={"attachment": Attachment(login_path="lab", database="bench")})))
+    reported = tomllib.loads(study_file(spec.model_copy(update={"place": AttachedPlace(login_path="lab", database="bench")})))
     assert (reported["attach"], reported["login-path"], reported["database"]) == (True, "lab", "bench")
     assert "server" not in reported
 

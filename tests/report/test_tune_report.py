@@ -73,7 +73,7 @@ def test_the_search_section_has_course_waterfall_importance_variables_and_failur
     table, rest = find(parts, "tune-variables-table"), find(parts, "tune-rest-table")
     assert isinstance(table, Table)
     assert isinstance(rest, Table)
-    assert len(table.rows) + len(rest.rows) == len(record.spec.tune.variables)
+    assert len(table.rows) + len(rest.rows) == len(record.spec.question.variables)
     assert {table.rows[0].cells[0].text, table.rows[1].cells[0].text} == {POOL, CAPACITY}
 
 
@@ -115,8 +115,8 @@ def response(*ratios: tuple[int, float], half: float = 0.01) -> list[ResponsePoi
 )
 def test_values_that_are_as_good_as_the_best_are_a_plateau(record, points, values):
     axis = Dimension("innodb_lru_scan_depth", low=64, high=800, step=1, default=64)
-    plan = record.spec.tune.model_copy(update={"variables": (axis,)})
-    spec = record.spec.model_copy(update={"tune": plan})
+    plan = record.spec.question.model_copy(update={"variables": (axis,)})
+    spec = record.spec.model_copy(update={"question": plan})
     one = record.course.findings.variables[0].model_copy(
         update={"name": axis.name, "before": 64, "recommended": None, "response": response(*points)}
     )
@@ -127,7 +127,7 @@ def test_values_that_are_as_good_as_the_best_are_a_plateau(record, points, value
 
 def test_an_effect_counts_as_shown_only_at_the_level_of_all_variables(record):
     axes = tuple(Dimension(f"v_{place}", low=0, high=10, step=1, default=0) for place in range(30))
-    spec = record.spec.model_copy(update={"tune": record.spec.tune.model_copy(update={"variables": axes})})
+    spec = record.spec.model_copy(update={"question": record.spec.question.model_copy(update={"variables": axes})})
     known = record.course.findings.variables[0].model_copy(update={"before": 0, "recommended": None})
 
     def shown(count: int) -> int:
@@ -191,9 +191,9 @@ def test_each_variable_has_a_panel_with_the_uncertainty_of_what_it_does(record):
     findings = record.course.findings
     chart = responses(findings, record.spec, measure(Goal.THROUGHPUT, 95))
     panels = {key for key in chart.figure["layout"] if key.startswith("yaxis")}
-    assert len(panels) == len(record.spec.tune.variables) == len(chart.figure["layout"]["annotations"])
+    assert len(panels) == len(record.spec.question.variables) == len(chart.figure["layout"]["annotations"])
     bands = [trace for trace in chart.figure["data"] if trace.get("fill") == "toself"]
-    assert len(bands) == sum(not one.values for one in record.spec.tune.variables)
+    assert len(bands) == sum(not one.values for one in record.spec.question.variables)
     for band in bands:
         half = len(band["y"]) // 2
         assert all(low <= high for low, high in zip(band["y"][:half], reversed(band["y"][half:]), strict=True))
@@ -204,7 +204,7 @@ def test_failed_settings_are_marked_where_they_stood(record):
     findings = record.course.findings.model_copy(update={"failures": [failure]})
     chart = responses(findings, record.spec, measure(Goal.THROUGHPUT, 95))
     crosses = [trace for trace in chart.figure["data"] if trace.get("marker", {}).get("symbol") == "x"]
-    (pool,) = [one for one in record.spec.tune.variables if one.name == POOL]
+    (pool,) = [one for one in record.spec.question.variables if one.name == POOL]
     assert [cross["x"] for cross in crosses] == [[pool.position(2**31)]]
 
 
@@ -240,7 +240,7 @@ def test_the_files_set_what_is_recommended(record):
 def test_the_terminal_shows_the_recommended_values_and_every_variable(record):
     text = in_terminal(record)
     assert "recommended" in text
-    for variable in record.spec.tune.variables:
+    for variable in record.spec.question.variables:
         assert variable.name[:20] in text
 
 
@@ -255,7 +255,7 @@ def test_markdown_and_json_have_it_too(record):
 
 def test_the_study_file_asks_the_same_again(record):
     options = StudyOptions.model_validate(tomllib.loads(study_file(record.spec)))
-    assert [text.partition("=")[0] for text in options.tune] == [one.name for one in record.spec.tune.variables]
+    assert [text.partition("=")[0] for text in options.tune] == [one.name for one in record.spec.question.variables]
     assert options.minutes == record.spec.minutes
 
 
@@ -282,8 +282,8 @@ def test_variables_left_out_are_listed_with_the_reason_and_the_budget_that_would
         LeftOut(name="innodb_page_cleaners", reason=LeftOutReason.LIMITED, by="innodb_buffer_pool_instances", value="1"),
         *(LeftOut(name=f"other_{place}", reason=LeftOutReason.BUDGET) for place in range(8)),
     )
-    tune = record.spec.tune.model_copy(update={"left_out": out})
-    spec = record.spec.model_copy(update={"tune": tune, "minutes": 6})
+    tune = record.spec.question.model_copy(update={"left_out": out})
+    spec = record.spec.model_copy(update={"question": tune, "minutes": 6})
     pairs = dict(left_out_pairs(spec))
     assert pairs["no effect under this load"] == "sort_buffer_size"
     assert "innodb_page_cleaners (innodb_buffer_pool_instances = 1)" in pairs.values()

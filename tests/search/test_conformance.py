@@ -6,7 +6,6 @@ from dialin.model.study import Candidate, StudySpec
 from dialin.model.workload import WorkloadSpec
 from dialin.search.proposer import Contenders
 from dialin.testing.proposer_conformance import ProposerConformance
-from fixtures.proposers import AddsOne, All
 
 
 class TestContenders(ProposerConformance):
@@ -24,16 +23,6 @@ class TestContendersOfMany(ProposerConformance):
         values = (200, 400, 800, 1600, 3200)
         candidates = tuple(Candidate(name=str(n), setting={"innodb_io_capacity": n}, server="mysql@9.7") for n in values)
         return StudySpec(candidates=candidates, baseline="200", workload=WorkloadSpec(kind="sysbench"))
-
-
-class TestAll(ProposerConformance):
-    def make_proposer(self):
-        return All()
-
-
-class TestAddsOne(ProposerConformance):
-    def make_proposer(self):
-        return AddsOne(Candidate(name="new", setting={"innodb_io_capacity": 800}, server="mysql@9.7"), 3)
 
 
 class Forgets:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from dialin.model.study import Candidate, Goal, StudySpec, Until
+from dialin.model.study import AA, Candidate, Goal, StudySpec, Until
 from dialin.model.trial import Purpose, Sample, Step, Trial, TrialState
 from dialin.model.workload import WorkloadSpec
 from dialin.search.proposer import Contenders, History, Room
@@ -74,7 +74,7 @@ def test_two_candidates_are_in_every_block():
 
 
 def test_an_a_a_study_has_all_candidates_in_every_block():
-    assert course(question(aa=True), 5) == [list(LEVELS)] * 5
+    assert course(question(question=AA()), 5) == [list(LEVELS)] * 5
 
 
 def test_the_same_history_gives_the_same_answer_in_whatever_order_its_trials_are_listed():

@@ -27,6 +27,12 @@ TRIAL = Trial(0, 1, 1, 1, "4", TrialState.RUNNING, 5.0)
 SAMPLE = Sample(1, 6.0, Step.MEASURE, 100.0, 1400.0, 400.0, 200.0, 20.0, 0.0, 0.0)
 
 
+def test_candidates_keep_the_memory_limits_that_they_compare(tmp_path, spec):
+    limited = [one.model_copy(update={"memory": 2**30 * place}) for place, one in enumerate(spec.candidates, start=1)]
+    with make(tmp_path, spec.model_copy(update={"candidates": tuple(limited)})) as store:
+        assert store.spec.candidates == tuple(limited)
+
+
 def test_everything_that_is_written_is_read_back(tmp_path, spec):
     with make(tmp_path, spec) as store:
         trial = begun(store, TRIAL)

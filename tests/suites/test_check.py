@@ -4,7 +4,7 @@ from dialin.cli.study_flags import spelled
 from dialin.errors import UserError
 from dialin.question.plan import BudgetTooSmallError
 from dialin.suites import check
-from dialin.suites.check import check_suite, plan_suite
+from dialin.suites.check import check_resumed_suite, check_suite, plan_suite
 from dialin.suites.members import requested_suite
 from fixtures.simulated_suites import suite_plan
 
@@ -41,12 +41,22 @@ def test_the_worthwhile_difference_of_the_mean_is_the_coarsest_of_its_workloads(
 def test_options_for_a_single_study_are_refused_by_name(tmp_path, keys, option):
     with pytest.raises(UserError) as refused:
         planned(tmp_path, **keys)
-    assert f"Leave out --{option}" in str(refused.value)
+    assert f"oltp_read_only: --{option} is " in str(refused.value)
 
 
 def test_a_mistake_names_its_workload(tmp_path):
     with pytest.raises(UserError, match=r"^oltp_read_only: .*threads"):
         planned(tmp_path, threads=0)
+
+
+def test_too_few_minutes_at_a_resume_name_the_workload(monkeypatch, tmp_path):
+    def too_few(*_, **__):
+        raise BudgetTooSmallError("2 minutes are too few", "more", 4.2)
+
+    monkeypatch.setattr(check, "has_begun", lambda *_: True)
+    monkeypatch.setattr(check, "check_resume", too_few)
+    with pytest.raises(UserError, match=r"^a: 2 minutes are too few"):
+        check_resumed_suite(tmp_path, suite_plan({"a": 1, "b": 1}, minutes=2), None, None, 2)
 
 
 def test_too_few_minutes_are_refused_with_those_of_all_workloads_together(monkeypatch):

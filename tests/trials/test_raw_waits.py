@@ -19,7 +19,7 @@ from dialin.servers.wait_ring import WaitRing
 from dialin.store import waits_file
 from dialin.store.store import Store
 from dialin.trials import raw_waits
-from dialin.trials.raw_waits import Collector, by_purpose, check, needs, raise_priority, refuse_attached
+from dialin.trials.raw_waits import Collector, by_purpose, check, needs, raise_priority
 
 LOCKS = "wait/synch/sxlock/innodb/hash_table_locks"
 SECOND = 10**12
@@ -407,12 +407,6 @@ def test_only_trials_for_waits_collect_them_and_probes_leave_these_alone(server,
         assert isinstance(watching, Collector)
     assert len(probed) == 1
     assert server.statements[0].startswith("SET SESSION wait_timeout"), "the connection outlives a long warm-up"
-
-
-def test_attached_servers_are_refused():
-    refuse_attached(None)
-    with pytest.raises(UserError, match="--waits"):
-        refuse_attached("hash_table_locks")
 
 
 class Tools:

@@ -16,6 +16,7 @@ from dialin.evidence.reasons import sources
 from dialin.model.advice import Advice, Experiment, Studied
 from dialin.model.build import Family, Version
 from dialin.model.fitness import Finding, Severity
+from dialin.model.place import Attachment
 from dialin.probes import fitness_facts
 from dialin.question.options import StudyOptions
 from dialin.trials.tools import Tools
@@ -34,8 +35,8 @@ def advise(question: StudyOptions, directory: Path, tools: Tools, seconds: float
         UserError: something that the question names does not exist, or its options do not fit together.
         ServerError: the server does not answer, does not start, or its trial fails.
     """
-    if question.attach:
-        return _attached(question, directory, tools, seconds)
+    if isinstance(place := question.place(directory), Attachment):
+        return _attached(question, place, tools, seconds)
     machine = _machine(tools, ())
     sandbox = read_sandbox(question, directory, tools, base_file)
     question = question.model_copy(update={"set": sandbox.setting})
@@ -52,11 +53,8 @@ def advise(question: StudyOptions, directory: Path, tools: Tools, seconds: float
     )
 
 
-def _attached(question: StudyOptions, directory: Path, tools: Tools, seconds: float) -> Advice:
-    attachment = question.attachment(directory)
-    if attachment is None:
-        raise RuntimeError("the question is not about an attached server")
-    server = read_attached(attachment, tools.home, tools.clock, seconds, tools.say)
+def _attached(question: StudyOptions, place: Attachment, tools: Tools, seconds: float) -> Advice:
+    server = read_attached(place, tools.home, tools.clock, seconds, tools.say)
     for note in server.notes:
         tools.say(f"Note: {note}")
     series = _series(str(server.build.vendor), server.build.version)

@@ -24,9 +24,9 @@ from dialin.errors import DialinError, ServerError, UserError
 from dialin.model.advice import Unread, UnreadCode, Watch
 from dialin.model.build import Family
 from dialin.model.evidence import Watched
+from dialin.model.place import Attachment
 from dialin.model.query import Query
 from dialin.model.setting import same_value
-from dialin.model.study import Attachment
 from dialin.paths import Home
 from dialin.probes import disk, host
 from dialin.probes.innodb_status import InnodbStatusProbe

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,21 +9,16 @@ from pathlib import Path
 from dialin.advice import figures
 from dialin.advice.reading import make_reading, unread_of_probes
 from dialin.advice.server_reading import ServerReading
-from dialin.errors import ServerError, UserError
+from dialin.errors import UserError
 from dialin.model.advice import Unread, Watch
 from dialin.model.build import Build
 from dialin.model.setting import Value
-from dialin.places.sandbox import inspection
-from dialin.places.sandbox.check import check_disk
-from dialin.places.sandbox.fit_check import check_baseline_fits, room_for
-from dialin.places.sandbox.tune import limited, measure_baseline, situation_of
+from dialin.places.sandbox.tune import measure_baseline, read_baseline
 from dialin.preflight.checked import StudyRequest
-from dialin.preflight.option_files import base_setting, check_early
-from dialin.preflight.tune_study import BASELINE
+from dialin.preflight.option_files import check_early
 from dialin.probes import disk
 from dialin.question.options import StudyOptions
 from dialin.search.performance_variables import TABLE
-from dialin.servers import builds, dry_run
 from dialin.trials.tools import Tools
 from dialin.workloads import kinds
 
@@ -58,25 +52,14 @@ def read_sandbox(question: StudyOptions, directory: Path, tools: Tools, base_fil
     workload.check()
     if workload.traits.runs is not None:
         raise UserError(f"{load.asked} has a fixed length, and a server is watched for minutes", "Give another --workload")
-    request = StudyRequest(question, directory, load.model_copy(update={"traits": workload.traits}), workload, (), base_file)
+    load = load.model_copy(update={"traits": workload.traits})
+    request = StudyRequest(question, directory, question.place(directory), load, workload, base_file)
     check_early(question, directory, base_file)
-    installed = builds.discover(tools.home, os.environ)
-    chosen = tools.choose(question.servers, installed)
-    if len(chosen) > 1:
-        raise UserError("Advice is on one server, and there are several", "Name one --server")
-    (build,) = chosen.values()
-    build = limited(build, question)
-    catalogue = tools.catalogue(build)
-    setting, of_file = base_setting(request, catalogue, {})
-    for text in (*of_file.notes, *check_baseline_fits(setting, catalogue, request, room_for(build, tools))):
+    server = read_baseline(request, tools)
+    for text in server.notes:
         tools.say(f"Note: {text}")
-    dry_run.check(build, setting)
-    check_disk(tools, workload, 1)
-    effective = inspection.make_inspect(tools, {BASELINE: build}, [])(BASELINE, setting)
-    if effective is None:
-        raise ServerError("No server starts with this setting", "Correct --set")
-    situation = situation_of(request, tools, effective, build)
-    baseline = measure_baseline(request, tools, build, setting, catalogue, situation, "to see what the server does")
+    baseline = measure_baseline(request, tools, server, "to see what the server does")
+    catalogue, setting, situation = server.catalogue, server.setting, server.situation
     in_force = {name: str(value) for name, value in baseline.trial.in_force.items()}
     defaults = catalogue.defaults()
     reading = make_reading(
@@ -97,7 +80,7 @@ def read_sandbox(question: StudyOptions, directory: Path, tools: Tools, base_fil
         data=situation.data,
         load=request.load.describe(),
     )
-    return SandboxReading(setting, reading, build, watch, tuple(unread_of_probes(baseline.evidence.watched)))
+    return SandboxReading(setting, reading, server.build, watch, tuple(unread_of_probes(baseline.evidence.watched)))
 
 
 def _existing(path: Path) -> Path:

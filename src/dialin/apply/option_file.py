@@ -62,7 +62,7 @@ def changes(record: StudyRecord) -> list[Change]:
         return []
     base = record.spec.candidate(record.spec.baseline).setting
     in_force = _in_force(record, verdict.baseline)
-    is_sandbox = record.spec.attachment is None
+    is_sandbox = record.spec.is_sandboxed
     changed = [
         _change(name, value, base.get(name, in_force.get(name)), reported=is_sandbox and name not in base)
         for name, value in verdict.recommended.items()

@@ -26,8 +26,8 @@ from dialin.capture.watchdog_process import WatchdogProcess, watchdog_process
 from dialin.clock import Clock
 from dialin.errors import DialinError, ServerError, UserError
 from dialin.model.capture import CaptureCounters, CaptureSummary, OpenSessions
+from dialin.model.place import Attachment
 from dialin.model.query import Query
-from dialin.model.study import Attachment
 from dialin.paths import Home
 from dialin.servers.attached import activity
 from dialin.servers.attached.attached_build import AttachedBuild

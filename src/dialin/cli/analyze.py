@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from dialin.cli.console import output
-from dialin.cli.exit_codes import exit_code
+from dialin.cli.console import exit_code, output
 from dialin.errors import ExitCode, UserError
 from dialin.model.setting import share_of
 from dialin.model.study import COST_GOALS, Goal

@@ -10,6 +10,7 @@ import typer
 
 from dialin.capture import KEEP_DAYS
 from dialin.cli.console import confirmed, output, say
+from dialin.cli.study_flags import DefaultsFile, LoginPath, pairs
 from dialin.errors import ExitCode, UserError
 from dialin.paths import Home
 
@@ -40,20 +41,6 @@ ForgetText = Annotated[bool, typer.Option("--forget-text", help="Keep no stateme
 Autocommit = Annotated[
     Literal["on", "off"] | None,
     typer.Option(help="Whether autocommit was on in sessions that do not show it. Default: inferred."),
-]
-_ACCOUNT = "Attached server"
-DefaultsFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--defaults-file",
-        metavar="FILE",
-        help="Option file with the account. Default: ~/.my.cnf.",
-        rich_help_panel=_ACCOUNT,
-    ),
-]
-LoginPath = Annotated[
-    str | None,
-    typer.Option("--login-path", metavar="NAME", help="Login path with the account.", rich_help_panel=_ACCOUNT),
 ]
 
 
@@ -106,12 +93,12 @@ def start(
     from dialin.cli.capture_messages import announce, bytes_of, say_end, seconds_of, watching
     from dialin.clock import SystemClock
     from dialin.fleet.stop_signals import stopping_cleanly
-    from dialin.model.study import Attachment
+    from dialin.model.place import Attachment
 
     if not attach:
         raise UserError("A capture sets variables of a server that dialin did not start", "Add --attach to allow that")
     request = CaptureRequest(
-        attachment=Attachment(defaults_file=str(defaults_file) if defaults_file else None, login_path=login_path),
+        attachment=Attachment(defaults_file=defaults_file, login_path=login_path),
         out=out,
         minutes=minutes,
         arm=seconds_of(arm, "--arm"),
@@ -210,7 +197,7 @@ def counters(
     from dialin.servers.attached.client_options import find_account
     from dialin.servers.connection import connect
 
-    with connect(find_account(defaults_file, login_path, os.environ)) as query:
+    with connect(find_account(Path(defaults_file) if defaults_file else None, login_path, os.environ)) as query:
         replace_text(out, json_documents.render(read_counters(query)))
     say(str(out))
 
@@ -236,8 +223,7 @@ def check(
     """
     from dialin.capture.capture_files import SUMMARY, read_capture, read_sessions
     from dialin.capture.fitness import check_capture
-    from dialin.cli.study_flags import pairs
-    from dialin.places.sandbox.replay_check import replay_once
+    from dialin.places.sandbox.load_check import replay_once
     from dialin.question import study_file
     from dialin.report.capture_check_page import print_check
     from dialin.report.replay_page import print_replay

@@ -85,14 +85,14 @@ def _command(name: str) -> Any:
     if isinstance(function_or_group, typer.Typer):
         group = typer.main.get_command(function_or_group)
         for name_there, subcommand in group.commands.items():  # type: ignore[attr-defined]  # a group has commands
-            _refuse_repeated(subcommand)
+            _finish(subcommand)
             if name_there in TIDYING_SERVERS:
                 _tidy_before(subcommand)
         return group
     application = typer.Typer(add_completion=False)
-    application.command(name)(function_or_group)
+    application.command(name, cls=getattr(function_or_group, "shown_by", None))(function_or_group)
     command = typer.main.get_command(application)
-    _refuse_repeated(command)
+    _finish(command)
     if entry.tidies:
         _tidy_before(command, servers=name != "restore")
     return command
@@ -109,6 +109,12 @@ def _tidy_before(command: Any, *, servers: bool = True) -> None:
         return invoke(context)
 
     command.invoke = tidied
+
+
+def _finish(command: Any) -> None:
+    """Make a command refuse repeated options, and let the paragraphs of its help fill the terminal."""
+    _refuse_repeated(command)
+    command.help = "\n\n".join(" ".join(text.split()) for text in (command.help or "").split("\n\n"))
 
 
 def _refuse_repeated(command: Any) -> None:

@@ -14,27 +14,27 @@ import typer
 from rich.console import Console
 
 from dialin import json_documents
-from dialin.cli.console import confirmed, errors, output, say
-from dialin.cli.exit_codes import exit_code
+from dialin.cli.console import confirmed, errors, exit_code, output, say
+from dialin.cli.study_flags import How
 from dialin.clock import SystemClock
 from dialin.dashboard import page_process
 from dialin.errors import DialinError, ExitCode, InterruptedStudyError, MachineError, UserError
 from dialin.evidence.proof_view import proof_view
 from dialin.evidence.server_metrics import READINGS
 from dialin.evidence.why_verdict import explain
-from dialin.fleet.fleet_choice import LOCAL, FleetChoice, check_fleet
+from dialin.fleet.fleet_choice import FleetChoice, check_fleet
 from dialin.fleet.stop_signals import not_suspended, stopping_cleanly
 from dialin.model.progress import Watcher
 from dialin.model.record import StudyRecord
 from dialin.model.setting import Value
 from dialin.model.verdict import Verdict
 from dialin.model.why import Why
-from dialin.places.attached.check import Permission
 from dialin.places.check_study import check_question, check_resume, rehearse
 from dialin.preflight.checked import CheckedStudy
 from dialin.preflight.tune_forecast import choice_text, smallest_gain
 from dialin.question.options import StudyOptions
 from dialin.race.lifecycle import begin, resume
+from dialin.race.runner import finished
 from dialin.report import files
 from dialin.report.document.tune_section import left_out_pairs, space_table
 from dialin.report.plain_lines import PlainLines
@@ -57,38 +57,25 @@ Printed = Callable[[StudyRecord, Console, Why], None]
 """Prints a study's verdict for people."""
 
 
-def conduct(
-    question: StudyOptions,
-    directory: Path,
-    permission: Permission,
-    *,
-    name: str,
-    out: Path | None,
-    json: bool,
-    yes: bool,
-    watch: bool = False,
-    fleet: str = LOCAL,
-    fleet_hosts: int | None = None,
-    base_file: Path | None = None,
-) -> ExitCode:
+def conduct(question: StudyOptions, directory: Path, how: How, *, name: str, base_file: Path | None = None) -> ExitCode:
     """Check a question, ask whether to begin, run the study, and show its verdict.
 
-    Paths in the question are relative to `directory`. The study is written to `out`, else to a new directory that has `name` in
-    its name. `base_file` is the option file that the settings of a tune's baseline come from.
+    Paths in the question are relative to `directory`. Without `how.out` the study is in a new directory named after `name`.
+    `base_file` is the option file that the settings of a tune's baseline come from.
     """
-    hosts = FleetChoice(fleet, fleet_hosts)
+    hosts = FleetChoice(how.fleet, how.fleet_hosts)
     check_fleet(hosts, attached=bool(question.attach), tune=question.tune is not None, profile=question.profile)
-    where = out or new_directory(name)
+    where = how.out or new_directory(name)
     check_new_directory(where)
     tools = Tools.open(say)
-    ready = check_question(question, directory, tools, permission, base_file=base_file)
+    ready = check_question(question, directory, tools, how.permission, base_file=base_file)
     announce(ready, where)
-    if not yes and not ask_to_start(ready):
+    if not how.yes and not ask_to_start(ready):
         say("Nothing was started")
         return ExitCode.NO_VERDICT
     ready = rehearse(ready, tools, question)
     command = without_secrets(shlex.join(["dialin", *sys.argv[1:]]))
-    return finish(where, lambda watcher: begin(ready, where, tools, watcher, command, hosts=hosts), json=json, watch=watch)
+    return finish(where, lambda watcher: finished(begin(ready, where, tools, watcher, command, hosts=hosts)), how)
 
 
 def check_new_directory(where: Path) -> None:
@@ -133,34 +120,23 @@ def check_writable(directory: Path) -> None:
         raise UserError(problem, "Name another --out")
 
 
-def go_on(
-    directory: Path,
-    permission: Permission,
-    *,
-    minutes: float | None,
-    confirm: bool,
-    json: bool,
-    yes: bool,
-    watch: bool,
-    fleet: str = LOCAL,
-    fleet_hosts: int | None = None,
-) -> ExitCode:
+def go_on(directory: Path, how: How, *, minutes: float | None, confirm: bool) -> ExitCode:
     """Check that a study can be resumed, ask first if it changes a server that dialin did not start, and run it to its verdict.
 
     `minutes` is a new budget for the whole study; None keeps the old one. `confirm` adds confirmation trials of the recommended
     candidate, even if the study was started without them.
     """
     tools = Tools.open(say)
-    ready = check_resume(directory, tools, minutes=minutes, confirm=confirm, permission=permission)
-    hosts = FleetChoice(fleet, fleet_hosts)
+    ready = check_resume(directory, tools, minutes=minutes, confirm=confirm, permission=how.permission)
+    hosts = FleetChoice(how.fleet, how.fleet_hosts)
     spec = ready.spec
-    check_fleet(hosts, attached=spec.attachment is not None, tune=spec.tune is not None, profile=spec.profile)
+    check_fleet(hosts, attached=not spec.is_sandboxed, tune=bool(spec.tuned), profile=spec.profile)
     _say_all(ready)
-    if ready.changes and not yes and not ask_to_start(ready):
+    if ready.changes and not how.yes and not ask_to_start(ready):
         say("Nothing was started")
         return ExitCode.NO_VERDICT
     ready = rehearse(ready, tools)
-    return finish(directory, lambda watcher: resume(ready, directory, tools, watcher, hosts=hosts), json=json, watch=watch)
+    return finish(directory, lambda watcher: finished(resume(ready, directory, tools, watcher, hosts=hosts)), how)
 
 
 def ask_to_start(ready: CheckedStudy) -> bool:
@@ -175,7 +151,7 @@ def ask_to_start(ready: CheckedStudy) -> bool:
 def announce(ready: CheckedStudy, where: Path) -> None:
     """Say what a study will do, before it begins."""
     spec, plan = ready.spec, ready.plan
-    if spec.tune is not None:
+    if spec.tuned:
         _announce_tune(ready, where)
         return
     announce_candidates(ready)
@@ -200,7 +176,7 @@ def announce_candidates(ready: CheckedStudy) -> None:
 def differences(ready: CheckedStudy) -> list[str]:
     """Return the effective values in which candidates differ, a line for each; empty where their names show them."""
     spec = ready.spec
-    if spec.aa or naming(spec).variables or not spec.variables_under_test:
+    if spec.is_aa or naming(spec).variables or not spec.variables_under_test:
         return []
     defaults = {build: Catalogue.from_json(text).defaults() for build, text in ready.catalogues.items()}
     values: dict[str, dict[str, Value]] = {
@@ -217,7 +193,7 @@ def differences(ready: CheckedStudy) -> list[str]:
 def _announce_tune(ready: CheckedStudy, where: Path) -> None:
     spec, plan = ready.spec, ready.plan
     page = Page(errors())
-    say(f"Tuning {counted(len(spec.space), 'variable')} on {', '.join(ready.servers)}:")
+    say(f"Tuning {counted(len(spec.tuned), 'variable')} on {', '.join(ready.servers)}:")
     *columns, last = columns_of(space_table(spec))
     widths = [max(map(len, (column.title, *column.cells))) + GAP for column in columns]
     page.table([*columns, long_texts(last.title, last.cells, page.width - sum(widths))])
@@ -242,15 +218,15 @@ def _say_all(ready: CheckedStudy) -> None:
         say(line)
 
 
-def finish(directory: Path, run: Callable[[Watcher], Verdict], *, json: bool, watch: bool) -> ExitCode:
+def finish(directory: Path, run: Callable[[Watcher], Verdict], how: How) -> ExitCode:
     """Run a study with a progress display, write its reports and print its verdict.
 
     Raises:
         InterruptedStudyError: the user stopped it; what was measured is safe.
         DialinError: it failed; reports of what was measured are written all the same.
     """
-    perform(directory, run, watch=watch)
-    return show(directory, json=json)
+    perform(directory, run, watch=how.watch)
+    return show(directory, json=how.json)
 
 
 def perform(

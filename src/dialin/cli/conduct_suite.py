@@ -13,14 +13,12 @@ import typer
 from dialin import json_documents
 from dialin.cli.conduct import announce_candidates, check_new_directory, new_directory
 from dialin.cli.console import confirmed, output, say
-from dialin.cli.study_flags import spelled
+from dialin.cli.study_flags import LOCAL, How, spelled
 from dialin.errors import DialinError, ExitCode, InterruptedStudyError, MachineError, UserError
 from dialin.evidence.server_metrics import READINGS
-from dialin.fleet.fleet_choice import LOCAL
 from dialin.fleet.stop_signals import not_suspended, stopping_cleanly
 from dialin.model.suite import GateState, Suite, SuiteOutcome, SuitePlan, SuiteResult
 from dialin.paths import replace_text
-from dialin.places.attached.check import Permission
 from dialin.report import files
 from dialin.report.document.suite_document import moved_document, suite_diff_document, suite_document
 from dialin.report.plain_lines import WorkloadLines
@@ -41,50 +39,27 @@ _EXIT_CODES = {GateState.PASSED: ExitCode.VERDICT, GateState.WORSE: ExitCode.WOR
 _OPEN = (SuiteOutcome.INCONCLUSIVE, SuiteOutcome.UNGUARDED)
 
 
-def conduct_suite(
-    request: SuiteRequest,
-    where: Path,
-    permission: Permission,
-    *,
-    name: str,
-    out: Path | None,
-    json: bool,
-    yes: bool,
-    watch: bool = False,
-    fleet: str = LOCAL,
-    fleet_hosts: int | None = None,
-) -> ExitCode:
+def conduct_suite(request: SuiteRequest, where: Path, how: How, *, name: str) -> ExitCode:
     """Check a suite, ask whether to begin, run it, and show its result. Paths in the options are relative to `where`."""
-    _refuse_elsewhere(watch=watch, fleet=fleet, fleet_hosts=fleet_hosts)
-    directory = out or new_directory(f"{name}-suite")
+    _refuse_elsewhere(how)
+    directory = how.out or new_directory(f"{name}-suite")
     check_new_directory(directory)
     tools = Tools.open(say)
     command = without_secrets(shlex.join(["dialin", *sys.argv[1:]]))
     plan = plan_suite(request, spelled, command=command, started_in=where, created=time.time())
-    checked = check_suite(plan, tools, permission)
+    checked = check_suite(plan, tools, how.permission)
     _announce(plan, checked, directory)
-    if not yes and not confirmed(changes_server=False):
+    if not how.yes and not confirmed(changes_server=False):
         say("Nothing was started")
         return ExitCode.NO_VERDICT
     directory.mkdir(parents=True, exist_ok=True)
     write_suite(directory, Suite(plan=plan))
-    return _run(plan, directory, checked, tools, json=json)
+    return _run(plan, directory, checked, tools, json=how.json)
 
 
-def resume_suite(
-    directory: Path,
-    permission: Permission,
-    *,
-    minutes: float | None,
-    refused: Mapping[str, bool],
-    json: bool,
-    yes: bool,  # noqa: ARG001 - a suite changes no server that dialin did not start
-    watch: bool,
-    fleet: str = LOCAL,
-    fleet_hosts: int | None = None,
-) -> ExitCode:
+def resume_suite(directory: Path, how: How, *, minutes: float | None, refused: Mapping[str, bool]) -> ExitCode:
     """Run a suite to its result from where it was interrupted, or with more minutes; `refused` are options for studies only."""
-    _refuse_elsewhere(watch=watch, fleet=fleet, fleet_hosts=fleet_hosts)
+    _refuse_elsewhere(how)
     for option, is_given in refused.items():
         if is_given:
             raise UserError(f"{option} is for a study of one workload", "Leave it out, or resume one study of the suite")
@@ -98,15 +73,15 @@ def resume_suite(
             )
         plan = plan.model_copy(update={"minutes": minutes})
     tools = Tools.open(say)
-    checked = check_resumed_suite(directory, plan, tools, permission, minutes)
+    checked = check_resumed_suite(directory, plan, tools, how.permission, minutes)
     write_suite(directory, Suite(plan=plan))
-    return _run(plan, directory, checked, tools, json=json)
+    return _run(plan, directory, checked, tools, json=how.json)
 
 
-def _refuse_elsewhere(*, watch: bool, fleet: str, fleet_hosts: int | None) -> None:
-    if watch:
+def _refuse_elsewhere(how: How) -> None:
+    if how.watch:
         raise UserError("--watch shows one study", "Leave it out; dialin watch DIR/01-... shows a study of the suite")
-    if fleet != LOCAL or fleet_hosts is not None:
+    if how.fleet != LOCAL or how.fleet_hosts is not None:
         raise UserError("A suite runs on one host", "Leave --fleet and --fleet-hosts out")
 
 

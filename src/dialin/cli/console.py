@@ -14,7 +14,8 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.markup import escape
 from rich.segment import Segment
 
-from dialin.errors import UserError
+from dialin.errors import ExitCode, UserError
+from dialin.model.verdict import Outcome
 from dialin.text import visible_lines
 
 
@@ -53,3 +54,8 @@ def confirmed(*, changes_server: bool) -> bool:
     if changes_server:
         raise UserError("The server would be changed, and no terminal is there to ask", "Read the lines above, then add --yes")
     return True
+
+
+def exit_code(outcome: Outcome | None) -> ExitCode:
+    """Return the exit code of a verdict; `outcome` is None where there is no verdict."""
+    return ExitCode.NO_VERDICT if outcome in (None, Outcome.INCONCLUSIVE) else ExitCode.VERDICT

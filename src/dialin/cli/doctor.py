@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import json as jsonlib
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 
 from dialin.cli.console import output
-from dialin.cli.study_flags import DefaultsFile, LoginPath, load_flag, pairs
+from dialin.cli.study_flags import DefaultsFile, LoginPath, takes
 from dialin.errors import ExitCode, UserError
 from dialin.model.fitness import Finding, Severity
 from dialin.paths import Home
-from dialin.question.options import StudyOptions
 from dialin.report.render.terminal_page import Page
 from dialin.text import counted
 
@@ -26,12 +25,13 @@ if TYPE_CHECKING:
 
 _STYLES = {Severity.BAD: "bold red", Severity.NOTICE: "yellow", Severity.GOOD: "green"}
 _NOISE = "With --noise"
-_WORKLOAD = StudyOptions.model_fields["workload"].default
 _MARGIN = 1.1
 """The free space that a study requires, as a multiple of its size; see `datasets.cache.check_space`."""
 
 
+@takes("measure", "server", "workload", "threads", "tables", "table_size", "workload_options", "set", panel=_NOISE)
 def doctor(
+    *,
     directory: Annotated[
         Path | None,
         typer.Option("--dir", metavar="DIR", help="Directory on the disk to check. Default: where dialin keeps its data."),
@@ -49,20 +49,8 @@ def doctor(
     ] = False,
     names: Annotated[int, typer.Option(min=2, max=64, help="Number of identical candidates.", rich_help_panel=_NOISE)] = 8,
     minutes: Annotated[float, typer.Option(min=0.1, help="Minutes of the study.", rich_help_panel=_NOISE)] = 10.0,
-    measure: Annotated[
-        float | None,
-        typer.Option(min=2, help="Seconds measured in each trial. Default: from --minutes.", rich_help_panel=_NOISE),
-    ] = None,
-    server: Annotated[str, typer.Option(metavar="BUILD", help="The build to run.", rich_help_panel=_NOISE)] = "",
-    workload: Annotated[str, typer.Option(help="The load.", rich_help_panel=_NOISE)] = _WORKLOAD,
-    threads: Annotated[int | None, load_flag("threads", _NOISE)] = None,
-    tables: Annotated[int | None, load_flag("tables", _NOISE)] = None,
-    table_size: Annotated[int | None, load_flag("table_size", _NOISE)] = None,
-    workload_options: Annotated[list[str] | None, load_flag("workload_options", _NOISE)] = None,
-    fixed: Annotated[
-        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A variable to set.", rich_help_panel=_NOISE)
-    ] = None,
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Where the study is written.", rich_help_panel=_NOISE)] = None,
+    asked: Mapping[str, Any],
 ) -> None:
     """Is this machine fit to measure? Reports what disturbs a measurement here, the effect, and how to fix it.
 
@@ -85,19 +73,7 @@ def doctor(
         from dialin.cli.restore import tidy_up
 
         tidy_up()
-        asked = {
-            "server": server,
-            "aa": names,
-            "minutes": minutes,
-            "measure": measure,
-            "workload": workload,
-            "threads": threads,
-            "tables": tables,
-            "table-size": table_size,
-            "workload-options": pairs(workload_options, "--workload-option"),
-            "set": pairs(fixed, "--set"),
-        }
-        raise typer.Exit(measure_noise(asked, out=out, json=json))
+        raise typer.Exit(measure_noise({**asked, "aa": names, "minutes": minutes}, out=out, json=json))
     facts, findings, unknown = _attached(defaults_file, login_path) if attach else _machine(_place(directory))
     fit = all(finding.severity is not Severity.BAD for finding in findings)
     if json:

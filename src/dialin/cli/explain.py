@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dialin.cli.console import output, say
-from dialin.cli.exit_codes import exit_code
+from dialin.cli.console import exit_code, output, say
 from dialin.cli.studies import Directory
 from dialin.errors import UserError
 from dialin.store import is_suite

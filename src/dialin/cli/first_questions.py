@@ -218,7 +218,7 @@ def _catalogue(server: Sequence[str], installed: Sequence[Build]) -> Catalogue |
         DialinError: the server does not answer, or the build does not start.
     """
     from dialin.model.build import BuildReference
-    from dialin.model.study import Attachment
+    from dialin.model.place import Attachment
     from dialin.places.attached.check import reach_server, read_catalogue
     from dialin.trials.tools import Tools
 

@@ -11,12 +11,11 @@ from rich.table import Table
 
 from dialin.cli.conduct import conduct, new_directory
 from dialin.cli.console import output
-from dialin.cli.study_flags import spelled
+from dialin.cli.study_flags import How, spelled
 from dialin.errors import ExitCode
 from dialin.model.record import StudyRecord
 from dialin.model.trial import Step
 from dialin.model.verdict import CandidateState
-from dialin.places.attached.check import NO_PERMISSION
 from dialin.preflight import machine_noise
 from dialin.question import study_file
 from dialin.store.store import Store
@@ -32,7 +31,7 @@ def measure_noise(asked: Mapping[str, Any], *, out: Path | None, json: bool) -> 
     """
     question = study_file.question(asked, spelled=spelled, remedy="See: dialin doctor --help")
     where = out or new_directory("noise")
-    conduct(question, Path.cwd(), NO_PERMISSION, name="noise", out=where, json=json, yes=True)
+    conduct(question, Path.cwd(), How(out=where, json=json, yes=True), name="noise")
     with Store.open(where) as store:
         record = store.read()
     known = machine_noise.study_noise(record)

@@ -6,20 +6,20 @@ import functools
 import json
 import shlex
 from collections.abc import Sequence
-from pathlib import Path
 
 import typer
 
 from dialin.cli import conduct
 from dialin.cli.console import output, say
+from dialin.cli.study_flags import How
 from dialin.errors import ExitCode
 from dialin.evidence.proof_view import proof_view
 from dialin.evidence.server_metrics import READINGS
 from dialin.evidence.why_verdict import explain
+from dialin.model.place import SandboxPlace
 from dialin.model.record import StudyRecord
 from dialin.model.verdict import Outcome, Verdict
 from dialin.model.why import Why
-from dialin.places.attached.check import Permission
 from dialin.recipes import execution, library
 from dialin.recipes.execution import StudyPlace
 from dialin.recipes.library import ScaleName
@@ -30,9 +30,7 @@ from dialin.text import about, visible
 from dialin.trials.tools import Tools
 
 
-def run_recipe(
-    name: str, scale: ScaleName, permission: Permission, *, out: Path | None, as_json: bool, yes: bool, watch: bool = False
-) -> ExitCode:
+def run_recipe(name: str, scale: ScaleName, how: How) -> ExitCode:
     """Check all studies of a recipe, run them one after the other, and show their verdicts.
 
     What an earlier run finished in the same directory is not run again.
@@ -42,8 +40,8 @@ def run_recipe(
         DialinError: a study failed; those before it are finished.
     """
     recipe = library.find(name)
-    permission.refuse_for_sandboxes()
-    base = out or conduct.new_directory(f"{name}-{scale}")
+    how.permission.check(SandboxPlace())
+    base = how.out or conduct.new_directory(f"{name}-{scale}")
     conduct.check_writable(base)
     command = shlex.join(["dialin", "run", f"{library.PREFIX}{name}", "--scale", scale, "--out", str(base)])
     tools = Tools.open(say)
@@ -54,13 +52,13 @@ def run_recipe(
         say(f"{step.place}{', started before' if step.is_resumed else ''}")
         if not step.is_resumed:
             conduct.announce(step.ready, step.place.directory)
-    if not yes and not conduct.ask_to_start(steps[0].ready):
+    if not how.yes and not conduct.ask_to_start(steps[0].ready):
         say("Nothing was started")
         return ExitCode.NO_VERDICT
     for step in steps:
         say(str(step.place))
-        conduct.perform(step.place.directory, functools.partial(step.run, command=command), command, watch=watch)
-    return _show(places, as_json=as_json)
+        conduct.perform(step.place.directory, functools.partial(step.run, command=command), command, watch=how.watch)
+    return _show(places, as_json=how.json)
 
 
 def _show(places: Sequence[StudyPlace], *, as_json: bool) -> ExitCode:

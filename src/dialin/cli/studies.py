@@ -5,30 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from dialin.cli import study_flags as given
 from dialin.errors import UserError
 from dialin.model.setting import Value, parse_value
+from dialin.question.conflicts import Kind
 from dialin.question.study_file import question as check_options
 from dialin.question.study_file import read, read_keys
 from dialin.recipes.library import PREFIX, ScaleName
 from dialin.store import is_suite
 
-if TYPE_CHECKING:
-    from dialin.places.attached.check import Permission
-
 Directory = Annotated[Path, typer.Argument(metavar="DIR", help="The study's directory.")]
 TotalMinutes = Annotated[float | None, typer.Option(min=0.1, help="A new budget, including the minutes already used.")]
-JsonOfRun = Annotated[
-    bool,
-    typer.Option(
-        "--json",
-        help="Print only verdict.json; for a recipe, a list of {study, directory, verdict}.",
-    ),
-]
 Scale = Annotated[
     ScaleName | None,
     typer.Option(
@@ -44,9 +35,10 @@ AcceptWeaker = Annotated[
     ),
 ]
 Confirm = Annotated[bool, typer.Option("--confirm", help=given.help_of("confirm"))]
+Given = Mapping[str, Any]
 
 
-@partial(given.with_study_options, hidden=(*given.OF_A_TUNE, *given.OF_FILES))
+@given.takes_study(Kind.COMPARISON, hidden=("leave_out_unknown", "includes", "scale_sizes"))
 def sweep(
     *,
     variables: Annotated[
@@ -56,8 +48,8 @@ def sweep(
             help="A variable with its values; several variables make every combination.",
         ),
     ],
-    shared: Mapping[str, Any],
-    common: Mapping[str, Any],
+    asked: Given,
+    how: given.How,
 ) -> None:
     """Find the best value of a variable under load.
 
@@ -85,18 +77,18 @@ def sweep(
         if name.strip() in swept:
             raise UserError(f"{name.strip()} is swept twice", "Give all its values in one place")
         swept[name.strip()] = [parse_value(value) for value in values.split(",") if value.strip()]
-    _conduct({**shared, "sweep": swept}, "-".join(swept), **common)
+    _conduct({**asked, "sweep": swept}, "-".join(swept), how)
 
 
-@given.with_study_options
+@given.takes_study(Kind.COMPARISON)
 def compare(
     *,
     option_files: Annotated[
         list[Path] | None,
         typer.Argument(metavar="A.cnf B.cnf ...", help="Option files, or other files of settings (docs/study-file.md)."),
     ] = None,
-    shared: Mapping[str, Any],
-    common: Mapping[str, Any],
+    asked: Given,
+    how: given.How,
 ) -> None:
     """Compare whole option files, or builds, or both.
 
@@ -109,18 +101,17 @@ def compare(
 
     dialin compare --server image:mysql:8.4 --server-memory 1G,2G,4G
     """
-    several_sizes = "," in str(shared.get("server-memory") or "")
-    if not option_files and len(common["server"] or []) < 2 and not several_sizes:
+    several_sizes = "," in asked.get("server-memory", "")
+    if not option_files and len(asked.get("server", ())) < 2 and not several_sizes:
         raise UserError("There is nothing to compare", "Name option files, or give --server twice")
-    _conduct({**shared, "compare": [str(path) for path in option_files or []]}, "compare", **common)
+    _conduct({**asked, "compare": [str(path) for path in option_files or []]}, "compare", how)
 
 
-@partial(
-    given.with_study_options,
-    hidden=(*given.NOT_OF_A_TUNE, *given.OF_LIVE_TRAFFIC, *given.OF_A_SUITE),
+@given.takes_study(
+    Kind.TUNE,
     helps={
         "server": "The build to tune, such as mysql@9.7 (see `dialin servers`).",
-        "fixed": "The baseline's value of a tuned variable; of any other variable, the value in all settings. Repeat.",
+        "set": "The baseline's value of a tuned variable; of any other variable, the value in all settings. Repeat.",
         "worthwhile": "The smallest gain that matters. Default: 2 % of throughput, 5 % of latency, 25 % of variation.",
         "measure": "Seconds measured in each trial of the search; twice as many in the proof. Default: 15.",
     },
@@ -142,8 +133,8 @@ def tune(
             help="File with the baseline's settings (docs/study-file.md); --set takes precedence.",
         ),
     ] = None,
-    shared: Mapping[str, Any],
-    common: Mapping[str, Any],
+    asked: Given,
+    how: given.How,
 ) -> None:
     """Find the best setting of many variables, and prove what it gains.
 
@@ -168,51 +159,31 @@ def tune(
     """
     named = [text.partition("=")[0].strip() for text in variables or ()]
     name = "-".join(["tune", *named[:3]])
-    _conduct({**shared, "tune": list(variables or ())}, name, base_file=from_file, **common)
+    _conduct({**asked, "tune": list(variables or ())}, name, how, base_file=from_file)
 
 
-def _permission(restart_command: str | None, apply_command: str | None, *, live: bool) -> Permission:
-    from dialin.places.attached.check import Permission
-
-    return Permission(live=live, restart_command=restart_command, apply_command=apply_command)
-
-
-def _conduct(
-    asked: Mapping[str, Any],
-    name: str,
-    *,
-    server: list[str] | None,
-    fixed: list[str] | None,
-    baseline: str | None,
-    restart_command: str | None,
-    apply_command: str | None,
-    live: bool,
-    **how: Any,
-) -> None:
-    """Check the options and run the study; `how` has `out`, `json`, `yes`, `watch`, where it runs, and a tune's option file."""
+def _conduct(keys: Given, name: str, how: given.How, base_file: Path | None = None) -> None:
     from dialin.cli.conduct import conduct
 
-    keys = {**asked, "server": server or [], "set": {**asked.get("set", {}), **given.pairs(fixed, "--set")}}
-    if baseline is not None:
-        keys["baseline"] = baseline
-    permission = _permission(restart_command, apply_command, live=live)
     if "tune" not in keys:
-        _conduct_if_suite(keys, Path.cwd(), permission, name, how)
+        _conduct_if_suite(keys, Path.cwd(), name, how)
     question = check_options(keys, spelled=given.spelled, remedy="See --help")
-    raise typer.Exit(conduct(question, Path.cwd(), permission, name=name, **how))
+    raise typer.Exit(conduct(question, Path.cwd(), how, name=name, base_file=base_file))
 
 
-def _conduct_if_suite(keys: Mapping[str, Any], where: Path, permission: Permission, name: str, how: Mapping[str, Any]) -> None:
+def _conduct_if_suite(keys: Given, where: Path, name: str, how: given.How) -> None:
     """Run a suite where the keys ask for one, and exit with its code."""
     from dialin.suites.members import requested_suite
 
     if (request := requested_suite(keys, where)) is not None:
         from dialin.cli.conduct_suite import conduct_suite
 
-        raise typer.Exit(conduct_suite(request, where, permission, name=name, **how))
+        raise typer.Exit(conduct_suite(request, where, how, name=name))
 
 
+@given.takes(how=given.HOW, helps={"json": "Print only verdict.json; for a recipe, a list of {study, directory, verdict}."})
 def run(
+    *,
     study_file: Annotated[
         Path,
         typer.Argument(
@@ -221,68 +192,48 @@ def run(
         ),
     ],
     scale: Scale = None,
-    out: given.Out = None,
-    json: JsonOfRun = False,
-    yes: given.Yes = False,
-    watch: given.Watch = False,
-    restart_command: given.RestartCommand = None,
-    apply_command: given.ApplyCommand = None,
-    live: given.Live = False,
-    fleet: given.OnFleet = "local",
-    fleet_hosts: given.FleetHosts = None,
+    how: given.How,
 ) -> None:
     """Run the study that a file describes, or the studies of a published experiment.
 
     dialin run recipe:read-buffer-size --scale laptop --out ./rbs
     """
-    permission = _permission(restart_command, apply_command, live=live)
     if str(study_file).startswith(PREFIX):
         from dialin.cli.run_recipe import run_recipe
 
-        if fleet != "local":
+        if how.fleet != given.LOCAL:
             raise UserError("--fleet is for study files, and a recipe runs on one host", "Leave it out")
-
         name = str(study_file).removeprefix(PREFIX)
-        size = scale or ScaleName.LAPTOP
-        raise typer.Exit(run_recipe(name, size, permission, out=out, as_json=json, yes=yes, watch=watch))
+        raise typer.Exit(run_recipe(name, scale or ScaleName.LAPTOP, how))
     if scale is not None:
         raise UserError(f"--scale is for recipes, and {study_file} is a study file", "Leave it out, or see `dialin recipes`")
     from dialin.cli.conduct import conduct
 
     where = study_file.absolute().parent
-    how: dict[str, Any] = {"out": out, "json": json, "yes": yes, "watch": watch, "fleet": fleet, "fleet_hosts": fleet_hosts}
-    _conduct_if_suite(read_keys(study_file), where, permission, study_file.stem, how)
-    question = read(study_file)
-    raise typer.Exit(conduct(question, where, permission, name=study_file.stem, **how))
+    _conduct_if_suite(read_keys(study_file), where, study_file.stem, how)
+    raise typer.Exit(conduct(read(study_file), where, how, name=study_file.stem))
 
 
+@given.takes(how=[name for name in given.HOW if name != "out"])
 def resume(
+    *,
     directory: Directory,
     minutes: TotalMinutes = None,
     confirm: Confirm = False,
     accept_weaker_durability: AcceptWeaker = False,
-    json: given.Json = False,
-    yes: given.Yes = False,
-    watch: given.Watch = False,
-    restart_command: given.RestartCommand = None,
-    apply_command: given.ApplyCommand = None,
-    live: given.Live = False,
-    fleet: given.OnFleet = "local",
-    fleet_hosts: given.FleetHosts = None,
+    how: given.How,
 ) -> None:
     """Resume a study that was stopped or killed, or is inconclusive. No completed trial is repeated."""
     from dialin.cli.conduct import go_on
 
-    permission = _permission(restart_command, apply_command, live=live)
-    how: dict[str, Any] = {"json": json, "yes": yes, "watch": watch, "fleet": fleet, "fleet_hosts": fleet_hosts}
     if is_suite(directory):
         from dialin.cli.conduct_suite import resume_suite
 
         options = {"--confirm": confirm, "--accept-weaker-durability": accept_weaker_durability}
-        raise typer.Exit(resume_suite(directory, permission, minutes=minutes, refused=options, **how))
+        raise typer.Exit(resume_suite(directory, how, minutes=minutes, refused=options))
     if accept_weaker_durability:
         _accept_weaker_durability(directory)
-    raise typer.Exit(go_on(directory, permission, minutes=minutes, confirm=confirm, **how))
+    raise typer.Exit(go_on(directory, how, minutes=minutes, confirm=confirm))
 
 
 def report(

@@ -1,74 +1,68 @@
-"""The options that `sweep`, `compare` and `tune` share, with the names, defaults and help of the keys of a study file."""
+"""The options of a study on the command line: names, defaults and help are those of the keys of a study file."""
 
 from __future__ import annotations
 
 import copy
 import inspect
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin
 
 import typer
 from pydantic import BeforeValidator
 from pydantic.fields import FieldInfo
+from typer.core import TyperCommand
 
 from dialin.errors import UserError
-from dialin.model.live import LiveOptions
-from dialin.model.measure import capital
 from dialin.model.option_types import ATTACHED, FILES, LIVE, LOAD, MACHINE, METHOD, WHY, Panel, kebab
 from dialin.model.setting import parse_value
 from dialin.model.workload import LoadOptions
+from dialin.question.conflicts import Kind, refused_in
 from dialin.question.options import StudyOptions
-from dialin.workloads.kinds import load_option_help
 
+if TYPE_CHECKING:
+    from dialin.places.permission import Permission
+
+LOCAL = "local"
 _SPELLING = {
+    "server": ("--server", "BUILD"),
     "set": ("--set", "NAME=VALUE"),
     "workload_options": ("--workload-option", "NAME=VALUE"),
     "defaults_file": ("--defaults-file", "FILE"),
     "login_path": ("--login-path", "NAME"),
 }
+_HOSTS = "Many hosts"
+_ORDER = ["", *(panel.title for panel in (LOAD, METHOD, WHY, MACHINE, FILES, ATTACHED, LIVE)), _HOSTS]
+"""The panels of `--help`, in order; options without one come first."""
+
+_OTHERWISE_NAMED = ("sweep", "compare", "candidates", "aa", "tune")
+"""The fields that a command has in another form: as its arguments, or as the command itself."""
+STUDY = tuple(name for name in StudyOptions.model_fields if name not in _OTHERWISE_NAMED)
+
+USUAL = ("server", "set", "baseline", "workload", "threads", "tables", "table_size", "minutes", "goal", "attach", "out", "yes")
+"""The options of a study that `--help` shows; `--help-all` shows the others, too."""
+
+DEPENDENT = ("goal",)
+"""Options whose default depends on other options: if they are not given, `StudyOptions` chooses the default."""
 
 
 def help_of(field: str) -> str:
     """Return the help of an option: the description of its field, as a sentence."""
     text = StudyOptions.model_fields[field].description or ""
-    return f"{text[:1].upper()}{text[1:]}."
+    return f"{text[:1].upper()}{text[1:]}{'; repeat for more' if field == 'set' else ''}."
 
 
-def load_flag(name: str, panel: str) -> Any:
-    """Return an option of the load for `advise` and `doctor`: `threads`, `tables`, `table_size` or `workload_options`."""
-    if name == "workload_options":
-        return typer.Option("--workload-option", metavar="NAME=VALUE", help=help_of(name), rich_help_panel=panel)
-    text = f"{capital(load_option_help(name))}." if name == "threads" else help_of(name)
-    return typer.Option(min=1, help=text, rich_help_panel=panel)
-
-
-Servers = Annotated[
-    list[str] | None,
-    typer.Option("--server", metavar="BUILD", help=help_of("server")),
-]
-Set = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="NAME=VALUE", help=f"{help_of('set')[:-1]}; repeat for more."),
-]
 DefaultsFile = Annotated[
-    str | None,
-    typer.Option(metavar="FILE", help=help_of("defaults_file"), rich_help_panel=ATTACHED.title),
+    str | None, typer.Option(metavar="FILE", help=help_of("defaults_file"), rich_help_panel=ATTACHED.title)
 ]
-LoginPath = Annotated[
-    str | None,
-    typer.Option(metavar="NAME", help=help_of("login_path"), rich_help_panel=ATTACHED.title),
-]
-Baseline = Annotated[
-    str | None,
-    typer.Option(help=help_of("baseline")),
-]
+LoginPath = Annotated[str | None, typer.Option(metavar="NAME", help=help_of("login_path"), rich_help_panel=ATTACHED.title)]
 RestartCommand = Annotated[
     str | None,
     typer.Option(
         metavar="COMMAND",
         help="Command that restarts the attached server, for variables that only a start can set.",
-        rich_help_panel="Attached server",
+        rich_help_panel=ATTACHED.title,
     ),
 ]
 ApplyCommand = Annotated[
@@ -76,16 +70,12 @@ ApplyCommand = Annotated[
     typer.Option(
         metavar="COMMAND",
         help="Command that applies settings where dialin may not set them (docs/attached.md).",
-        rich_help_panel="Attached server",
+        rich_help_panel=ATTACHED.title,
     ),
 ]
 Live = Annotated[
     bool,
-    typer.Option(
-        "--i-know-it-is-live",
-        help="Allow an attached server that others use.",
-        rich_help_panel="Attached server",
-    ),
+    typer.Option("--i-know-it-is-live", help="Allow an attached server that others use.", rich_help_panel=ATTACHED.title),
 ]
 Out = Annotated[Path | None, typer.Option(metavar="DIR", help="Where to write the study. Default: a new directory.")]
 Json = Annotated[bool, typer.Option("--json", help="Print only verdict.json on standard output.")]
@@ -97,17 +87,73 @@ OnFleet = Annotated[
         "--fleet",
         metavar="local|auto|ray://HEAD:10001",
         help="Where blocks run: here, or on hosts of a Ray cluster (docs/fleet.md).",
-        rich_help_panel="Many hosts",
+        rich_help_panel=_HOSTS,
     ),
 ]
 FleetHosts = Annotated[
     int | None,
-    typer.Option(min=1, help="The most hosts to use. Default: all.", rich_help_panel="Many hosts"),
+    typer.Option(min=1, help="The most hosts to use. Default: all.", rich_help_panel=_HOSTS),
 ]
 
 
-DEPENDENT = ("goal",)
-"""Options whose default depends on other options: if they are not given, `StudyOptions` chooses the default."""
+def _show_all(context: typer.Context, asked: bool) -> None:
+    if asked:
+        context.meta[_ALL] = True
+        typer.echo(context.get_help(), color=context.color)
+        raise typer.Exit
+
+
+_ALL = "dialin.help-all"
+
+
+@dataclass(frozen=True, slots=True)
+class How:
+    """How a study is run: the options beside those of its question, which no study file has."""
+
+    out: Out = None
+    json: Json = False
+    yes: Yes = False
+    watch: Watch = False
+    restart_command: RestartCommand = None
+    apply_command: ApplyCommand = None
+    live: Live = False
+    fleet: OnFleet = LOCAL
+    fleet_hosts: FleetHosts = None
+
+    @property
+    def permission(self) -> Permission:
+        """What the user allows dialin to do to a server that it did not start."""
+        from dialin.places.permission import Permission
+
+        return Permission(self.live, self.restart_command, self.apply_command)
+
+
+HOW = tuple(field.name for field in fields(How))
+
+
+def _help_all(
+    *,
+    help_all: Annotated[
+        bool, typer.Option("--help-all", is_eager=True, callback=_show_all, help="Show all options, and exit.")
+    ] = False,
+) -> None:
+    """Define the option: only the signature is used."""
+
+
+class ShortHelp(TyperCommand):
+    """A command whose `--help` shows the options that people use; all others are taken, completed and documented as well."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the help; the options that are seldom used are hidden meanwhile, for typer writes what is not hidden."""
+        options: list[Any] = [each for each in self.params if each.param_type_name == "option"]
+        seldom = [each for each in options if each.name not in (*USUAL, "from_file", "help_all") and not each.hidden]
+        for each in () if ctx.meta.get(_ALL) else seldom:
+            each.hidden = True
+        try:
+            super().format_help(ctx, formatter)
+        finally:
+            for each in seldom:
+                each.hidden = False
 
 
 def spelled(key: str) -> str:
@@ -115,32 +161,100 @@ def spelled(key: str) -> str:
     return _SPELLING.get(key.replace("-", "_"), (f"--{key}", None))[0]
 
 
-def _parameters() -> list[inspect.Parameter]:
-    """Return the options of a study as parameters; help, defaults and panels are those of its fields."""
-    fields = StudyOptions.model_fields.items()
-    panels = {name: panel for name, field in fields for panel in field.metadata if isinstance(panel, Panel)}
-    order = (FILES, ATTACHED, LIVE, LOAD, METHOD, WHY, MACHINE)
-    # The workload comes before the options that every load has.
-    names = sorted(panels, key=lambda name: (order.index(panels[name]), name in LoadOptions.model_fields))
-    return [_parameter(name, panels[name]) for name in names]
+def takes(
+    *names: str,
+    panel: str = "",
+    helps: Mapping[str, str] | None = None,
+    hidden: Collection[str] = (),
+    how: Collection[str] = (),
+    is_long: bool = False,
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Return a decorator that gives a command some options of a study, with the panel and the help of their fields.
+
+    The command receives those that have a value as `asked`, under their study-file names, and the fields of `How` that `how`
+    names as `how`. `panel` and `helps` replace panels and help texts; `hidden` options are taken and not shown. The help of a
+    command that `is_long` shows the usual options only. typer reads a command's options from its signature, so the signature
+    is built here instead of being repeated for each command.
+    """
+    known = {each.name: each for each in _parameters_of(How)}
+    added = [*(_parameter(name, panel) for name in names), *(known[name] for name in how)]
+    added = [_changed(each, (helps or {}).get(each.name), is_hidden=each.name in hidden) for each in added]
+    options = sorted([*added, *(_parameters_of(_help_all) if is_long else ())], key=_place)
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        takes_of = inspect.signature(command).parameters
+        own = [each for each in _parameters_of(command) if each.name not in ("asked", "how")]
+
+        def wrapped(**given: Any) -> None:
+            asked = {kebab(name): given.pop(name) for name in names}
+            for key in asked.keys() & {"set", "workload-options"}:
+                asked[key] = pairs(asked[key], spelled(key))
+            received = {
+                "asked": {key: value for key, value in asked.items() if value is not None},
+                "how": How(**{name: given.pop(name) for name in how}),
+            }
+            given.pop("help_all", None)
+            command(**given, **{name: value for name, value in received.items() if name in takes_of})
+
+        wrapped.shown_by = ShortHelp if is_long else None  # type: ignore[attr-defined]
+        wrapped.__name__ = command.__name__
+        wrapped.__doc__ = command.__doc__
+        signature = inspect.Signature([*own, *options])
+        wrapped.__signature__ = signature  # type: ignore[attr-defined]
+        wrapped.__annotations__ = {name: parameter.annotation for name, parameter in signature.parameters.items()}
+        return wrapped
+
+    return decorate
 
 
-def _parameter(name: str, panel: Panel) -> inspect.Parameter:
+def takes_study(
+    kind: Kind, helps: Mapping[str, str] | None = None, hidden: Collection[str] = ()
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Return a decorator that gives a command all options of a study; those that this kind of study refuses are not shown."""
+    hidden = {*hidden, *refused_in(kind), *(("fleet", "fleet_hosts") if kind is Kind.TUNE else ())}
+    return takes(*STUDY, hidden=hidden, helps=helps, how=HOW, is_long=True)
+
+
+def _parameters_of(function: Callable[..., Any]) -> list[inspect.Parameter]:
+    parameters = inspect.signature(function, eval_str=True).parameters.values()
+    return [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in parameters]
+
+
+def _place(parameter: inspect.Parameter) -> tuple[int, bool]:
+    """Return where help shows an option: the workload comes before the options that every load has."""
+    option = get_args(parameter.annotation)[1]
+    panel = option.rich_help_panel or ""
+    return (_ORDER.index(panel) if panel in _ORDER else len(_ORDER), parameter.name in LoadOptions.model_fields)
+
+
+def _parameter(name: str, panel: str) -> inspect.Parameter:
     field = StudyOptions.model_fields[name]
     flag, metavar = _SPELLING.get(name, (f"--{kebab(name)}", None))
     if field.default is True:
         flag += f"/--no-{flag.removeprefix('--')}"
-    option = typer.Option(flag, metavar=metavar, help=help_of(name), rich_help_panel=panel.title)
+    title = panel or next((each.title for each in field.metadata if isinstance(each, Panel)), None)
+    option = typer.Option(flag, metavar=metavar, help=help_of(name), rich_help_panel=title)
     kind, default = (list[str], [field.default]) if name == "workload" else _as_typed(field)
     if name in DEPENDENT:
         kind, default = kind | None, None
-    annotation = Annotated[kind, option]  # type: ignore[valid-type]
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+    return inspect.Parameter(
+        name,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=default,
+        annotation=Annotated[kind, option],
+    )
+
+
+def _changed(parameter: inspect.Parameter, text: str | None, *, is_hidden: bool) -> inspect.Parameter:
+    kind, option = get_args(parameter.annotation)
+    option = copy.copy(option)
+    option.hidden, option.help = is_hidden, text or option.help
+    return parameter.replace(annotation=Annotated[kind, option])
 
 
 def _as_typed(field: FieldInfo) -> tuple[Any, Any]:
     """Return the type and the default of an option on the command line: text where several spellings are allowed."""
-    if get_origin(field.annotation) is dict:
+    if get_origin(field.annotation) is dict or list[str] in get_args(field.annotation):
         return list[str] | None, None
     is_text = any(isinstance(each, BeforeValidator) for each in field.metadata) or get_origin(field.annotation) is Literal
     if not is_text and BeforeValidator not in {type(each) for each in _nested(field.annotation)}:
@@ -152,82 +266,6 @@ def _as_typed(field: FieldInfo) -> tuple[Any, Any]:
 
 def _nested(annotation: Any) -> list[Any]:
     return [each for member in get_args(annotation) for each in getattr(member, "__metadata__", ())]
-
-
-def _common(
-    *,
-    server: Servers = None,
-    fixed: Set = None,
-    baseline: Baseline = None,
-    out: Out = None,
-    json: Json = False,
-    yes: Yes = False,
-    watch: Watch = False,
-    restart_command: RestartCommand = None,
-    apply_command: ApplyCommand = None,
-    live: Live = False,
-    fleet: OnFleet = "local",
-    fleet_hosts: FleetHosts = None,
-) -> None:
-    """Define the options beside those of the load and the method: only the signature is used."""
-
-
-OF_A_SUITE = ("suite", "fail_if_worse")
-"""Options that a tune does not take, because it searches under one workload."""
-
-
-OF_A_TUNE = ("worst",)
-"""Options that only a tune takes: the help of other commands leaves them out."""
-
-
-OF_FILES = ("leave_out_unknown", "includes", "scale_sizes")
-"""Options for commands that take files of settings."""
-
-NOT_OF_A_TUNE = ("waits", "profile", "hold", "confirm", "baseline", "until", "confidence", "fleet", "fleet_hosts")
-"""Options that a tune refuses."""
-
-OF_LIVE_TRAFFIC = ("traffic", *LiveOptions.model_fields)
-"""Options of a study on live traffic, which a tune never is."""
-
-
-def with_study_options(
-    command: Callable[..., None], *, hidden: Collection[str] = OF_A_TUNE, helps: Mapping[str, str] | None = None
-) -> Callable[..., None]:
-    """Give a command the options of a study; its help leaves out those that are `hidden`, and `helps` replaces help texts.
-
-    The command receives the options of the load and the method as one mapping, `shared`, under their study-file names, and the
-    others as `common`, under the names of their parameters. typer reads a command's options from its signature, so the
-    signature is built here instead of being repeated for each command.
-    """
-    shared = _parameters()
-    common = inspect.signature(_common, eval_str=True).parameters
-    options = [_adapted(parameter, hidden, helps or {}) for parameter in (*common.values(), *shared)]
-    arguments = [
-        parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
-        for name, parameter in inspect.signature(command, eval_str=True).parameters.items()
-        if name not in ("shared", "common")
-    ]
-
-    def wrapped(**given: Any) -> None:
-        answers = {parameter.name.replace("_", "-"): given.pop(parameter.name) for parameter in shared}
-        answers["workload-options"] = pairs(answers["workload-options"], "--workload-option")
-        others = {name: given.pop(name) for name in common}
-        command(**given, shared={name: value for name, value in answers.items() if value is not None}, common=others)
-
-    wrapped.__name__ = command.__name__
-    wrapped.__doc__ = command.__doc__
-    signature = inspect.Signature([*arguments, *options])
-    wrapped.__signature__ = signature  # type: ignore[attr-defined]
-    wrapped.__annotations__ = {name: parameter.annotation for name, parameter in signature.parameters.items()}
-    return wrapped
-
-
-def _adapted(parameter: inspect.Parameter, hidden: Collection[str], helps: Mapping[str, str]) -> inspect.Parameter:
-    kind, option = get_args(parameter.annotation)
-    option = copy.copy(option)
-    option.hidden = parameter.name in hidden
-    option.help = helps.get(parameter.name, option.help)
-    return parameter.replace(annotation=Annotated[kind, option])
 
 
 def pairs(texts: Sequence[str] | None, option: str) -> dict[str, Any]:

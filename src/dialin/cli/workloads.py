@@ -51,7 +51,7 @@ def check(
     """
     import os
 
-    from dialin.places.sandbox.program_check import run_program
+    from dialin.places.sandbox.load_check import run_program
     from dialin.servers import builds
     from dialin.trials.tools import Tools
     from dialin.workloads.command.command import Command

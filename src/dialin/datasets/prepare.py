@@ -11,8 +11,8 @@ from dialin.clock import Clock
 from dialin.datasets import restore
 from dialin.datasets.cache import DatasetCache, DatasetRemovedError, StoredDataset, copy, key_of
 from dialin.model.build import Build
+from dialin.model.place import Restore
 from dialin.model.setting import Value
-from dialin.model.study import Restore
 from dialin.paths import Home
 from dialin.probes import host
 from dialin.servers import copied_data

@@ -21,7 +21,7 @@ from typing import Any
 from dialin.clock import Clock
 from dialin.datasets.cache import StoredDataset, check_space, copy, flush
 from dialin.errors import DialinError, MachineError, UserError, os_error
-from dialin.model.study import Restore, RestoreWay
+from dialin.model.place import Restore, RestoreWay
 from dialin.paths import Home, parse_json, replace_text
 from dialin.servers.ledger import Ledger, LedgerEntry
 from dialin.servers.processes import kill, spawn

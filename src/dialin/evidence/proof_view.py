@@ -9,7 +9,7 @@ from dialin.model.record import CourseFigures, StudyRecord, TuneCourse
 from dialin.model.setting import Setting, same_setting
 from dialin.model.study import Candidate, StudySpec
 from dialin.model.trial import Purpose, Trial, TrialState
-from dialin.model.tune import TuneAsk, TuneStage
+from dialin.model.tune import TuneAsk, TunePlan, TuneStage
 from dialin.stats.trial_figures import figures
 
 
@@ -18,7 +18,7 @@ def proof_view(record: StudyRecord) -> StudyRecord:
 
     Before the proof begins, the record has the baseline and the best setting so far, with their trials in the search.
     """
-    if record.spec.tune is None:
+    if not record.spec.tuned:
         return record
     spec, course = record.spec, record.course or TuneCourse()
     rate = spec.workload.rate
@@ -57,7 +57,7 @@ def proof_view(record: StudyRecord) -> StudyRecord:
 
 def current_proof_asks(spec: StudySpec, asks: Sequence[TuneAsk]) -> list[TuneAsk]:
     """Return the trials of the current proof; those of a proof for a smaller, earlier budget do not count."""
-    searched = spec.tune.searched if spec.tune else 0
+    searched = spec.question.searched if isinstance(spec.question, TunePlan) else 0
     return [ask for ask in asks if ask.stage is TuneStage.PROOF and ask.number > searched]
 
 

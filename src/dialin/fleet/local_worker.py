@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from dialin.fleet.worker import BlockRequest, WorkerHost
+from dialin.model.place import LivePlace
 from dialin.model.trial import first_driver_choices
 from dialin.preflight.checked import CheckedStudy
 from dialin.probes import host
@@ -35,8 +36,8 @@ class LocalWorker:
         self._site.add_candidates(request.spec, request.effective)
         counted = {name: settings.real for name, settings in request.effective.items()}
         plan = self._context.plan if request.measure is None else replace(self._context.plan, measure=request.measure)
-        if request.spec.live is not None and request.spec.warmup is not None:  # the warm-up may have been lengthened
-            plan = replace(plan, warmup=request.spec.warmup)
+        if isinstance(request.spec.place, LivePlace):  # the washout may have been lengthened
+            plan = replace(plan, warmup=request.spec.place.washout)
         context = replace(self._context, spec=request.spec, plan=plan, counted=counted, floor=request.floor)
         choices = request.driver_choices
         for trial in request.trials:

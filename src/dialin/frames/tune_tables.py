@@ -34,10 +34,10 @@ def tune_trials(spec: StudySpec, course: TuneCourse | None) -> pl.DataFrame:
             )
         )
     table = frame(columns.TUNE_TRIALS, rows)
-    if course is None or spec.tune is None:
+    if course is None:
         return table
     settings = [course.settings.get(point.trial.candidate, {}) for point in points]
-    variables = [one for one in spec.tune.variables if one.name not in columns.TUNE_TRIALS]
+    variables = [one for one in spec.tuned.values() if one.name not in columns.TUNE_TRIALS]
     return table.with_columns(
         values_column(one.name, [setting.get(one.name, one.default) for setting in settings]) for one in variables
     )

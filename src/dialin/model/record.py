@@ -36,9 +36,6 @@ class LogCode(StrEnum):
     """What a line of the study's log says."""
 
     TEXT = "text"
-    PROPOSALS_REFUSED = "proposals_refused"
-    CANDIDATE_REFUSED = "candidate_refused"
-    CANDIDATE_JOINS = "candidate_joins"
     HOST_JOINED = "host_joined"
     HOST_LOST = "host_lost"
     HOST_LEFT_OUT = "host_left_out"

@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
 from dialin.model.cpus import parse_cpus
+from dialin.model.dimension import Dimension
 from dialin.model.frozen import FrozenModel
-from dialin.model.live import LiveOptions
 from dialin.model.option_types import MACHINE, METHOD, WHY, Fraction, Sizes
+from dialin.model.place import LivePlace, Place, SandboxPlace
 from dialin.model.setting import Value
 from dialin.model.tune import TunePlan
 from dialin.model.workload import WorkloadSpec
@@ -65,27 +66,6 @@ class Switch(StrEnum):
     SET = "set"
 
 
-class RestoreWay(StrEnum):
-    """How the data of a sandbox is restored before a trial."""
-
-    REFLINK = "reflink"
-    """A copy that shares all blocks with the prepared data."""
-
-    PAGES = "pages"
-    """Only what the last trial has changed is copied."""
-
-    COPY = "copy"
-    """All data is copied."""
-
-
-class Restore(FrozenModel):
-    """How data is restored before each trial, and in about how many seconds; `measured`: the last time it took so many."""
-
-    way: RestoreWay
-    seconds: float = Field(ge=0)
-    measured: bool = False
-
-
 class Candidate(FrozenModel):
     """A setting that a study compares.
 
@@ -93,40 +73,29 @@ class Candidate(FrozenModel):
         name: what tables and charts call it.
         setting: the variables that it sets, beside those that the study holds fixed.
         server: the build that it runs on, as the user named it.
-        born: the block in which it entered; 1 for those that the study began with.
         memory: the limit of its server's container in bytes, where the study compares limits.
     """
 
     name: str = Field(min_length=1)
     setting: dict[str, Value] = Field(default_factory=dict)
     server: str
-    born: int = Field(default=1, ge=1)
     memory: int | None = None
 
 
-WAIT_FOR_SERVER = 120.0
-"""Seconds to wait for an attached server that does not answer: a restart takes about as long, crash recovery included."""
+class Comparison(FrozenModel):
+    """Which of the candidates is the best?"""
+
+    kind: Literal["comparison"] = "comparison"
 
 
-class Attachment(FrozenModel):
-    """Where the account of a server that dialin did not start is found; never the account itself.
+class AA(FrozenModel):
+    """How much do trials of one setting differ? The candidates are that setting under several names."""
 
-    Attributes:
-        defaults_file: an option file with a `[client]` group; None for those that the standard client reads.
-        login_path: a login path of `~/.mylogin.cnf`.
-        database: a schema that holds the workload's tables already; None where dialin makes one, and removes it at the end.
-        wait_for_server: seconds to wait, during the study, for a server that does not answer.
-        applied: whether a command of the user applies the settings; the command itself may hold a secret, and is not stored.
-        apply_seconds: seconds that the user's command takes to apply a setting or to restart the server; None where there is
-            none, or it was not measured yet.
-    """
+    kind: Literal["aa"] = "aa"
 
-    defaults_file: str | None = None
-    login_path: str | None = None
-    database: str | None = None
-    wait_for_server: float = WAIT_FOR_SERVER
-    applied: bool = False
-    apply_seconds: float | None = None
+
+Question = Annotated[Comparison | AA | TunePlan, Field(discriminator="kind")]
+"""What a study asks. A tune begins with its baseline alone, and each setting that its search tries enters as a candidate."""
 
 
 class FormKind(StrEnum):
@@ -264,17 +233,10 @@ class StudySpec(MethodOptions):
         switch: how trials on sandboxes follow each other; an attached server is restarted only where a variable requires it.
         expected_noise: the standard deviation of a trial that was expected before the study, on the log scale; None where
             it was unknown.
-        aa: the candidates are one setting under several names, to measure the noise.
-        attachment: the server under study, where dialin did not start it.
         initial: the candidate whose values the attached server had before the study; None where there is none.
-        space: the variables that candidates which enter later may set, beside those that the first ones set.
-        live: the options of a study on live traffic; None in other studies.
-        restore: how a sandbox's data is restored; None where dialin did not start the server.
         claims: the number of claims that hold together at the confidence: this study's, and those of the other workloads of its
             suite, with that of their mean.
         form: what its settings were read from, where that was no option file.
-        tune: what a search changes; None where the candidates were named. A tune begins with its baseline alone, and each
-            setting that the search tries enters as a candidate.
     """
 
     candidates: tuple[Candidate, ...] = Field(min_length=1)
@@ -284,21 +246,17 @@ class StudySpec(MethodOptions):
     workload: WorkloadSpec = WorkloadSpec()
     worthwhile: float = Field(default=0.01, ge=0.0001, le=1.0)
     switch: Switch = Switch.RESTART
-    aa: bool = False
+    place: Place = SandboxPlace()
+    question: Question = Comparison()
     expected_noise: float | None = Field(default=None, gt=0)
-    attachment: Attachment | None = None
     initial: str | None = None
-    space: tuple[str, ...] = ()
-    live: LiveOptions | None = None
     form: SettingForm | None = None
-    tune: TunePlan | None = None
-    restore: Restore | None = None
     claims: int = Field(default=1, ge=1)
 
     @model_validator(mode="after")
     def _names_are_distinct(self) -> StudySpec:
         names = [candidate.name for candidate in self.candidates]
-        if self.tune is None and not 2 <= len(names) <= MAX_CANDIDATES:
+        if not isinstance(self.question, TunePlan) and not 2 <= len(names) <= MAX_CANDIDATES:
             raise ValueError(f"a study has 2 to {MAX_CANDIDATES} candidates")
         if len(set(names)) != len(names):
             raise ValueError("candidates must have different names")
@@ -333,22 +291,38 @@ class StudySpec(MethodOptions):
         return self.candidate(name).memory or (limits[0] if len(limits) == 1 else None)
 
     @property
+    def is_live(self) -> bool:
+        """Whether a server is studied under its own traffic."""
+        return isinstance(self.place, LivePlace)
+
+    @property
+    def is_sandboxed(self) -> bool:
+        """Whether dialin starts the servers."""
+        return isinstance(self.place, SandboxPlace)
+
+    @property
+    def is_aa(self) -> bool:
+        """Whether the candidates are one setting under several names, of which none can be chosen."""
+        return isinstance(self.question, AA)
+
+    @property
+    def tuned(self) -> dict[str, Dimension]:
+        """The variables that a search changes, by name; empty where the candidates were named."""
+        return {one.name: one for one in self.question.variables} if isinstance(self.question, TunePlan) else {}
+
+    @property
     def variables_under_test(self) -> tuple[str, ...]:
-        """Every variable that some candidate sets or may set later, in order of first mention: what the study is about."""
-        return tuple(dict.fromkeys([*(name for candidate in self.candidates for name in candidate.setting), *self.space]))
+        """Every variable that some candidate sets or a search changes, in order of first mention: what the study is about."""
+        return tuple(dict.fromkeys([*(name for candidate in self.candidates for name in candidate.setting), *self.tuned]))
 
     @property
     def set_variables(self) -> tuple[str, ...]:
         """Every variable that some trial sets, those that are alike for all candidates included."""
         named = (name for candidate in self.candidates for name in self.setting_of(candidate.name))
-        return tuple(dict.fromkeys([*named, *self.space]))
+        return tuple(dict.fromkeys([*named, *self.tuned]))
 
     def with_candidates(self, added: Sequence[Candidate]) -> StudySpec:
-        """Return the study with candidates that enter it.
-
-        Raises:
-            ValidationError: a name is taken, or there are more than `MAX_CANDIDATES` and no search names them.
-        """
+        """Return the study with candidates that its search adds; raise ValidationError where a name is taken."""
         return StudySpec.model_validate({**dict(self), "candidates": (*self.candidates, *added)})
 
     @property

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Literal
 
 from pydantic import Field
 
@@ -90,7 +91,7 @@ class ActsFrom:
 
 
 class TunePlan(FrozenModel):
-    """What a tune searches, and what its trials cost.
+    """Which setting of many variables is the best? What the search changes, and what its trials cost.
 
     Attributes:
         search_seconds: seconds measured in a trial of the search, for each number of threads.
@@ -105,6 +106,7 @@ class TunePlan(FrozenModel):
             a larger budget continues its search, and repeats the proof.
     """
 
+    kind: Literal["tune"] = "tune"
     variables: tuple[Dimension, ...] = Field(min_length=1)
     search_seconds: float = Field(gt=0)
     proof_seconds: float = Field(gt=0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,16 +11,19 @@ from pydantic import ValidationError
 
 from dialin.errors import UserError
 from dialin.evidence.proof_view import current_proof_asks
+from dialin.model.place import AttachedPlace, LivePlace, ManagedPlace, SandboxPlace
 from dialin.model.record import StudyRecord
 from dialin.model.study import StudySpec
 from dialin.model.trial import EffectiveSettings, seconds_of
+from dialin.model.tune import TunePlan
 from dialin.model.workload import WorkloadSpec
-from dialin.places.attached.check import NO_PERMISSION, Permission, check_attached, resume_attached
+from dialin.places.attached.check import check_attached, resume_attached
 from dialin.places.attached.site import AttachedServer
-from dialin.places.attached.tune import check_tuned_attached, resume_tuned_attached
+from dialin.places.attached.tune import check_tuned_attached
 from dialin.places.live.check import check_live, resume_live
+from dialin.places.permission import NO_PERMISSION, Permission
 from dialin.places.sandbox.check import check_sandboxed, resume_sandboxed
-from dialin.places.sandbox.tune import check_tuned, resume_tuned
+from dialin.places.sandbox.tune import check_tuned
 from dialin.preflight import machine_noise, tune_forecast
 from dialin.preflight.checked import CheckedStudy, StudyRequest, check_cpus, with_plan
 from dialin.preflight.option_files import check_early
@@ -30,7 +33,6 @@ from dialin.question.plan import Plan, plan
 from dialin.search.study_tuner import answers
 from dialin.store.lock import CHECKS, sole_runner
 from dialin.store.store import Store
-from dialin.trials import raw_waits
 from dialin.trials.tools import Tools
 from dialin.verdict import comparison, rates
 from dialin.workloads import kinds, load_identity
@@ -45,13 +47,12 @@ def check_question(
     tools: Tools,
     permission: Permission = NO_PERMISSION,
     make_workload: WorkloadMaker = kinds.make_workload,
-    space: Sequence[str] = (),
     base_file: Path | None = None,
 ) -> CheckedStudy:
     """Check all that a study needs: builds, workload, names, values, memory, disk.
 
-    Paths in the question are relative to `directory`. `space` names the variables that later candidates may set as well, and
-    `base_file` is the option file that the settings of a tune's baseline come from.
+    Paths in the question are relative to `directory`. `base_file` is the option file that the settings of a tune's baseline
+    come from.
 
     Raises:
         UserError: something is not there or does not fit; no trial was started, only servers for the inspection.
@@ -59,29 +60,26 @@ def check_question(
     """
     if question.tune is not None:
         parse_named(question.tune)  # refuses misspelled text before anything else is checked
-    if question.tune is None and question.worst is not None:
-        raise UserError("--worst is for a tune", "Leave it out, or use dialin tune")
-    if question.attach:
-        raw_waits.refuse_attached(question.waits)
+    place = question.place(directory, is_managed=permission.apply_command is not None)
+    permission.check(place)
     name, note = kinds.installed_alternative(question.workload)
     question = question.model_copy(update={"workload": name})
     load = question.workload_spec(directory)
     workload = make_workload(load)
     workload.check()
     check_early(question, directory, base_file)
-    request = StudyRequest(question, directory, load.model_copy(update={"traits": workload.traits}), workload, space, base_file)
-    if question.is_live:
-        permission.refuse_restarts()
-        ready = check_live(request, tools)
-    elif question.attach:
-        check = check_attached if question.tune is None else check_tuned_attached
-        ready = check(request, tools, permission)
-    else:
-        permission.refuse_for_sandboxes()
-        ready = check_sandboxed(request, tools) if question.tune is None else check_tuned(request, tools)
+    load = load.model_copy(update={"traits": workload.traits})
+    request = StudyRequest(question, directory, place, load, workload, base_file)
+    match place:
+        case LivePlace() as place:
+            ready = check_live(request, place, tools)
+        case AttachedPlace() | ManagedPlace() as place:
+            check = check_attached if question.tune is None else check_tuned_attached
+            ready = check(request, place, tools, permission)
+        case SandboxPlace():
+            ready = check_sandboxed(request, tools) if question.tune is None else check_tuned(request, tools)
     at_rate = rates.rate_warning(question.rate, question.goal)
-    ready = _with_notes(ready, note, at_rate)
-    return ready if ready.spec.tune is not None or ready.spec.live is not None else _with_expected_noise(ready, tools)
+    return _with_expected_noise(_with_notes(ready, note, at_rate), tools)
 
 
 def rehearse(ready: CheckedStudy, tools: Tools, question: StudyOptions | None = None) -> CheckedStudy:
@@ -93,21 +91,21 @@ def rehearse(ready: CheckedStudy, tools: Tools, question: StudyOptions | None = 
         DialinError: the command does not work, or the budget is too small; no data is prepared yet.
     """
     spec, site = ready.spec, ready.site
-    if ready.rehearse is None or spec.attachment is None or not isinstance(site, AttachedServer):
+    if ready.rehearse is None or not isinstance(site, AttachedServer):
         return ready
     seconds = ready.rehearse(tools.say)
-    more = seconds - (spec.attachment.apply_seconds or 0.0)
-    attachment = spec.attachment.model_copy(update={"apply_seconds": seconds})
-    changes: dict[str, object] = {"attachment": attachment}
+    more = seconds - (site.place.command_seconds or 0.0)
+    place = site.place.model_copy(update={"command_seconds": seconds})
+    changes: dict[str, object] = {"place": place}
     if question is not None:
         changes |= {"measure": question.measure, "warmup": question.warmup}
-    if spec.tune is not None:
-        taken = {"start_seconds": spec.tune.start_seconds + more, "set_seconds": spec.tune.set_seconds + more}
-        changes["tune"] = spec.tune.model_copy(update=taken)
+    if isinstance(tune := spec.question, TunePlan):
+        taken = {"start_seconds": tune.start_seconds + more, "set_seconds": tune.set_seconds + more}
+        changes["question"] = tune.model_copy(update=taken)
     spec, allowed = with_plan(spec.model_copy(update=changes))
-    site = replace(site, spec=spec, attachment=attachment)
+    site = replace(site, spec=spec, place=place)
     ready = replace(ready, spec=spec, plan=allowed, site=site, rehearse=None)
-    return ready if spec.tune is not None or question is None else _with_expected_noise(ready, tools)
+    return ready if question is None else _with_expected_noise(ready, tools)
 
 
 def check_resume(
@@ -150,24 +148,25 @@ def check_resume(
 def _resume_by_kind(
     spec: StudySpec, allowed: Plan, tools: Tools, workload: Workload, permission: Permission, record: StudyRecord
 ) -> CheckedStudy:
-    if spec.live is not None:
-        permission.refuse_restarts()
-        return resume_live(spec, spec.live, allowed, tools, workload, record.servers)
-    if spec.attachment is not None:
-        resume = resume_attached if spec.tune is None else resume_tuned_attached
-        return resume(spec, allowed, tools, workload, permission, record.servers)
-    permission.refuse_for_sandboxes()
-    if spec.tune is not None:
-        return resume_tuned(spec, allowed, tools, workload)
-    inspected = {
-        trial.candidate: EffectiveSettings(trial.in_force, trial.real)
-        for trial in comparison.clean(record.trials)
-        if trial.real
-    }
-    return resume_sandboxed(spec, allowed, tools, workload, inspected)
+    permission.check(spec.place)
+    match spec.place:
+        case LivePlace() as place:
+            return resume_live(spec, place, allowed, tools, workload, record.servers)
+        case AttachedPlace() | ManagedPlace() as place:
+            return resume_attached(spec, place, allowed, tools, workload, permission, record.servers)
+        case SandboxPlace():
+            inspected = {
+                trial.candidate: EffectiveSettings(trial.in_force, trial.real)
+                for trial in comparison.clean(record.trials)
+                if trial.real and not spec.tuned
+            }
+            return resume_sandboxed(spec, allowed, tools, workload, inspected)
 
 
 def _with_expected_noise(ready: CheckedStudy, tools: Tools) -> CheckedStudy:
+    """Return a study that knows the noise of this machine, where it compares candidates under a load of dialin's."""
+    if ready.spec.tuned or ready.spec.is_live:
+        return ready
     noise = machine_noise.recall(tools.home.noise, ready.spec)
     promise = machine_noise.forecast_sentence(ready.spec, ready.plan, noise)
     return replace(ready, spec=machine_noise.with_expected_noise(ready.spec, ready.plan, noise), promise=promise)
@@ -186,14 +185,10 @@ def _with_budget(record: StudyRecord, minutes: float) -> StudySpec:
             f"--minutes {minutes:g} is less than the {math.ceil(10 * spent) / 10:.1f} minutes that the study has used already",
             "Give the minutes of the whole study, those used included",
         )
-    if (
-        spec.tune is not None
-        and record.course is not None
-        and minutes > spec.minutes
-        and current_proof_asks(spec, record.course.asks)
-    ):
-        searched = sum(1 for _ in answers(record.course.asks, record.trials))
-        spec = spec.model_copy(update={"tune": spec.tune.model_copy(update={"searched": searched})})
+    course, tune = record.course, spec.question
+    if course is not None and isinstance(tune, TunePlan) and minutes > spec.minutes and current_proof_asks(spec, course.asks):
+        searched = sum(1 for _ in answers(course.asks, record.trials))
+        spec = spec.model_copy(update={"question": tune.model_copy(update={"searched": searched})})
     try:
         return StudySpec.model_validate({**spec.model_dump(), "minutes": minutes})
     except ValidationError as error:

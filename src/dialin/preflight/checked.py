@@ -11,11 +11,11 @@ from typing import Any
 
 from dialin.errors import UserError
 from dialin.model.cpus import parse_cpus
+from dialin.model.place import Place
 from dialin.model.setting import same_value
-from dialin.model.study import Candidate, Restore, StudySpec
+from dialin.model.study import Candidate, StudySpec
 from dialin.model.trial import EffectiveSettings
 from dialin.model.workload import WorkloadSpec
-from dialin.preflight.admission import Admit
 from dialin.question.candidates import find_baseline
 from dialin.question.options import StudyOptions
 from dialin.question.plan import Plan, plan
@@ -33,10 +33,9 @@ class CheckedStudy:
         notes: what the user should know before it begins.
         changes: what it will change on a server that dialin did not start, in words; the user must agree to it.
         inspected: the effective settings of each candidate when it was inspected.
-        admit: checks a candidate that is to enter while the study runs.
         catalogues: per build id, its catalogue of the requested variables, as text for the store.
         promise: the smallest difference that its budget can detect, in a sentence; empty where nothing can be said.
-        inspect: reads the effective settings of a candidate of a tune before it is proven.
+        inspect: reads the effective settings of a candidate of a tune before it is proven; None where no server is started.
         rehearse: runs the user's command once before data is prepared, and returns its seconds; None where there is none.
     """
 
@@ -45,7 +44,6 @@ class CheckedStudy:
     servers: Mapping[str, Mapping[str, Any]]
     workload: Workload
     site: Site
-    admit: Admit
     notes: tuple[str, ...] = ()
     changes: tuple[str, ...] = ()
     inspected: Mapping[str, EffectiveSettings] = field(default_factory=dict)
@@ -63,18 +61,15 @@ class StudyRequest:
         directory: paths in the question are relative to it.
         load: the load as the study stores it.
         workload: what applies it.
-        space: the variables that later candidates may set, beside those that the first ones set.
         base_file: the option file that the settings of the baseline come from; None where there is none.
-        restore: how a sandbox's data is restored, where that is known already.
     """
 
     question: StudyOptions
     directory: Path
+    place: Place
     load: WorkloadSpec
     workload: Workload
-    space: Sequence[str] = ()
     base_file: Path | None = None
-    restore: Restore | None = None
 
     def specify(self, candidates: Sequence[Candidate], defaults: Mapping[str, Mapping[str, str]]) -> StudySpec:
         """Return the study, once its candidates are known; `defaults` holds, per build, the values without the study.
@@ -85,9 +80,9 @@ class StudyRequest:
         question = self.question
         _check_duplicates(question, candidates)
         baseline = _choose_baseline(question.baseline, candidates, defaults)
-        spec = question.spec(candidates, baseline, self.load, self.directory)
+        spec = question.spec(candidates, baseline, self.load, self.place)
         check_cpus(spec)
-        return spec.model_copy(update={"space": tuple(self.space)})
+        return spec
 
 
 def with_plan(spec: StudySpec) -> tuple[StudySpec, Plan]:

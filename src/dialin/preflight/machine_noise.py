@@ -47,7 +47,7 @@ def study_noise(record: StudyRecord) -> StudyNoise | None:
     verdict = record.verdict
     raced = comparison.racing(record.trials)
     trials = list(figures_of(record, raced).values())
-    comparable = record.spec.goal is Goal.THROUGHPUT and record.spec.attachment is None
+    comparable = record.spec.goal is Goal.THROUGHPUT and record.spec.is_sandboxed
     if verdict is None or verdict.trial_noise is None or not trials or not comparable:
         return None
     spec = record.spec
@@ -84,7 +84,7 @@ def recall(path: Path, spec: StudySpec) -> StudyNoise | None:
     A study on the same build is preferred. None where there is no such study, the server is attached, or the goal is not
     throughput.
     """
-    if spec.goal is not Goal.THROUGHPUT or spec.attachment is not None:
+    if spec.goal is not Goal.THROUGHPUT or not spec.is_sandboxed:
         return None
     alike = [one for one in _read(path) if one.load == _load(spec) and one.switch == spec.switch]
     return max(alike, key=lambda one: (one.build == spec.candidates[0].server, one.at), default=None)
@@ -117,7 +117,7 @@ _DIFFERENCES = (0.03, 0.10)
 
 def forecast_sentence(spec: StudySpec, plan: Plan, known: StudyNoise | None) -> str:
     """Return in one sentence what the budget can detect, and how long a safe choice and its proof are expected to take."""
-    if spec.goal is not Goal.THROUGHPUT or spec.aa:
+    if spec.goal is not Goal.THROUGHPUT or spec.is_aa:
         return ""
     noise = known.noise if known else ASSUMED
     sd, count = noise.of_trial(plan.measure), len(spec.candidates)

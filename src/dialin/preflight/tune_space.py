@@ -90,7 +90,7 @@ def name_variables(
     """Return the variables that a user named, with ranges.
 
     Raises:
-        UserError: no range is known for one, or it could weaken durability and `weaker` does not allow that.
+        UserError: no range is known for one, it has no effect, or it could weaken durability and `weaker` does not allow that.
     """
     variables = []
     for one in requested:
@@ -104,7 +104,21 @@ def name_variables(
         dimension = make_dimension(facts, one)
         _check_durability(dimension, situation.in_force, weaker=weaker)
         variables.append(_variable(dimension, known, "" if one.values or one.low is not None else dimension.reason))
+    _check_effects(variables, catalogue, situation)
     return variables
+
+
+def _check_effects(variables: Sequence[Dimension], catalogue: Catalogue, situation: Situation) -> None:
+    """Raise UserError where a variable has no effect, because of the value of another one that is not tuned with it."""
+    taken = {one.name: one for one in variables}
+    for one in variables:
+        off = variable_choice.switched_off(one.name, catalogue.variables, situation, taken)
+        idle = off or variable_choice.fitted_to_others(one, taken, catalogue.variables, situation)
+        if isinstance(idle, LeftOut):
+            raise UserError(
+                f"{one.name} has no effect while {idle.by} is {idle.value or 'empty'}",
+                f"Tune {idle.by} with it, set that (--set {idle.by}=...), or leave {one.name} out",
+            )
 
 
 def refuse_forbidden(named: Sequence[RequestedVariable], form: SettingForm | None) -> None:

@@ -1,4 +1,4 @@
-"""A tune as a study: the options it does not take, what it stores, and what admits the settings that the search tries."""
+"""A tune as a study: the loads that it does not take, and what it stores."""
 
 from __future__ import annotations
 
@@ -6,19 +6,15 @@ from collections.abc import Mapping
 
 from dialin.errors import UserError
 from dialin.model.dimension import Dimension
+from dialin.model.place import SandboxPlace
 from dialin.model.setting import Value
-from dialin.model.study import WORTHWHILE, Candidate, Goal, SettingForm, StudySpec, Switch, Until
-from dialin.model.trial import EffectiveSettings
+from dialin.model.study import WORTHWHILE, Candidate, Goal, SettingForm, StudySpec, Switch
 from dialin.model.tune import LeftOut, TunePlan
 from dialin.preflight import tune_space
-from dialin.preflight.admission import Admit
 from dialin.preflight.checked import StudyRequest, check_cpus
-from dialin.question.options import StudyOptions
 from dialin.question.plan import longest_warmup, plan
-from dialin.search.proof import CONFIDENCE
 from dialin.search.tune_budget import MOST_VARIABLES, separable_variables
 from dialin.search.variable_choice import Situation
-from dialin.variables import check
 from dialin.variables.catalogue import Catalogue
 
 BASELINE = "baseline"
@@ -36,23 +32,13 @@ _BOOT = 4.0
 """About how many seconds a server takes to start and to stop."""
 
 
-def refuse_options(question: StudyOptions, request: StudyRequest) -> None:
-    """Refuse options that a tune does not have.
+def refuse_options(request: StudyRequest) -> None:
+    """Refuse a load that cannot be tuned.
 
     Raises:
-        UserError: one of them is given.
+        UserError: it cannot.
     """
-    requested = {
-        "--waits": question.waits is not None,
-        "--profile": question.profile,
-        "--hold": question.hold,
-        "--confirm": question.confirm,
-        "--baseline": question.baseline is not None,
-        "--until": question.until is not Until.SAFE,
-        "--confidence": question.confidence != CONFIDENCE,
-    }
-    if refused := [option for option, is_given in requested.items() if is_given]:
-        raise UserError(f"A tune does not take {refused[0]}", "Leave it out")
+    question = request.question
     if question.rate and question.goal is not Goal.LATENCY:
         raise UserError(
             f"At a rate of {question.rate} transactions/s, every setting that keeps up has that throughput",
@@ -84,7 +70,7 @@ def specify(
     levels = request.load.number_of_levels
     measure = question.measure or (SECONDS[question.goal] if levels == 1 else _SECONDS_PER_LEVEL)
     warmup = longest_warmup(Switch.RESTART, measure) if question.warmup is None else question.warmup
-    restore = request.restore
+    restore = request.place.restore if isinstance(request.place, SandboxPlace) else None
     data_seconds = restore.seconds if restore and restore.measured else (situation.data or 0.0) / _RESTORED_PER_SECOND
     start_seconds = data_seconds + _BOOT + levels * warmup
     is_set = switch is Switch.SET and not request.workload.traits.grows
@@ -103,10 +89,9 @@ def specify(
     candidate = Candidate(name=BASELINE, setting=base, server=build)
     worthwhile = question.worthwhile or WORTHWHILE_OF_TUNE[question.goal]
     question = question.model_copy(update={"set": common, "worthwhile": worthwhile})
-    spec = question.spec([candidate], BASELINE, request.load, request.directory, tune=tune)
+    spec = question.spec([candidate], BASELINE, request.load, request.place, tune)
     check_cpus(spec)
-    names = tuple(one.name for one in variables)
-    return spec.model_copy(update={"switch": switch, "space": names, "restore": restore})
+    return spec.model_copy(update={"switch": switch})
 
 
 def propose(
@@ -129,13 +114,3 @@ def propose(
         return specify(request, build, setting, variables, catalogue, situation, left_out)
 
     return of(separable_variables(plan(of(MOST_VARIABLES)).blocks))
-
-
-def tune_admission(catalogue: Catalogue) -> Admit:
-    """Return what admits the settings that a search tries: only their values are checked, for a trial shows the rest."""
-
-    def admit(_spec: StudySpec, candidate: Candidate) -> tuple[Candidate, EffectiveSettings | None]:
-        check.check_setting(candidate.setting, catalogue, {})
-        return candidate, None
-
-    return admit

@@ -11,25 +11,29 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, WithJsonSchema, field_validator, model_validator
+from pydantic.fields import FieldInfo
 
 from dialin.errors import UserError
 from dialin.model.live import LiveOptions
 from dialin.model.option_types import ATTACHED, FILES, LIVE, LOAD, METHOD, Fraction, Threads, kebab
+from dialin.model.place import WAIT_FOR_SERVER, AttachedPlace, LivePlace, ManagedPlace, Place, SandboxPlace
 from dialin.model.setting import Value
 from dialin.model.study import (
+    AA,
     COST_GOALS,
     MAX_CANDIDATES,
-    WAIT_FOR_SERVER,
     WORTHWHILE,
-    Attachment,
     Candidate,
+    Comparison,
     Goal,
     MethodOptions,
     StudySpec,
 )
 from dialin.model.tune import TunePlan
 from dialin.model.workload import MOST_THREADS, LoadOptions, WorkloadSpec
+from dialin.question import conflicts
 from dialin.question.candidates import Variables, canonical, option_file_names, sweep_settings
+from dialin.question.conflicts import Kind
 from dialin.variables.size_units import with_letter
 from dialin.workloads import kinds
 from dialin.workloads.load_request import LoadRequest
@@ -184,11 +188,12 @@ class StudyOptions(MethodOptions, LoadOptions, LiveOptions):
         return value
 
     @model_validator(mode="after")
-    def _one_way_to_name_candidates(self) -> StudyOptions:
+    def _goes_together(self) -> StudyOptions:
         ways = [name for name in ("sweep", "compare", "candidates", "aa") if getattr(self, name)]
         ways += ["tune"] if self.tune is not None else []
         if len(ways) > 1:
             raise ValueError(f"{' and '.join(ways)} cannot be combined: candidates come from one of them")
+        conflicts.refuse(self.kinds, self.given)
         if self.suite is not None or self.fail_if_worse is not None:
             raise ValueError("suite and fail-if-worse are for sweep, compare and run")
         why = kinds.requested_kind(self.workload).on_sandboxes_only
@@ -200,16 +205,6 @@ class StudyOptions(MethodOptions, LoadOptions, LiveOptions):
             raise ValueError("server-memory limits the container of an image: add server image:NAME")
         if self.compares_memory and (ways or POOL in self.set):
             raise ValueError("several of server-memory are compared, each with its own buffer pool: leave out other values")
-        if self.attach and self.servers:
-            raise ValueError("attach and server cannot be combined: an attached server has a fixed build")
-        given = self.defaults_file or self.login_path or self.database or self.wait_for_server != WAIT_FOR_SERVER
-        if not self.attach and given:
-            raise ValueError("defaults-file, login-path, database and wait-for-server are for an attached server: add attach")
-        if self.load_hosts and not self.attach:
-            raise ValueError(
-                "load-hosts are for an attached server: those that dialin starts listen on a socket of their own machine only, "
-                "and dialin sends no password to a load host: add attach, or leave out load-hosts"
-            )
         if (self.load_hosts is None) != (self.load_token is None):
             raise ValueError("load-hosts and load-token need each other")
         if self.load_hosts and self.load_cpus:
@@ -219,17 +214,10 @@ class StudyOptions(MethodOptions, LoadOptions, LiveOptions):
             raise ValueError(f"{min(both)} is swept, and set for all candidates: leave one of them out")
         if self.traffic is None and self.workload == TRAFFIC:
             raise ValueError("the workload traffic is a live server's own: add attach and traffic = own")
-        live = [name for name, field in LiveOptions.model_fields.items() if getattr(self, name) != field.default]
-        if self.traffic is None and live:
-            raise ValueError(f"{kebab(live[0])} is for a live server: add traffic = own")
         if self.traffic is None and self.goal in COST_GOALS:
             raise ValueError(f"goal {self.goal} is for a live server under its own traffic: add traffic = own")
         if self.traffic is not None and self.goal is Goal.STABILITY:
             raise ValueError("goal stability is not for live traffic: its seconds vary with what clients send")
-        if self.traffic is not None and not self.attach:
-            raise ValueError("traffic = own is for an attached server: add attach")
-        if self.traffic is not None and self.tune is not None:
-            raise ValueError("a tune does not run on live traffic: name the values to compare")
         if not ways and len(self.servers) < 2 and not self.compares_memory:
             raise ValueError("nothing to compare: give sweep, compare, candidates, aa or tune, or several servers")
         return self
@@ -271,6 +259,19 @@ class StudyOptions(MethodOptions, LoadOptions, LiveOptions):
         if len(names) != 1:
             raise ValueError(f"workload names {len(names)} workloads: a suite is for sweep, compare and run")
         return {**data, "workload": names[0]}
+
+    @property
+    def kinds(self) -> frozenset[Kind]:
+        """The place and the question of the study."""
+        place = Kind.SANDBOX if not self.attach else Kind.LIVE if self.is_live else Kind.ATTACHED
+        return frozenset((place, Kind.TUNE if self.tune is not None else Kind.AA if self.aa else Kind.COMPARISON))
+
+    @property
+    def given(self) -> frozenset[str]:
+        """The options that are not at their default, each also with its value: `switch` and `switch=set`."""
+        fields = StudyOptions.model_fields.items()
+        values = {kebab(name): getattr(self, name) for name, field in fields if getattr(self, name) != _default(field)}
+        return frozenset((*values, *(f"{name}={value}" for name, value in values.items())))
 
     @property
     def is_live(self) -> bool:
@@ -335,17 +336,18 @@ class StudyOptions(MethodOptions, LoadOptions, LiveOptions):
             options |= {"threads": max(self.threads), "levels": tuple(sorted(self.threads)) if len(self.threads) > 1 else ()}
         return options
 
-    def attachment(self, directory: Path) -> Attachment | None:
-        """Return where the account of an attached server is found, or None; a path is relative to a directory."""
+    def place(self, directory: Path, *, is_managed: bool = False) -> Place:
+        """Return where trials run, on a server that runs already with its account; a path is relative to a directory.
+
+        `is_managed` says whether a command of the user applies the settings, which options of a study do not know.
+        """
         if not self.attach:
-            return None
+            return SandboxPlace()
         file = str((directory / Path(self.defaults_file).expanduser()).absolute()) if self.defaults_file else None
-        return Attachment(
-            defaults_file=file,
-            login_path=self.login_path,
-            database=self.database,
-            wait_for_server=self.wait_for_server,
-        )
+        kind: type[LivePlace | ManagedPlace | AttachedPlace] = LivePlace if self.is_live else AttachedPlace
+        kind = ManagedPlace if is_managed and not self.is_live else kind
+        given = {name: getattr(self, name) for name in kind.model_fields if name in StudyOptions.model_fields}
+        return kind(**{**given, "defaults_file": file})
 
     def option_files(self, directory: Path) -> list[tuple[str, Path]]:
         """Return the option files to compare, each with its candidate's name; paths are relative to a directory."""
@@ -372,11 +374,10 @@ class StudyOptions(MethodOptions, LoadOptions, LiveOptions):
         candidates: Sequence[Candidate],
         baseline: str,
         load: WorkloadSpec,
-        directory: Path,
-        *,
+        place: Place,
         tune: TunePlan | None = None,
     ) -> StudySpec:
-        """Return the study with its candidates, baseline and load decided, and what a tune searches."""
+        """Return the study with its candidates, baseline, load and place decided, and what a tune searches."""
         return StudySpec(
             **self.method(),
             candidates=tuple(candidates),
@@ -384,10 +385,13 @@ class StudyOptions(MethodOptions, LoadOptions, LiveOptions):
             fixed=canonical(self.set),
             workload=load,
             worthwhile=WORTHWHILE[self.goal] if self.worthwhile is None else self.worthwhile,
-            aa=self.aa is not None,
-            attachment=self.attachment(directory),
-            tune=tune,
+            place=place,
+            question=tune or (AA() if self.aa else Comparison()),
         )
+
+
+def _default(field: FieldInfo) -> Any:
+    return field.get_default(call_default_factory=True)
 
 
 def _option_text(value: str | float | bool) -> str:  # noqa: FBT001 - TOML's own types

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from dialin.errors import UserError
-from dialin.model.live import DEFAULT_WASHOUT, PERIOD, LiveOptions
+from dialin.model.live import PERIOD
+from dialin.model.place import LivePlace, LoadedServer, SandboxPlace
 from dialin.model.study import Goal, StudySpec, Switch
 from dialin.model.tune import TunePlan
 from dialin.stats.switchback import QUADS_TO_DECIDE
@@ -57,7 +58,7 @@ class Plan:
 
     Attributes:
         measure: seconds measured in each trial, for each number of threads.
-        warmup: the most seconds that a trial warms up before them.
+        warmup: the most seconds that a trial warms up before them; on live traffic, the washout.
         blocks: about how many blocks fit the budget, beside the trials with costly instruments.
         trial_seconds: about how long a trial takes in all.
     """
@@ -67,8 +68,8 @@ class Plan:
     blocks: int
     trial_seconds: float
 
-    def with_warmup(self, seconds: float) -> Plan:
-        """Return the plan with another warm-up, or washout on a live server; its blocks are those of before."""
+    def with_washout(self, seconds: float) -> Plan:
+        """Return the plan with another washout; its blocks are those of before."""
         return replace(self, warmup=seconds, trial_seconds=self.trial_seconds + seconds - self.warmup)
 
 
@@ -78,10 +79,10 @@ def plan(spec: StudySpec) -> Plan:
     Raises:
         UserError: the budget holds fewer blocks than a verdict needs.
     """
-    if spec.tune is not None:
-        return _plan_of_tune(spec, spec.tune)
-    if spec.live is not None:
-        return _plan_of_live(spec, spec.live)
+    if isinstance(spec.question, TunePlan):
+        return _plan_of_tune(spec, spec.question)
+    if isinstance(spec.place, LivePlace):
+        return _plan_of_live(spec, spec.place)
     budget = spec.minutes * 60
     count = len(spec.candidates)
     slot = budget / (count * (BLOCKS_WANTED + (WAIT_TRIALS if spec.waits else 0)) + (PROFILED if spec.profile else 0))
@@ -106,9 +107,8 @@ def plan(spec: StudySpec) -> Plan:
 
 def _overhead(spec: StudySpec) -> float:
     """Return the seconds that a trial takes beside its load, those of the user's command and of restoring data included."""
-    measured = spec.attachment.apply_seconds if spec.attachment is not None else None
-    if measured is not None:
-        return measured + OVERHEAD[Switch.SET]
+    if isinstance(spec.place, LoadedServer) and spec.place.command_seconds is not None:
+        return spec.place.command_seconds + OVERHEAD[Switch.SET]
     return OVERHEAD[spec.switch] + (_restore_seconds(spec) if spec.switch is Switch.RESTART else 0.0)
 
 
@@ -117,7 +117,7 @@ _SHORT_RESTORE = 5.0
 
 
 def _restore_seconds(spec: StudySpec) -> float:
-    restore = spec.restore
+    restore = spec.place.restore if isinstance(spec.place, SandboxPlace) else None
     return restore.seconds if restore is not None and restore.measured and restore.seconds > _SHORT_RESTORE else 0.0
 
 
@@ -150,13 +150,13 @@ _SWITCHING = 0.5
 """Seconds that a period takes beside its washout and its measured seconds: to read all variables, set some, and record that."""
 
 
-def _plan_of_live(spec: StudySpec, live: LiveOptions) -> Plan:
-    """Return the plan of a study on live traffic; its washout is the warm-up.
+def _plan_of_live(spec: StudySpec, live: LivePlace) -> Plan:
+    """Return the plan of a study on live traffic.
 
     Raises:
         UserError: the budget holds too few periods for a verdict, or the washout is too short.
     """
-    measure, washout = spec.measure or PERIOD, spec.warmup if spec.warmup is not None else DEFAULT_WASHOUT
+    measure, washout = spec.measure or PERIOD, live.washout
     if washout < _LEAST_WASHOUT:
         raise UserError(
             f"Periods of a live server have a washout of at least {_LEAST_WASHOUT:g} s: in the second in which a value is set "

@@ -14,6 +14,7 @@ from pydantic_core import ErrorDetails
 from dialin.errors import UserError
 from dialin.model.option_types import kebab
 from dialin.paths import read_toml
+from dialin.question.conflicts import ConflictError
 from dialin.question.options import StudyOptions
 
 
@@ -70,6 +71,8 @@ def _mistake(error: ValidationError, where: str, spelled: Callable[[str], str], 
         near = difflib.get_close_matches(kebab(key), keys_known, n=1, cutoff=0.5)
         hint = f"Did you mean {near[0]!r}?" if near else f"The keys are {', '.join(keys_known)}"
         return UserError(f"{place}unknown key {key!r}", hint)
+    if isinstance(conflict := first.get("ctx", {}).get("error"), ConflictError):
+        return UserError(f"{place}{spelled(conflict.option)} {conflict.why}", conflict.remedy)
     text = _plain(first)
     value = first.get("input")
     shown = f" (given: {value!r})" if isinstance(value, (str, int, float)) and repr(value) not in text else ""

@@ -8,11 +8,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from dialin.clock import Clock
-from dialin.model.trial import TrialState
-from dialin.question.plan import Plan
-from dialin.race.instrumented_trials import reserved_seconds
+from dialin.evidence import measured
+from dialin.evidence.reasons.significance import choose_pair
+from dialin.model.trial import Purpose, TrialState
+from dialin.question.plan import PROFILED, WAIT_TRIALS, Plan, wait_trial_seconds
 from dialin.race.state import RaceState
 from dialin.stats.allocation import SIZE
+from dialin.verdict import comparison
 
 MAY_OVERRUN = 1.03
 """By how much a budget may be overrun to finish a block."""
@@ -65,7 +67,7 @@ class Budget:
     def blocks_planned(self) -> int:
         """Return about how many blocks the budget holds: a first one of all candidates per host, then those of contenders."""
         count, hosts = len(self._state.spec.candidates), max(1, self._count_hosts())
-        if self._state.spec.aa:
+        if self._state.spec.is_aa:
             return self._plan.blocks * hosts
         return hosts * (1 + (self._plan.blocks - 1) * count // min(SIZE, count))
 
@@ -145,3 +147,41 @@ class Budget:
                 run.seconds += trial.seconds
             if trial.session == self._session:
                 self._waited += trial.waited
+
+
+def without_waits(state: RaceState) -> list[str]:
+    """Return the candidates that lack a trial for raw waits; none where the study collects no waits."""
+    if not state.spec.waits:
+        return []
+    raced = state.race_trials
+    return [name for name in _lacking(state, Purpose.WAITS, state.spec.names) if not comparison.is_given_up(name, raced)]
+
+
+def to_run(state: RaceState, purpose: Purpose) -> list[str]:
+    """Return the candidates that lack their trial of a purpose, once there is a verdict; those that were measured at all.
+
+    Raw waits are of every candidate, profiles of the baseline and the choice. Where the baseline is the choice, the candidate
+    that differs most from it is profiled.
+    """
+    measured_names = {trial.candidate for trial in state.race_trials if trial.state is TrialState.DONE}
+    if purpose is Purpose.WAITS:
+        return [name for name in without_waits(state) if name in measured_names]
+    if not state.spec.profile:
+        return []
+    record = state.record
+    pair = choose_pair(record, measured.of(record))
+    return _lacking(state, purpose, [pair.baseline, pair.other]) if pair else []
+
+
+def reserved_seconds(state: RaceState, trial_seconds: float) -> float:
+    """Return the seconds of the budget that the trials to come take; `trial_seconds` is the time of any other trial."""
+    waits = len(without_waits(state)) * WAIT_TRIALS * wait_trial_seconds(state.spec, trial_seconds)
+    if not state.spec.profile:
+        return waits
+    profiled = sum(trial.purpose is Purpose.PROFILE and trial.has_ended for trial in state.trials)
+    return waits + max(0, PROFILED - profiled) * trial_seconds
+
+
+def _lacking(state: RaceState, purpose: Purpose, names: list[str]) -> list[str]:
+    ended = {trial.candidate for trial in state.trials if trial.purpose is purpose and trial.has_ended}
+    return [name for name in names if name not in ended]

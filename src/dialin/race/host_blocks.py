@@ -9,7 +9,7 @@ from dialin.fleet.fleet import BlockEnded, Fleet, FleetEvent, HostLost, Reported
 from dialin.fleet.worker import BlockRequest, WorkerHost
 from dialin.model.trial import Block, Purpose, Trial, TrialState
 from dialin.race.recorder import Recorder
-from dialin.race.state import Place
+from dialin.race.state import Slot
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class HostBlocks:
     def recorder(self, host: str) -> Recorder:
         return self._recorders.setdefault(host, self._make_recorder())
 
-    def new_trials(self, block: int, purpose: Purpose, places: Sequence[Place], session: int, now: float) -> tuple[Trial, ...]:
+    def new_trials(self, block: int, purpose: Purpose, places: Sequence[Slot], session: int, now: float) -> tuple[Trial, ...]:
         """Return trials with numbers that no other trial has."""
         first = max([self._next_id(), *(work.last + 1 for work in self._work.values())])
         return tuple(

@@ -16,11 +16,10 @@ from dialin.model.progress import Watcher
 from dialin.model.verdict import Verdict
 from dialin.preflight import machine_noise
 from dialin.preflight.checked import CheckedStudy
-from dialin.race.in_suite import ALONE, InSuite, finished
 from dialin.race.progress_writer import ProgressWriter
-from dialin.race.runner import Runner
+from dialin.race.runner import ALONE, InSuite, Runner
 from dialin.race.state import RaceState
-from dialin.race.tune_runner import TuneRunner
+from dialin.race.tune_runner import Admit, TuneRunner
 from dialin.search.proposer import CONTENDERS, Proposer
 from dialin.servers.processes import identity
 from dialin.store import requests
@@ -28,6 +27,8 @@ from dialin.store.lock import CHECKS, sole_runner
 from dialin.store.store import Store
 from dialin.store.unfinished_files import remove_unfinished_files
 from dialin.trials.tools import Tools
+from dialin.variables import check
+from dialin.variables.catalogue import Catalogue
 from dialin.verdict.reach_verdict import reach_verdict
 from dialin.workloads import load_identity
 
@@ -40,29 +41,17 @@ def begin(
     command: str,
     proposer: Proposer = CONTENDERS,
     hosts: FleetChoice = ONE_HOST,
-) -> Verdict:
+    suite: InSuite = ALONE,
+) -> Generator[None, None, Verdict]:
     """Start a study in the directory `out` and run it to its verdict; the caller writes reports.
 
-    `hosts` says where its blocks run.
+    It pauses before each block; `finished` runs it without a pause, and closing the generator interrupts it. `hosts` says where
+    its blocks run, and `suite` how it depends on other studies.
 
     Raises:
         UserError: the directory is in use, or cannot be written to.
         DialinError: it could not be finished; what was measured is in the directory.
     """
-    return finished(begin_in_blocks(ready, out, tools, watcher, command, proposer, hosts))
-
-
-def begin_in_blocks(
-    ready: CheckedStudy,
-    out: Path,
-    tools: Tools,
-    watcher: Watcher,
-    command: str,
-    proposer: Proposer = CONTENDERS,
-    hosts: FleetChoice = ONE_HOST,
-    suite: InSuite = ALONE,
-) -> Generator[None, None, Verdict]:
-    """Start a study as `begin` does, but pause before each block; closing the generator interrupts the study."""
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -93,26 +82,14 @@ def resume(
     watcher: Watcher,
     proposer: Proposer = CONTENDERS,
     hosts: FleetChoice = ONE_HOST,
-) -> Verdict:
-    """Resume a study: no finished trial is repeated, and blocks that were begun keep their candidates.
+    suite: InSuite = ALONE,
+) -> Generator[None, None, Verdict]:
+    """Resume a study: no finished trial is repeated, and blocks that were begun keep their candidates. Pauses as `begin` does.
 
     Raises:
         UserError: another dialin is running it.
         DialinError: it could not be finished; what was measured is in the directory.
     """
-    return finished(resume_in_blocks(ready, directory, tools, watcher, proposer, hosts))
-
-
-def resume_in_blocks(
-    ready: CheckedStudy,
-    directory: Path,
-    tools: Tools,
-    watcher: Watcher,
-    proposer: Proposer = CONTENDERS,
-    hosts: FleetChoice = ONE_HOST,
-    suite: InSuite = ALONE,
-) -> Generator[None, None, Verdict]:
-    """Resume a study as `resume` does, but pause before each block; closing the generator interrupts the study."""
     with sole_runner(directory, identity(os.getpid())), Store.open(directory) as store:
         store.set_spec(ready.spec)
         store.add_to_host(load_identity.later_driver_facts(store.host, ready.workload.version()))
@@ -129,7 +106,7 @@ def accept_weaker_durability(directory: Path) -> None:
     Store.open(directory).close()
     try:
         with sole_runner(directory, CHECKS), Store.open(directory) as store:
-            if store.spec.tune is not None:
+            if store.spec.tuned:
                 raise UserError(
                     "A tune leaves out values that weaken durability from the start",
                     "Start a new tune with --accept-weaker-durability",
@@ -142,6 +119,12 @@ def accept_weaker_durability(directory: Path) -> None:
     except OSError as error:
         what = f"The study in {directory} cannot be written: {error.strerror}"
         raise UserError(what, "Copy it to a directory of yours") from error
+
+
+def _admission(store: Store) -> Admit:
+    """Return what checks the settings that a tune tries, by what was stored of its build's variables."""
+    catalogues = {build: Catalogue.from_json(text) for build, text in store.read(samples=False).catalogues.items()}
+    return lambda candidate: check.check_setting(candidate.setting, catalogues[candidate.server], {})
 
 
 def _run(
@@ -168,19 +151,12 @@ def _run(
         with progress.session(), open_fleet(hosts, ready, store.host, directory, tools, say) as fleet:
             stop_asked = functools.partial(requests.is_asked_to_stop, directory)
             common = (store, tools.clock, progress, ready.plan, fleet, session)
-            if ready.spec.tune is not None:
-                verdict = TuneRunner(
-                    *common, admit=ready.admit, inspect=ready.inspect, inspected=ready.inspected, stop_asked=stop_asked
-                ).run()
+            inspected = ready.inspected
+            if ready.spec.tuned:
+                admit, inspect = _admission(store), ready.inspect
+                verdict = TuneRunner(*common, admit=admit, inspect=inspect, inspected=inspected, stop_asked=stop_asked).run()
             else:
-                runner = Runner(
-                    *common,
-                    proposer=proposer,
-                    admit=ready.admit,
-                    inspected=ready.inspected,
-                    stop_asked=stop_asked,
-                    suite=suite,
-                )
+                runner = Runner(*common, proposer=proposer, inspected=inspected, stop_asked=stop_asked, suite=suite)
                 verdict = yield from runner.blocks()
         machine_noise.remember(tools.home.noise, proof_view(store.read()))
         return verdict

@@ -2,45 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Generator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Collection, Generator, Mapping
+from dataclasses import dataclass, field
 
-from dialin.clock import Clock
-from dialin.errors import DialinError, InterruptedStudyError
-from dialin.fleet.fleet import BlockEnded, Fleet, FleetEvent, HostJoined, HostLost
-from dialin.fleet.worker import BlockRequest
-from dialin.model.cause import PASSING
-from dialin.model.progress import Standing, Watcher
-from dialin.model.record import LogCode, LogLine, Look
-from dialin.model.study import Candidate, StudySpec, Switch, Until
-from dialin.model.trial import Block, EffectiveSettings, Purpose, Trial, TrialState, first_driver_choices
+from dialin.fleet.fleet import BlockEnded, HostJoined
+from dialin.model.place import LivePlace, ManagedPlace
+from dialin.model.progress import Standing
+from dialin.model.record import LogCode, Look
+from dialin.model.study import Switch, Until
+from dialin.model.trial import Block, Purpose, TrialState
 from dialin.model.verdict import Verdict
-from dialin.preflight.admission import Admit, refuse
-from dialin.question.plan import Plan, block_order
-from dialin.race import log_lines
-from dialin.race.broken_study import all_failed, disturbed_in_a_row, failed_in_a_row, keeps_failing, last_tries_of, now_failing
-from dialin.race.budget import Budget
-from dialin.race.host_blocks import HostBlocks, Work
-from dialin.race.in_suite import ALONE, InSuite, finished
-from dialin.race.instrumented_trials import to_run
-from dialin.race.recorder import Recorder
-from dialin.race.state import Place, RaceState
+from dialin.question.plan import block_order
+from dialin.race.broken_study import all_failed, disturbed_in_a_row, failed_in_a_row, keeps_failing, now_failing
+from dialin.race.budget import Budget, to_run
+from dialin.race.study_run import StudyRun
 from dialin.search.proposer import CONTENDERS, Proposer, Room
-from dialin.sentences.log_sentences import log_text
 from dialin.stats.allocation import SIZE
 from dialin.stats.standings import is_due
 from dialin.stats.switchback import QUADS_TO_DECIDE
-from dialin.store.store import Store
-from dialin.trials import change_detector
 from dialin.verdict import comparison, late_effect
 from dialin.verdict.live_periods import observed_figures
-from dialin.verdict.reach_verdict import reach_verdict, standings
+from dialin.verdict.reach_verdict import Judgement, reach_verdict
+
+
+@dataclass(frozen=True, slots=True)
+class InSuite:
+    """How a study depends on the other studies of its suite.
+
+    Attributes:
+        is_decided: returns whether a judgement decides it, so that it needs no more blocks.
+        seconds_elsewhere: returns how many seconds of the suite's budget the other studies have used; infinity ends the study.
+    """
+
+    is_decided: Callable[[Judgement], bool] = lambda judgement: judgement.decided
+    seconds_elsewhere: Callable[[], float] = lambda: 0.0
+
+
+ALONE = InSuite()
+
+
+def finished(blocks: Generator[None, None, Verdict]) -> Verdict:
+    """Run a study that pauses between blocks to its end, without a pause; return its verdict."""
+    while True:
+        try:
+            next(blocks)
+        except StopIteration as end:
+            verdict: Verdict = end.value
+            return verdict
+
 
 CONFIRMING_BLOCKS = 6
 """Fresh blocks of the choice and the baseline that confirm it; each is two trials."""
-
-_PROPOSALS = 3
-"""The most times that a proposer is asked for one block, where its new candidates cannot enter."""
 
 _FEWEST_TRIALS = 2
 """Fewest trials of a block: one candidate alone is compared with nothing."""
@@ -52,47 +64,21 @@ _TRIES = 2
 """Times that a trial with costly instruments is run where it is interrupted, as when the host stalled for most of it."""
 
 
-class Runner:
-    """Runs a study, from its beginning or from where it was interrupted.
+@dataclass(eq=False)
+class Runner(StudyRun):
+    """Runs the race of named candidates, from its beginning or from where it was interrupted.
 
-    `session` is the number of this run of dialin, `inspected` are the effective settings of the candidates at their inspection.
-    `admit` checks a new candidate, `stop_asked` is called before each block, and `suite` is how it depends on a suite's others.
+    `proposer` names those of each block, and `suite` is how the study depends on a suite's others.
     """
 
-    def __init__(
-        self,
-        store: Store,
-        clock: Clock,
-        watcher: Watcher,
-        plan: Plan,
-        fleet: Fleet,
-        session: int,
-        *,
-        proposer: Proposer = CONTENDERS,
-        admit: Admit = refuse,
-        inspected: Mapping[str, EffectiveSettings] | None = None,
-        stop_asked: Callable[[], bool] = lambda: False,
-        suite: InSuite = ALONE,
-    ) -> None:
-        self._store = store
-        self._clock = clock
-        self._watcher = watcher
-        self._plan = plan
-        self._session = session
-        self._proposer = proposer
-        self._admit = admit
-        self._inspected = dict(inspected or {})
-        self._refused: dict[str, str] = {}
-        self._stop_asked = stop_asked
-        self._suite = suite
-        self._hosts = HostBlocks(fleet, lambda: Recorder(store, clock, watcher, self._seconds_left), store.next_trial_id)
+    proposer: Proposer = field(default=CONTENDERS, kw_only=True)
+    suite: InSuite = field(default=ALONE, kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
         self._trials_to_go: int | None = None
         self._last_standings: Mapping[str, Standing] = {}
         self._trials_at_standings = 0
-
-    @property
-    def _spec(self) -> StudySpec:
-        return self._state.spec
 
     def run(self) -> Verdict:
         """Run blocks until the study is decided, then store and return its verdict.
@@ -110,10 +96,9 @@ class Runner:
         The budget excludes the pauses.
         """
         self._begin()
-        self._name_hosts()
-        self._watcher.study_began(self._spec, self._budget.blocks_planned(), self._seconds_left())
-        if self._spec.live is not None:
-            self._observe()
+        self.watcher.study_began(self._spec, self._budget.blocks_planned(), self._seconds_left())
+        if isinstance(self._spec.place, LivePlace):
+            self._observe(self._spec.place)
             if self._state.verdict is not None and not self._decided():
                 self._lengthen_washout(self._state.verdict)
         if self._state.blocks:  # dialin may have been killed before a look that was due
@@ -121,15 +106,15 @@ class Runner:
         if not self._decided():
             yield from self._run_blocks(Purpose.RACE, 1, self._propose)
         verdict = self._conclude()
-        if self._spec.confirm and not self._spec.aa:
+        if self._spec.confirm and not self._spec.is_aa:
             verdict = yield from self._confirm(verdict)
         verdict = self._measure_long(verdict)
         for purpose in (Purpose.WAITS, Purpose.PROFILE):
             self._run_instrumented(purpose)
-        self._watcher.study_ended(verdict)
+        self.watcher.study_ended(verdict)
         return verdict
 
-    def _observe(self) -> None:
+    def _observe(self, live: LivePlace) -> None:
         """Watch a live server before anything is changed there, and say what periods of it can detect.
 
         Raises:
@@ -137,48 +122,37 @@ class Runner:
         """
         if any(trial.purpose is Purpose.OBSERVE and trial.state is TrialState.DONE for trial in self._state.trials):
             return
-        live = self._spec.live
-        self._run_trials(0, [(1, self._spec.baseline)], Purpose.OBSERVE, live.observe if live else None)
+        self._run_trials(0, [(1, self._spec.baseline)], Purpose.OBSERVE, live.observe)
         ended = self._state.trials[-1]
         if ended.state is not TrialState.DONE:
             raise all_failed(self._state)
-        self.log(LogCode.OBSERVED, **observed_figures(self._spec, self._plan, self._store.samples_of(ended.id)))
+        self.log(LogCode.OBSERVED, **observed_figures(self._spec, self.plan, self.store.samples_of(ended.id)))
 
     def _begin(self) -> None:
-        self._state = RaceState(self._store)
-        while not self._hosts.hosts and not self._decided():  # the budget excludes the time that hosts take to get ready
-            self._take_event()
+        super()._begin()
         self._budget = Budget(
-            self._state, self._plan, self._clock, self._session, lambda: len(self._hosts.hosts), self._suite.seconds_elsewhere
+            self._state, self.plan, self.clock, self.session, lambda: len(self._hosts.hosts), self.suite.seconds_elsewhere
         )
-        washouts = [one.traffic.washout or 0.0 for one in self._state.figures.values() if one.traffic is not None]
-        if max(washouts, default=0.0) > self._plan.warmup:
-            self._replan(self._plan.with_warmup(max(washouts)))
 
     def _lengthen_washout(self, verdict: Verdict) -> None:
         """Continue with a longer washout where an effect on a live server settles slowly, if a comparison fits the budget so.
 
         Periods with the shorter washout are not compared with the others.
         """
-        needed = verdict.live.washout_needed if verdict.live is not None else None
-        if needed is None or needed <= self._plan.warmup or self._spec.aa:
+        needed, place = verdict.live.washout_needed if verdict.live is not None else None, self._spec.place
+        if not isinstance(place, LivePlace) or needed is None or needed <= place.washout or self._spec.is_aa:
             return
-        longer = self._plan.with_warmup(needed)
+        longer = self.plan.with_washout(needed)
         if self._budget.seconds_left(None) >= 2 * QUADS_TO_DECIDE * len(self._state.in_the_race) * longer.trial_seconds:
-            self.log(LogCode.WASHOUT_LENGTHENED, before=self._plan.warmup, washout=needed)
-            self._replan(longer)
-
-    def _replan(self, plan: Plan) -> None:
-        self._plan = plan
-        self._budget.replan(plan)
-
-    def _decided(self) -> bool:
-        return not self._spec.aa and any(look.decided for look in self._state.looks)
+            self.log(LogCode.WASHOUT_LENGTHENED, before=place.washout, washout=needed)
+            self._state.change_place(place.model_copy(update={"washout": needed}))
+            self.plan = longer
+            self._budget.replan(longer)
 
     def _pause(self) -> Generator[None]:
-        began = self._clock.monotonic()
+        began = self.clock.monotonic()
         yield
-        self._budget.exclude(self._clock.monotonic() - began)
+        self._budget.exclude(self.clock.monotonic() - began)
 
     def _run_blocks(self, purpose: Purpose, since: int, propose: Callable[[str], Block | None]) -> Generator[None]:
         """Give every host one block after another, until the study is decided or there are none.
@@ -222,43 +196,6 @@ class Runner:
         if places and self._budget.fits(len(places)):
             self._begin_trials(host, block, places)
 
-    def _begin_trials(
-        self, host: str, block: Block, places: Sequence[Place], measure: float | None = None, floor: float = 0.0
-    ) -> None:
-        trials = self._hosts.new_trials(block.number, block.purpose, places, self._session, self._clock.now())
-        choices = first_driver_choices(trial for trial in self._state.trials if trial.host == host)
-        spec = self._spec if self._spec.live is None else self._spec.model_copy(update={"warmup": self._plan.warmup})
-        last_tries = self._last_tries(block, host)
-        self._hosts.begin(host, block, BlockRequest(spec, self._inspected, trials, choices, measure, floor, last_tries))
-
-    def _last_tries(self, block: Block, host: str) -> frozenset[str]:
-        return last_tries_of(self._state.trials, block, host, self._session)
-
-    def _take_event(self) -> tuple[FleetEvent, Work | None]:
-        """Wait for the next event of any host; return it with the work that it ends, if any.
-
-        Raises:
-            ChangedByOthersError: somebody else keeps changing a variable under test.
-            DialinError: the study cannot continue.
-        """
-        event, trial, work = self._hosts.next_event()
-        for code, figures in log_lines.of_host(event):
-            self.log(code, **figures)
-        if isinstance(event, HostJoined | HostLost):
-            self._name_hosts()
-        if trial is not None:
-            self._add(trial, is_lost=isinstance(event, HostLost))
-        return event, work
-
-    def _add(self, ended: Trial, *, is_lost: bool = False) -> None:
-        if not is_lost:
-            for code, figures in log_lines.of_trial(ended):
-                self.log(code, **figures)
-        self._state.add(ended)
-        self._watcher.trial_ended(ended, self._standings())
-        in_a_row = change_detector.IN_A_ROW if self._spec.live is None else 1
-        change_detector.check_not_contested(self._state.trials, self._session, in_a_row=in_a_row)
-
     def _end_work(self, host: str, block: Block) -> bool:
         """Take the look that is due after a host's block; return whether the host is free for another block.
 
@@ -282,73 +219,29 @@ class Runner:
         """
         number = 1 + max((block.number for block in self._state.blocks if block.purpose is Purpose.RACE), default=0)
         first_on_host = all(trial.host != host for trial in self._state.race_trials)
-        for _ in range(_PROPOSALS):
-            history = self._state.history(self._refused)
-            if not history.in_the_race:
-                raise all_failed(self._state)
-            room = Room(number, self._budget.trials_that_fit(), first_on_host)
-            named = {candidate.name: candidate for candidate in self._proposer.propose(history, room)}
-            known = {candidate.name for candidate in self._spec.candidates}
-            unknown = [candidate for name, candidate in named.items() if name not in known]
-            if len(named) < _FEWEST_TRIALS or not self._budget.fits(len(named)):
-                return None
-            entering = [admitted for candidate in unknown if (admitted := self._admitted(candidate, number)) is not None]
-            if len(entering) == len(unknown):
-                names = [name for name in named if name in known] + [candidate.name for candidate in entering]
-                return self._begin_block(host, number, names, Purpose.RACE, entering)
-        self.log(LogCode.PROPOSALS_REFUSED, block=number, times=_PROPOSALS)
-        return None
-
-    def _admitted(self, candidate: Candidate, number: int) -> Candidate | None:
-        try:
-            named, settings = self._admit(self._spec, candidate)
-        except DialinError as error:
-            if error.fault in PASSING:
-                raise
-            self._refused[candidate.name] = error.what
-            self.log(LogCode.CANDIDATE_REFUSED, candidate=candidate.name, cause=error.cause.as_stored())
+        history = self._state.history
+        if not history.in_the_race:
+            raise all_failed(self._state)
+        named = self.proposer.propose(history, Room(number, self._budget.trials_that_fit(), first_on_host))
+        if len(named) < _FEWEST_TRIALS or not self._budget.fits(len(named)):
             return None
-        if settings is not None:
-            self._inspected[named.name] = settings
-        self.log(LogCode.CANDIDATE_JOINS, candidate=named.name, block=number, setting=dict(named.setting))
-        return named.model_copy(update={"born": number})
+        return self._begin_block(host, number, [candidate.name for candidate in named], Purpose.RACE)
 
-    def _begin_block(
-        self, host: str, number: int, names: Collection[str], purpose: Purpose, entering: Sequence[Candidate] = ()
-    ) -> Block | None:
+    def _begin_block(self, host: str, number: int, names: Collection[str], purpose: Purpose) -> Block | None:
         """Store a block with its order, once the budget is known to hold it; return None where a stop was requested."""
         if self._is_stopping():
             return None
-        candidates = (*self._spec.candidates, *entering)
-        members = [candidate.name for candidate in candidates if candidate.name in names]
-        order = block_order(
-            self._spec.seed, number, members, mirrored=self._spec.live is not None, after=self._ran_last_on(host)
-        )
+        members = [name for name in self._spec.names if name in names]
+        order = block_order(self._spec.seed, number, members, mirrored=self._spec.is_live, after=self._ran_last_on(host))
         block = Block(number, purpose, tuple(order))
-        self._state.begin_block(block, entering)
-        if entering:
-            self._watcher.candidates_entered(self._spec)
+        self._state.begin_block(block)
         return block
 
     def _ran_last_on(self, host: str) -> str | None:
         """Return the candidate whose trial a host's server ran last; None where each trial starts a server."""
         ran = [trial.candidate for trial in self._state.trials if trial.host == host]
-        attachment = self._spec.attachment
-        goes_on = self._spec.switch is Switch.SET or (attachment is not None and attachment.applied)
+        goes_on = self._spec.switch is Switch.SET or isinstance(self._spec.place, ManagedPlace)
         return ran[-1] if ran and goes_on else None
-
-    def _is_stopping(self) -> bool:
-        """Return whether a stop was requested while hosts are still at work; the blocks under way are finished first.
-
-        Raises:
-            InterruptedStudyError: a stop was requested, and no host is at work.
-        """
-        if not self._stop_asked():
-            return False
-        if self._hosts.at_work:
-            return True
-        self.log(LogCode.STOPPED)
-        raise InterruptedStudyError("Stopped after a block, as requested", resumable=True)
 
     def _check_still_running(self, host: str) -> None:
         """Leave out a host that fails, or on which candidates fail that could be measured before: the cause is not a candidate.
@@ -357,7 +250,7 @@ class Runner:
             MachineError: the host fails, and there is no other one.
             ServerError: candidates fail there, and there is no other host.
         """
-        disturbed = disturbed_in_a_row(self._state.trials, host, self._session)
+        disturbed = disturbed_in_a_row(self._state.trials, host, self.session)
         if failures := disturbed or failed_in_a_row(self._state, host):
             if len(self._hosts.hosts) == 1:
                 raise keeps_failing(failures[0], len(failures)) if disturbed else now_failing(failures)
@@ -365,38 +258,13 @@ class Runner:
             self._hosts.leave_out(host)
             self._name_hosts()
 
-    def _name_hosts(self) -> None:
-        for host in self._hosts.inventory:
-            self._state.add_host(host.name, host.facts)
-        self._watcher.hosts_changed(self._hosts.hosts)
-
-    def _run_trials(
-        self, block: int, places: Sequence[Place], purpose: Purpose, measure: float | None = None, floor: float = 0.0
-    ) -> None:
-        """Run trials on the first host, and wait for their end."""
-        while not self._hosts.hosts:
-            self._take_event()
-        host = self._hosts.hosts[0]
-        try:
-            self._begin_trials(host, Block(block, purpose, ()), places, measure, floor)
-            while host in self._hosts.at_work:
-                self._take_event()
-        finally:
-            self._hosts.interrupt()
-
     def _standings(self) -> Mapping[str, Standing]:
         """Return each candidate's figures so far; with many hosts not always the newest, because each time fits all trials."""
         trials = len(self._state.trials)
         if len(self._hosts.hosts) < _MANY_HOSTS or self._is_due(trials, self._trials_at_standings):
             self._trials_at_standings = trials
-            self._last_standings = standings(self._spec, self._state.trials, self._state.figures)
+            self._last_standings = super()._standings()
         return self._last_standings
-
-    def log(self, code: LogCode, **figures: Any) -> None:
-        """Add a line to the study's log, and pass its sentence on to the watcher."""
-        line = LogLine(self._clock.now(), code, figures)
-        self._store.add_line(line)
-        self._watcher.message(log_text(line))
 
     def _look_if_due(self, block: int) -> None:
         """Take a look if one is due and the budget holds another block; the last look is taken when the budget is over."""
@@ -419,10 +287,10 @@ class Runner:
         if not taken or taken[-1].decided is not None or taken[-1].trials != len(ended):  # else dialin was killed in this look
             state.add_look(Look(len(taken) + 1, blocks, trials=len(ended)))
         judgement = reach_verdict(state.record, state.figures)
-        decided = self._suite.is_decided(judgement)
+        decided = self.suite.is_decided(judgement)
         state.save_verdict(judgement.verdict, decided=decided)
         self._trials_to_go = None
-        if not decided and not spec.aa and spec.until is Until.SAFE:
+        if not decided and not spec.is_aa and spec.until is Until.SAFE:
             needed = comparison.trials_needed(spec, state.race_trials, state.figures, judgement.verdict.decided_by)
             self._trials_to_go = None if needed is None else max(SIZE, needed - len(state.ended))
         return judgement.verdict
@@ -462,8 +330,8 @@ class Runner:
     def _measure_long(self, verdict: Verdict) -> Verdict:
         """Measure a choice by SET and the baseline in long windows, if these fit the budget; judge those of before, too."""
         verdict = self._judge_again() if late_effect.has_windows(self._state.trials) else verdict
-        chosen, seconds = verdict.recommended_candidate, late_effect.long_window(self._spec, self._plan.measure)
-        for _ in range(late_effect.ROUNDS if seconds and self._suite is ALONE else 0):
+        chosen, seconds = verdict.recommended_candidate, late_effect.long_window(self._spec, self.plan.measure)
+        for _ in range(late_effect.ROUNDS if seconds and self.suite is ALONE else 0):
             places = late_effect.places_left(self._state.record, self._state.figures, chosen)
             if not places or self._budget.seconds_free() < len(places) * (seconds + self._budget.switch_seconds()):
                 break
@@ -492,7 +360,7 @@ class Runner:
                 ended = state.trials[-1]
                 if ended.state is not TrialState.INTERRUPTED:
                     break
-            if waits := self._store.waits().get(ended.id):
+            if waits := self.store.waits().get(ended.id):
                 collected = {"pattern": waits.pattern, "events": waits.events, "lost": waits.lost}
                 self.log(LogCode.WAITS_COLLECTED, candidate=name, **collected)
 

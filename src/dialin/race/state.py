@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from dialin.model.place import Place
 from dialin.model.record import Look, StudyRecord
 from dialin.model.study import Candidate
 from dialin.model.trial import Block, Purpose, Sample, Trial, TrialState
@@ -16,7 +17,7 @@ from dialin.stats.trial_figures import Figures, figures, with_traffic
 from dialin.store.store import Store
 from dialin.verdict import comparison
 
-Place = tuple[int, str]
+Slot = tuple[int, str]
 """A trial that a block lacks: its place in the block's order, from 1, and its candidate."""
 
 
@@ -68,21 +69,22 @@ class RaceState:
         """The trials that decide and are not run again."""
         return [trial for trial in self.race_trials if trial.has_ended]
 
-    def history(self, refused: Mapping[str, str]) -> History:
-        """Return what a proposer may know; `refused` holds candidates that could not enter, with the reasons."""
+    @property
+    def history(self) -> History:
+        """What a proposer may know."""
         raced = self.race_trials
         given_up = {name for name in self.spec.names if comparison.is_given_up(name, raced)}
         excluded = given_up | comparison.unsafe_candidates(self.spec, raced)
-        return History(self.spec, raced, self.figures, excluded, refused, comparison.identical_candidates(self.spec, raced))
+        return History(self.spec, raced, self.figures, excluded, comparison.identical_candidates(self.spec, raced))
 
     @property
     def in_the_race(self) -> tuple[Candidate, ...]:
-        return self.history({}).in_the_race
+        return self.history.in_the_race
 
     def block(self, number: int, purpose: Purpose) -> Block | None:
         return next((block for block in self.blocks if (block.number, block.purpose) == (number, purpose)), None)
 
-    def missing(self, block: Block, host: str) -> list[Place]:
+    def missing(self, block: Block, host: str) -> list[Slot]:
         """Return what a host must still run of a block; a trial that ended there is never run again.
 
         A block never spans hosts: trials that ended elsewhere are compared there, and do not count here.
@@ -119,9 +121,13 @@ class RaceState:
             self._store.save_host(name, facts)
             self.hosts[name] = facts
 
-    def begin_block(self, block: Block, entering: Sequence[Candidate] = ()) -> None:
-        self._store.begin_block(block, entering)
-        self.spec = self.spec.with_candidates(entering) if entering else self.spec
+    def change_place(self, place: Place) -> None:
+        """Store what has changed of the place, which a study that is resumed goes on with."""
+        self.spec = self.spec.model_copy(update={"place": place})
+        self._store.set_spec(self.spec)
+
+    def begin_block(self, block: Block) -> None:
+        self._store.begin_block(block)
         self.blocks.append(block)
         self._open[block.number, block.purpose] = block
 

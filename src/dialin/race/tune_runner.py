@@ -4,36 +4,33 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 from dialin.cause_sentences import with_advice
-from dialin.clock import Clock
 from dialin.errors import DialinError, ServerError, UserError
 from dialin.evidence.proof_view import candidate_of, proof_view
-from dialin.fleet.fleet import Fleet
 from dialin.model.cause import PASSING, Cause, Fault
-from dialin.model.progress import Standing, Watcher
+from dialin.model.progress import Standing
 from dialin.model.record import LogCode, Look, StudyRecord, TuneCourse
 from dialin.model.setting import Value
 from dialin.model.study import Candidate, StudySpec
 from dialin.model.trial import Block, EffectiveSettings, Failure, Purpose, Step, Trial, TrialState
-from dialin.model.tune import TuneAsk, TuneStage
+from dialin.model.tune import TuneAsk, TunePlan, TuneStage
 from dialin.model.verdict import TuneFindings, Verdict
-from dialin.preflight.admission import Admit, refuse
-from dialin.question.plan import Plan
 from dialin.race.broken_study import keeps_failing
-from dialin.race.runner import Runner
+from dialin.race.study_run import StudyRun
 from dialin.search.study_tuner import StudyTuner, answers
 from dialin.search.trial_records import Ask
 from dialin.search.tune_findings import final_findings, findings_so_far
 from dialin.sentences.load_units import units
 from dialin.sentences.tune_words import name_by_changes
-from dialin.store.store import Store
 from dialin.trials.events import TrialBegan, TrialEnded
 from dialin.verdict import comparison
 from dialin.verdict.reach_verdict import standings
 from dialin.verdict.tune_verdict import tune_verdict
 
+Admit = Callable[[Candidate], None]
+"""Checks a setting that is to be tried; raises `UserError` where no server would take it."""
 InspectCandidate = Callable[[StudySpec, str], EffectiveSettings | None]
 """Returns the effective settings of a candidate, for which it starts a server; None where the server does not start."""
 
@@ -44,29 +41,19 @@ _FAILURES_IN_A_ROW = 8
 a start can change."""
 
 
-class TuneRunner(Runner):
+@dataclass(eq=False)
+class TuneRunner(StudyRun):
     """Runs a tune, from its beginning or from where it was interrupted.
 
     `admit` checks a setting before it enters; one that it refuses is a failed trial. `inspect` reads the effective settings of
     the settings in the proof.
     """
 
-    def __init__(
-        self,
-        store: Store,
-        clock: Clock,
-        watcher: Watcher,
-        plan: Plan,
-        fleet: Fleet,
-        session: int,
-        *,
-        admit: Admit = refuse,
-        inspect: InspectCandidate | None = None,
-        inspected: Mapping[str, EffectiveSettings] | None = None,
-        stop_asked: Callable[[], bool] = lambda: False,
-    ) -> None:
-        super().__init__(store, clock, watcher, plan, fleet, session, admit=admit, inspected=inspected, stop_asked=stop_asked)
-        self._inspect = inspect
+    admit: Admit = field(kw_only=True)
+    inspect: InspectCandidate | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
         self._asks: list[TuneAsk] = []
         self._best: Mapping[str, Value] = {}
 
@@ -80,14 +67,15 @@ class TuneRunner(Runner):
             InterruptedStudyError: somebody asked for an end after the trial under way.
         """
         self._begin()
-        self._tuner = StudyTuner(self._spec)
-        answered = list(answers(self._store.asks(), self._state.trials))
+        if not isinstance(self._spec.question, TunePlan):
+            raise TypeError("this study names its candidates")
+        self._tuner = StudyTuner(self._spec, self._spec.question)
+        answered = list(answers(self.store.asks(), self._state.trials))
         self._asks = [answer.ask for answer in answered]  # a trial that has not ended is asked for again
         self._tuner.replay(self._spec, answered, self._state.figures)
         self._best = self._tuner.tuner.best()
-        trials = len(self._asks) + round(self._seconds_left() / max(1.0, self._plan.trial_seconds))
-        self._name_hosts()
-        self._watcher.study_began(self._spec, trials, self._seconds_left())
+        trials = len(self._asks) + round(self._seconds_left() / max(1.0, self.plan.trial_seconds))
+        self.watcher.study_began(self._spec, trials, self._seconds_left())
         while (following := self._tuner.next_trial()) is not None:
             self._is_stopping()
             self._run_next(following)
@@ -103,7 +91,7 @@ class TuneRunner(Runner):
         setting = {**base.setting, **following.setting}
         known = candidate_of(self._spec, setting)
         candidate = known or Candidate(
-            name=name_by_changes(following.setting, self._spec.names), setting=setting, server=base.server, born=number
+            name=name_by_changes(following.setting, self._spec.names), setting=setting, server=base.server
         )
         ask = TuneAsk(
             number,
@@ -114,21 +102,21 @@ class TuneRunner(Runner):
             following.block,
             following.candidate,
         )
-        began = self._clock.monotonic()
+        began = self.clock.monotonic()
         refusal = None if known else self._refusal(candidate)
         self._state.begin_ask(ask, [] if known else [candidate])
         if known is None:
-            self._watcher.candidates_entered(self._spec)
+            self.watcher.candidates_entered(self._spec)
             self.log(LogCode.SETTING_CHOSEN, candidate=candidate.name, setting=dict(following.setting))
-        if is_proof and candidate.name not in self._inspected:
-            effective = self._inspect(self._spec, candidate.name) if self._inspect else None
+        if is_proof and candidate.name not in self.inspected:
+            effective = self.inspect(self._spec, candidate.name) if self.inspect else None
             if effective is not None:
-                self._inspected[candidate.name] = effective
+                self.inspected = {**self.inspected, candidate.name: effective}
         purpose = Purpose.RACE if is_proof else Purpose.SEARCH
         block = ask.block if is_proof else number
         position = 1 + sum(earlier.block == ask.block for earlier in self._asks) if is_proof else 1
         if refusal is not None:
-            self._record_refusal(block, position, candidate.name, purpose, refusal, self._clock.monotonic() - began)
+            self._record_refusal(block, position, candidate.name, purpose, refusal, self.clock.monotonic() - began)
         else:
             self._run_until_ended(block, position, candidate.name, purpose, following.seconds)
         self._asks.append(ask)
@@ -139,7 +127,7 @@ class TuneRunner(Runner):
     def _refusal(self, candidate: Candidate) -> str | None:
         """Return why a setting cannot run; None where it can."""
         try:
-            self._admit(self._spec, candidate)
+            self.admit(candidate)
         except UserError as error:
             return error.what
         return None
@@ -147,13 +135,13 @@ class TuneRunner(Runner):
     def _record_refusal(self, block: int, position: int, candidate: str, purpose: Purpose, reason: str, seconds: float) -> None:
         """Store a setting that was refused as a failed trial: to the search it is like one that crashed."""
         trial = Trial(
-            self._store.next_trial_id(),
+            self.store.next_trial_id(),
             block,
-            self._session,
+            self.session,
             position,
             candidate,
             TrialState.RUNNING,
-            self._clock.now(),
+            self.clock.now(),
             purpose=purpose,
             host=self._hosts.hosts[0],
         )
@@ -211,7 +199,7 @@ class TuneRunner(Runner):
 
     def _save_findings(self) -> None:
         findings = findings_so_far(self._tuner)
-        self._store.save_findings(findings)
+        self.store.save_findings(findings)
         if findings.best and findings.best != self._best and findings.expected is not None:
             self.log(LogCode.BEST_SO_FAR, setting=findings.best, expected=findings.expected)
         self._best = findings.best
@@ -229,16 +217,16 @@ class TuneRunner(Runner):
         record = self._proof(findings)
         completed = [t for t in record.trials if t.purpose is Purpose.RACE and t.state is TrialState.DONE]
         if not completed:
-            self._store.save_findings(findings)
+            self.store.save_findings(findings)
             raise DialinError(
                 "The budget ended before a trial of the proof was completed", "Give more --minutes", resumable=True
             )
         verdict = tune_verdict(record, self._state.figures, findings)
-        self._store.save_findings(verdict.tune or findings)
+        self.store.save_findings(verdict.tune or findings)
         if not self._state.looks:
             self._state.add_look(Look(1, max(trial.block for trial in completed), trials=len(completed)))
         self._state.save_verdict(verdict, decided=True)
-        self._watcher.study_ended(verdict)
+        self.watcher.study_ended(verdict)
         return verdict
 
     def _proof(self, findings: TuneFindings) -> StudyRecord:

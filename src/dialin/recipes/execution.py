@@ -13,6 +13,7 @@ from dialin.places.check_study import check_question, check_resume
 from dialin.preflight.checked import CheckedStudy
 from dialin.question.options import StudyOptions
 from dialin.race.lifecycle import begin, resume
+from dialin.race.runner import finished
 from dialin.recipes import library
 from dialin.recipes.library import Recipe, RecipeStudy, ScaleName
 from dialin.store import STUDY_FILE
@@ -54,8 +55,8 @@ class RecipeStep:
             DialinError: it could not be finished; the trials measured so far are in the directory.
         """
         if self.is_resumed:
-            return resume(self.ready, self.place.directory, self.tools, watcher)
-        return begin(self.ready, self.place.directory, self.tools, watcher, command)
+            return finished(resume(self.ready, self.place.directory, self.tools, watcher))
+        return finished(begin(self.ready, self.place.directory, self.tools, watcher, command))
 
 
 def places(recipe: Recipe, out: Path) -> list[StudyPlace]:

@@ -133,7 +133,7 @@ class Board:
             return "long windows"
         if self.trial.purpose is Purpose.SEARCH:
             return f"search, trial {self.trial.id} of about {max(self.blocks, self.trial.id)} with its proof"
-        if self.spec is not None and self.spec.tune is not None:
+        if self.spec is not None and self.spec.tuned:
             return f"proof, trial {self.trial.id} of about {max(self.blocks, self.trial.id)}"
         return f"block {self.trial.block} of about {max(self.blocks, self.trial.block)}"
 

@@ -38,8 +38,8 @@ class PlainLines:
 
     def study_began(self, spec: StudySpec, blocks_planned: int, seconds_planned: float) -> None:
         names = self._learn(spec)
-        if spec.tune is not None:
-            self._write(f"Tune of {counted(len(spec.tune.variables), 'variable')}.")
+        if spec.tuned:
+            self._write(f"Tune of {counted(len(spec.tuned), 'variable')}.")
             self._write(f"Load: {spec.workload.describe()}.")
             self._write(f"About {counted(blocks_planned, 'trial')}, about {about(seconds_planned)}.")
             return

@@ -8,13 +8,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from dialin.model.dimension import Dimension
-from dialin.model.live import LiveOptions
 from dialin.model.option_types import kebab
+from dialin.model.place import Attachment
 from dialin.model.setting import Value
 from dialin.model.study import MethodOptions, StudySpec
 from dialin.model.workload import WorkloadSpec
 from dialin.sentences.names import naming
 
+_NO_OPTIONS = ("kind", "command_seconds", "washout")
+"""What is stored of a place, and is no option."""
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
@@ -29,30 +31,20 @@ def study_file(spec: StudySpec) -> str:
 def _keys(spec: StudySpec) -> dict[str, Any]:
     servers = list(dict.fromkeys(candidate.server for candidate in spec.candidates))
     place: dict[str, Any] = {"server": servers if len(servers) > 1 else servers[0]}
-    if spec.attachment:
-        account = {
-            "defaults-file": spec.attachment.defaults_file,
-            "login-path": spec.attachment.login_path,
-            "database": spec.attachment.database,
-        }
-        place = {"attach": True, **account, **(_live(spec.live) if spec.live else {})}
+    if isinstance(spec.place, Attachment):
+        given = {name: value for name, value in spec.place if value != type(spec.place).model_fields[name].default}
+        place = {"attach": True, **{kebab(name): value for name, value in given.items() if name not in _NO_OPTIONS}}
     keys = {
         **place,
-        "aa": len(spec.candidates) if spec.aa else None,
-        "baseline": spec.baseline if spec.tune is None else None,
-        "tune": [_tune_entry(variable) for variable in spec.tune.variables] if spec.tune else None,
-        **({} if spec.live else _load(spec.workload)),
+        **({"traffic": "own"} if spec.is_live else _load(spec.workload)),
+        "aa": len(spec.candidates) if spec.is_aa else None,
+        "baseline": spec.baseline if not spec.tuned else None,
+        "tune": [_tune_entry(variable) for variable in spec.tuned.values()] or None,
         **_method(spec),
         "worthwhile": spec.worthwhile,
-        "switch": None if spec.attachment or spec.tune else str(spec.switch),
+        "switch": str(spec.switch) if spec.is_sandboxed and not spec.tuned else None,
     }
     return {key: _plain(value) for key, value in keys.items() if value is not None}
-
-
-def _live(live: LiveOptions) -> dict[str, Any]:
-    """Return the options of live traffic that are not at their default."""
-    given = {name: value for name, value in live if value != LiveOptions.model_fields[name].default}
-    return {"traffic": "own", **{kebab(name): value for name, value in given.items()}}
 
 
 def _method(spec: StudySpec) -> dict[str, Any]:
@@ -83,7 +75,7 @@ def _load(load: WorkloadSpec) -> dict[str, Any]:
 def _tables(spec: StudySpec) -> dict[str, Mapping[str, Value]]:
     tables: dict[str, Mapping[str, Any]] = {}
     swept = naming(spec).variables
-    if spec.aa or spec.tune or len(spec.server_memory or ()) > 1:
+    if spec.is_aa or spec.tuned or len(spec.server_memory or ()) > 1:
         pass
     elif len(swept) == 1 and all(candidate.setting for candidate in spec.candidates):
         tables["sweep"] = {swept[0]: list(dict.fromkeys(candidate.setting[swept[0]] for candidate in spec.candidates))}
@@ -91,7 +83,7 @@ def _tables(spec: StudySpec) -> dict[str, Mapping[str, Value]]:
         for candidate in spec.candidates:
             name = candidate.name.removesuffix(f" on {candidate.server}") if spec.compares_builds else candidate.name
             tables[f"candidates.{_key(name)}"] = candidate.setting
-    baseline_setting = spec.candidate(spec.baseline).setting if spec.tune else {}
+    baseline_setting = spec.candidate(spec.baseline).setting if spec.tuned else {}
     if set_for_all := {**spec.fixed, **spec.held, **baseline_setting}:
         tables["set"] = set_for_all
     if spec.workload.options:

@@ -51,7 +51,7 @@ def shown_effects(findings: TuneFindings, spec: StudySpec, aim: Measure) -> list
 
     An effect is shown where its interval excludes none, at the level that holds for all variables together (Bonferroni).
     """
-    axes = {one.name: one for one in spec.tune.variables} if spec.tune else {}
+    axes = spec.tuned
     stricter = float(ndtri(1 - 0.025 / max(1, len(findings.variables)))) / _DEVIATES
     effects = []
     for one in findings.variables:

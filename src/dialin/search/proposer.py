@@ -18,14 +18,11 @@ from dialin.stats.trial_figures import FIGURE_OF, Figures, timed_trials, trial_s
 class History:
     """What a study knows before a block begins.
 
-    It is the same for a study that was killed and resumed, but for `refused`, which covers the present run of dialin only.
-
     Attributes:
-        spec: the study, with every candidate that has entered so far.
+        spec: the study.
         trials: the trials of all blocks so far that count in the decision.
         figures: the figures of the completed trials, by trial id.
         out: the candidates that are unsafe or were given up.
-        refused: the candidates that were proposed and could not enter, by name, each with the reason.
         identical: groups of candidates with identical effective settings in all of their trials.
     """
 
@@ -33,12 +30,11 @@ class History:
     trials: Sequence[Trial] = ()
     figures: Mapping[int, Figures] = field(default_factory=dict)
     out: Collection[str] = frozenset()
-    refused: Mapping[str, str] = field(default_factory=dict)
     identical: Sequence[frozenset[str]] = ()
 
     @property
     def in_the_race(self) -> tuple[Candidate, ...]:
-        """The candidates that are still compared, in the order that they entered."""
+        """The candidates that are still compared, in their order."""
         return tuple(candidate for candidate in self.spec.candidates if candidate.name not in self.out)
 
 
@@ -61,17 +57,15 @@ class Proposer(Protocol):
     """Names the candidates of each block; called once for a block, before its first trial, also where a study is resumed."""
 
     def propose(self, history: History, room: Room) -> Sequence[Candidate]:
-        """Return the candidates of the next block; none or one of them ends the race.
+        """Return those candidates of the study that the next block has; none or one of them ends the race.
 
-        A candidate that the study does not have yet is checked and inspected, and enters with this block. It may set the
-        variables of the study's `space`, and runs on a build that the study uses. What is proposed depends on nothing but the
-        arguments, so that a study that was killed continues as it would have without that.
+        The answer depends on nothing but the arguments, so that a study that was killed goes on as it would have without that.
         """
         ...
 
 
 class Contenders:
-    """Proposes those of the study's initial candidates that may still be the best; see `stats.allocation`.
+    """Proposes those candidates that may still be the best; see `stats.allocation`.
 
     The first block of each host has all of them, and so has every block of an A/A study, whose question is the noise.
     """
@@ -79,7 +73,7 @@ class Contenders:
     def propose(self, history: History, room: Room) -> Sequence[Candidate]:
         """Return all candidates where the block must have them, else the contenders."""
         racing, spec = history.in_the_race, history.spec
-        if spec.aa or spec.live is not None or room.first_on_host or len(racing) <= SIZE:
+        if spec.is_aa or spec.is_live or room.first_on_host or len(racing) <= SIZE:
             return racing
         rules = Rules(spec.worthwhile, spec.confidence, claims=spec.claims)
         if spec.goal is Goal.THROUGHPUT:

@@ -46,15 +46,13 @@ class TrialAnswer:
 class StudyTuner:
     """The tuner of one study."""
 
-    def __init__(self, spec: StudySpec) -> None:
-        if spec.tune is None:
-            raise ValueError("this study names its candidates")
-        self._plan, self._base = spec.tune, spec.candidate(spec.baseline).setting
+    def __init__(self, spec: StudySpec, plan: TunePlan) -> None:
+        self._plan, self._base = plan, spec.candidate(spec.baseline).setting
         self._levels = spec.workload.number_of_levels
         self.goal = spec.goal
-        self.space = make_space(spec.tune)
+        self.space = make_space(plan)
         self.failures: list[TuneFailure] = []
-        self._arguments = (self.space, make_constraints(spec.tune), make_options(spec, spec.tune), spec.seed)
+        self._arguments = (self.space, make_constraints(plan), make_options(spec, plan), spec.seed)
         self.tuner = Tuner(*self._arguments)
 
     def replay(self, spec: StudySpec, answers: Sequence[TrialAnswer], figures: Mapping[int, Figures]) -> None:

@@ -389,10 +389,8 @@ def _why_not(
         return left_out(LeftOutReason.DURABILITY)
     if variable.dynamic is not True and not situation.restarts:
         return left_out(LeftOutReason.RESTART)
-    for other, accepted in row.needs.items():
-        value = str(_in_force(variables[other], situation)) if other in variables else "OFF"
-        if not _is_accepted(value, accepted):
-            return left_out(LeftOutReason.NEEDS, other, value)
+    if (off := switched_off(variable.name, variables, situation)) is not None:
+        return off
     if (row.waits and situation.connections < 2) or _is_touched(row.touch, situation) is False:
         return left_out(LeftOutReason.LOAD)
     default = _in_force(variable, situation)
@@ -404,6 +402,17 @@ def _why_not(
     # A default that holds the data already, or takes all that the machine has, needs no more.
     is_enough = row.more_only and highest is not None and number is not None and highest <= 1.05 * number
     return left_out(LeftOutReason.ROOM) if is_enough else None
+
+
+def switched_off(
+    name: str, variables: Mapping[str, Variable], situation: Situation, taken: Collection[str] = ()
+) -> LeftOut | None:
+    """Return that another variable, which is not `taken` as well, switches one off; None where none does."""
+    for other, accepted in (TABLE[name].needs if name in TABLE else {}).items():
+        value = str(_in_force(variables[other], situation)) if other in variables else "OFF"
+        if other not in taken and not _is_accepted(value, accepted):
+            return LeftOut(name=name, reason=LeftOutReason.NEEDS, by=other, value=value)
+    return None
 
 
 def _is_accepted(value: str, accepted: Sequence[str]) -> bool:

@@ -93,7 +93,7 @@ def _headline(spec: StudySpec, verdict: Verdict) -> str:
     if verdict.tune is not None:
         return tune_headline(verdict, verdict.tune, gain(spec, verdict, verdict.chosen))
     near = f"within {exact_percent(verdict.worthwhile)} of the best"
-    if spec.aa:
+    if spec.is_aa:
         return _of_identical(verdict)
     if verdict.verdict is Outcome.NO_WORTHWHILE_DIFFERENCE:
         if _are_identical(verdict):

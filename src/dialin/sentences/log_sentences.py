@@ -8,7 +8,6 @@ from typing import Any
 from dialin.cause_sentences import sentence, with_advice
 from dialin.model.cause import Cause
 from dialin.model.record import LogCode, LogLine
-from dialin.model.setting import describe
 from dialin.model.trial import Step
 from dialin.sentences.setting_notes import shown
 from dialin.sentences.tune_words import setting_text
@@ -86,16 +85,6 @@ def _observed(figures: Figures) -> str:
 
 _SENTENCES: Mapping[LogCode, Callable[[Figures], str]] = {
     LogCode.TEXT: lambda figures: str(figures["text"]),
-    LogCode.PROPOSALS_REFUSED: lambda figures: (
-        f"No candidate that was proposed for block {figures['block']} can be used, in {figures['times']} proposals: the study "
-        "ends"
-    ),
-    LogCode.CANDIDATE_REFUSED: lambda figures: (
-        f"{figures['candidate']} is not used: {with_advice(Cause.read(figures['cause']))}"
-    ),
-    LogCode.CANDIDATE_JOINS: lambda figures: (
-        f"{figures['candidate']} joins with block {figures['block']}: {describe(figures['setting'])}"
-    ),
     LogCode.HOST_JOINED: lambda figures: f"Host {figures['host']} joins",
     LogCode.HOST_LOST: lambda figures: f"Host {figures['host']} is lost: {with_advice(Cause.read(figures['cause']))}",
     LogCode.HOST_LEFT_OUT: lambda figures: f"Host {figures['host']} is left out: {with_advice(Cause.read(figures['cause']))}",

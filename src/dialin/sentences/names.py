@@ -38,7 +38,7 @@ class Naming:
 
 def naming(spec: StudySpec) -> Naming:
     """Return the display names of a study's candidates; where variables are swept, their labels are the values alone."""
-    if spec.tune is not None:
+    if spec.tuned:
         return _by_changes(spec)
     names = spec.names
     labels = {name: visible(name) for name in names}

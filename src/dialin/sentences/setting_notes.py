@@ -113,7 +113,7 @@ class Confound(Confounding):
             text += f"; the server derives it from {listed(self.follows)}"
         if self.hold:
             values = [f"{variable}={_sized(str(value))}" for variable, value in self.hold.items()]
-            is_tune = spec.tune is not None  # which does not take --hold
+            is_tune = bool(spec.tuned)  # which does not take --hold
             text += f"; pin it: --set {' --set '.join(values)}" if is_tune else f"; --hold pins it ({', '.join(values)})"
         return text
 

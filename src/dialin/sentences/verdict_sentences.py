@@ -211,7 +211,7 @@ def chance(probability: float | None) -> str:
 
 def scope(record: StudyRecord) -> str:
     """Return the limits of the verdict: the load, data and machines, or the server and traffic, for which it is valid."""
-    if record.spec.live is not None:
+    if record.spec.is_live:
         return _SCOPE_OF_LIVE_TRAFFIC
     hosts = len(record.hosts_with_trials)
     return _SCOPE.format(machines=f"these {hosts} hosts" if hosts > 1 else "this machine")
@@ -221,7 +221,9 @@ def compared(record: StudyRecord) -> str:
     """Return what was compared, on which builds and under which load."""
     spec = record.spec
     candidates = (
-        f"An A/A study: {len(spec.candidates)} identical candidates" if spec.aa else counted(len(spec.candidates), "candidate")
+        f"An A/A study: {len(spec.candidates)} identical candidates"
+        if spec.is_aa
+        else counted(len(spec.candidates), "candidate")
     )
     where = conditions(record)
     return f"{candidates} {'' if where.startswith('on ') else 'of '}{where}"

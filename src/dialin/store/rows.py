@@ -40,7 +40,7 @@ def host(stored: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def candidate(row: Row[Any]) -> dict[str, Any]:
-    return {"name": row.name, "setting": row.setting, "server": row.server, "born": row.born}
+    return {"name": row.name, "setting": row.setting, "server": row.server, "memory": row.memory}
 
 
 def block(row: Row[Any]) -> Block:

@@ -24,7 +24,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-FORMAT = 1
+FORMAT = 2
 
 APPLICATION_ID = 0x6469616C
 """SQLite's mark of the program that a file belongs to: "dial"."""
@@ -81,7 +81,7 @@ candidate = Table(
     Column("name", String(200), nullable=False, unique=True),
     Column("setting", Object, nullable=False),
     Column("server", String(200), nullable=False),
-    Column("born", Integer, nullable=False),
+    Column("memory", Integer),
 )
 """The candidates, in the order in which they entered the study."""
 

@@ -280,11 +280,9 @@ class Store:
                 connection.execute(update(schema.trial).where(schema.trial.c.id == number).values(**ended))
             return (connection.execute(select(func.max(schema.trial.c.session))).scalar() or 0) + 1
 
-    def begin_block(self, block: Block, entering: Sequence[Candidate] = ()) -> None:
-        """Store a block before its first trial, with the candidates that enter the study in it."""
+    def begin_block(self, block: Block) -> None:
+        """Store a block before its first trial."""
         with self._write() as connection:
-            if entering:
-                connection.execute(insert(schema.candidate), [candidate.model_dump(mode="json") for candidate in entering])
             row = {"number": block.number, "purpose": block.purpose, "candidates": list(block.order)}
             connection.execute(insert(schema.block).values(**row))
 
@@ -488,7 +486,7 @@ class Store:
                 verdict=Verdict.model_validate(row.verdict) if row.verdict else None,
             )
             check_candidates(record)
-            if record.spec.tune is None:
+            if not record.spec.tuned:
                 return record
             return replace(record, course=TuneCourse(asks=self.asks(), findings=self.findings()))
         except (DatabaseError, *BAD_ROWS) as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,10 +12,11 @@ from pathlib import Path
 from dialin.errors import DialinError, UserError
 from dialin.model.study import WORTHWHILE
 from dialin.model.suite import SuiteMember, SuitePlan
-from dialin.places.attached.check import Permission
 from dialin.places.check_study import check_question, check_resume
+from dialin.places.permission import Permission
 from dialin.preflight.checked import CheckedStudy
-from dialin.question.options import StudyOptions
+from dialin.question import conflicts
+from dialin.question.conflicts import ConflictError, Kind
 from dialin.question.plan import BudgetTooSmallError
 from dialin.question.study_file import question as check_options
 from dialin.suites.members import SuiteRequest
@@ -48,7 +49,10 @@ def plan_suite(
     for member in request.members:
         with _named(member.name):
             questions.append(check_options(member.options, spelled=spelled, remedy="See --help"))
-            _refuse_unfit(questions[-1])
+            try:
+                conflicts.refuse({*questions[-1].kinds, Kind.SUITE}, questions[-1].given)
+            except ConflictError as error:
+                raise UserError(f"{spelled(error.option)} {error.why}", error.remedy) from None
     first = questions[0]
     members = [
         SuiteMember(
@@ -73,20 +77,6 @@ def plan_suite(
     )
 
 
-def _refuse_unfit(question: StudyOptions) -> None:
-    refused: Mapping[str, tuple[object, str]] = {
-        "tune": (question.tune is not None, "A tune searches under one workload"),
-        "attach": (question.attach, "A suite runs on servers that dialin starts"),
-        "waits": (question.waits, "Raw waits are collected in a study of one workload"),
-        "profile": (question.profile, "A server is profiled in a study of one workload"),
-        "confirm": (question.confirm, "Confirmation trials of a choice belong to a study of one workload"),
-        "switch set": (question.switch == "set", "Each trial of a suite starts a server, because other workloads run between"),
-    }
-    for option, (is_given, why) in refused.items():
-        if is_given:
-            raise UserError(f"{why}, and not in a suite", f"Leave out --{option}, or study one workload at a time")
-
-
 def check_suite(plan: SuitePlan, tools: Tools, permission: Permission) -> list[CheckedMember]:
     """Check all that the studies of a new suite need.
 
@@ -95,11 +85,11 @@ def check_suite(plan: SuitePlan, tools: Tools, permission: Permission) -> list[C
     """
     checked, least = [], 0.0
     for member in plan.members:
-        with _named(member.name):
-            try:
+        try:
+            with _named(member.name):
                 checked.append(_check_new(plan, member, tools, permission))
-            except BudgetTooSmallError as error:
-                least = max(least, error.minutes)
+        except BudgetTooSmallError as error:
+            least = max(least, error.minutes)
     if least:
         raise UserError(
             f"{plan.minutes:g} minutes are too few for {len(plan.members)} workloads",
@@ -152,8 +142,6 @@ def _named(workload: str) -> Iterator[None]:
     """Name the workload in an error of its study."""
     try:
         yield
-    except BudgetTooSmallError:
-        raise
     except DialinError as error:
         error.what = f"{workload}: {error.what}"
         raise

@@ -125,7 +125,7 @@ def decide_mean(plan: SuitePlan, studies: Sequence[SuiteStudy]) -> Decision | No
     mean = weighted_mean([study.fit for study in studies], [study.member.weight for study in studies])
     if mean is None or spec.baseline not in mean.names:
         return None
-    return decide_fit(mean, spec.baseline, Rules(plan.worthwhile, plan.confidence, choose=not spec.aa, claims=plan.claims))
+    return decide_fit(mean, spec.baseline, Rules(plan.worthwhile, plan.confidence, choose=not spec.is_aa, claims=plan.claims))
 
 
 def is_reached(plan: SuitePlan, studies: Sequence[SuiteStudy]) -> bool:

@@ -14,8 +14,8 @@ from dialin.model.study import Candidate
 from dialin.model.suite import Margin, SuiteMember, SuitePlan
 from dialin.model.trial import seconds_of
 from dialin.model.verdict import Verdict
-from dialin.race.in_suite import InSuite
-from dialin.race.lifecycle import begin_in_blocks, resume_in_blocks
+from dialin.race.lifecycle import begin, resume
+from dialin.race.runner import InSuite
 from dialin.search.proposer import CONTENDERS, History, Proposer, Room
 from dialin.store import read_only
 from dialin.suites.check import CheckedMember
@@ -121,8 +121,8 @@ class SuiteRunner:
         watcher = self._watcher_of(checked.member)
         proposer: Proposer = CONTENDERS if self._plan.fail_if_worse is None else _Unanswered(self._plan)
         if checked.is_resumed:
-            return resume_in_blocks(checked.ready, place, self._tools, watcher, proposer, suite=suite)
-        return begin_in_blocks(checked.ready, place, self._tools, watcher, self._plan.command, proposer, suite=suite)
+            return resume(checked.ready, place, self._tools, watcher, proposer, suite=suite)
+        return begin(checked.ready, place, self._tools, watcher, self._plan.command, proposer, suite=suite)
 
     def _seconds_elsewhere(self, study: _Running) -> float:
         return math.inf if self._is_over else sum(one.seconds for one in self._studies if one is not study)

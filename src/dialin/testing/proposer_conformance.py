@@ -31,7 +31,7 @@ class ProposerConformance:
     def make_spec(self) -> StudySpec:
         """Return the study as it begins."""
         pair = tuple(Candidate(name=str(n), setting={"innodb_io_capacity": n}, server="mysql@9.7") for n in (200, 400))
-        return StudySpec(candidates=pair, baseline="200", space=("innodb_io_capacity",), workload=WorkloadSpec(kind="sysbench"))
+        return StudySpec(candidates=pair, baseline="200", workload=WorkloadSpec(kind="sysbench"))
 
     def test_it_proposes_the_same_after_a_study_was_killed(self) -> None:
         """A new proposer in the middle of a study names the candidates that the first one would have named."""
@@ -49,13 +49,12 @@ class ProposerConformance:
             for candidate in block:
                 assert settings.setdefault(candidate.name, candidate.setting) == candidate.setting
 
-    def test_it_sets_variables_of_the_space_only(self) -> None:
-        """The undo of an attached server covers the study's own candidates and its space, and nothing else."""
-        spec = self.make_spec()
-        allowed = {*spec.space, *(name for candidate in spec.candidates for name in candidate.setting)}
+    def test_it_names_candidates_of_the_study_only(self) -> None:
+        """Candidates are checked and inspected before a study begins."""
+        names = set(self.make_spec().names)
         proposer = self.make_proposer()
         for history, room in self._course(proposer):
-            assert {name for candidate in proposer.propose(history, room) for name in candidate.setting} <= allowed
+            assert {candidate.name for candidate in proposer.propose(history, room)} <= names
 
     def test_a_candidate_that_is_out_does_not_come_back(self) -> None:
         """An elimination is final."""
@@ -64,23 +63,8 @@ class ProposerConformance:
             out = {candidate.name for candidate in history.spec.candidates[1:2]}
             assert not out & {candidate.name for candidate in proposer.propose(replace(history, out=out), room)}
 
-    def test_a_candidate_that_was_refused_is_not_proposed_again(self) -> None:
-        """A study asks a proposer again until all candidates that it names can run."""
-        proposer = self.make_proposer()
-        for history, room in self._course(proposer):
-            known = {candidate.name for candidate in history.spec.candidates}
-            refused: dict[str, str] = {}
-            for _ in range(100):
-                entering = [one for one in proposer.propose(replace(history, refused=refused), room) if one.name not in known]
-                if not entering:
-                    break
-                assert not refused.keys() & {candidate.name for candidate in entering}
-                refused.update({candidate.name: "refused by a test" for candidate in entering})
-            else:
-                raise AssertionError("it names new candidates for ever")
-
     def _course(self, proposer: Proposer) -> list[tuple[History, Room]]:
-        """Return the arguments of `propose` for each block, if every candidate that it names enters and runs."""
+        """Return the arguments of `propose` for each block, if every candidate that it names runs."""
         history, requested = History(self.make_spec()), []
         for number in range(1, self.blocks + 1):
             room = Room(number, 100)
@@ -91,15 +75,13 @@ class ProposerConformance:
 
 def _after(history: History, block: int, candidates: Sequence[Candidate]) -> History:
     named = {candidate.name: candidate for candidate in candidates}
-    known = {candidate.name for candidate in history.spec.candidates}
-    entering = [one.model_copy(update={"born": block}) for name, one in named.items() if name not in known]
-    spec, trials, measured = history.spec.with_candidates(entering), list(history.trials), dict(history.figures)
+    trials, measured = list(history.trials), dict(history.figures)
     for position, name in enumerate(named, 1):
         trial = Trial(len(trials) + 1, 1, block, position, name, TrialState.DONE, 30.0 * len(trials), purpose=Purpose.RACE)
         trials.append(trial)
         if trial_figures := figures([_second(number, 1000.0 + 10 * position + number % 3) for number in range(_SECONDS)]):
             measured[trial.id] = trial_figures
-    return replace(history, spec=spec, trials=trials, figures=measured)
+    return replace(history, trials=trials, figures=measured)
 
 
 def _second(number: int, tps: float) -> Sample:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from dialin.model.setting import Setting, Value, same_value
 from dialin.model.study import StudySpec
 from dialin.model.trial import EffectiveSettings
+from dialin.model.tune import TunePlan
 from dialin.servers.assign import Wanted
 from dialin.variables import check, rules, set_global
 from dialin.variables.catalogue import Catalogue
@@ -92,7 +93,7 @@ def changes_between(spec: StudySpec, effective: Mapping[str, EffectiveSettings],
             if known.at_start and not rules.identifies_instance(name) and set_global.why_not(name, known) is None
         ),
         varied=frozenset(known_name(name, catalogue) for name in differing_names),
-        at_start=spec.tune.at_start if spec.tune else frozenset(),
+        at_start=spec.question.at_start if isinstance(spec.question, TunePlan) else frozenset(),
     )
 
 
@@ -103,9 +104,9 @@ def known_name(name: str, catalogue: Catalogue) -> str:
 
 
 def differing(spec: StudySpec) -> list[str]:
-    """Return the variables that the candidates do not all set alike, or that candidates which enter later may set."""
+    """Return the variables that the candidates do not all set alike, or that a search changes."""
     settings = [spec.setting_of(candidate.name) for candidate in spec.candidates]
-    return [name for name in spec.set_variables if name in spec.space or not _alike(name, settings)]
+    return [name for name in spec.set_variables if name in spec.tuned or not _alike(name, settings)]
 
 
 def _alike(name: str, settings: list[dict[str, Value]]) -> bool:

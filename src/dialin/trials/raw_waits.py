@@ -316,12 +316,3 @@ def check(pattern: str | None, builds: Mapping[str, Build], tools: Tools) -> lis
         remedy = f"The nearest are {listed(nearest)}" if nearest else "They are in performance_schema.setup_instruments"
         raise UserError(f"No wait instrument of {listed(sorted(builds))} matches {pattern!r}", remedy)
     return [f"{name} has no wait instrument that matches {pattern}: no raw waits are collected from it" for name in unmatched]
-
-
-def refuse_attached(pattern: str | None) -> None:
-    """Raise UserError where raw waits are requested: they cannot be collected from a server that dialin did not start."""
-    if pattern is not None:
-        raise UserError(
-            "--waits does not work with an attached server: it needs a restart, and files that the server writes",
-            "Study a build of the same version with --server, or leave --waits out",
-        )

@@ -25,8 +25,8 @@ _OF_A_SERVICE = re.compile(r"aurora_.*|aws_.*|innodb_aurora_.*|rds_.*|cloudsql_.
 _FEW = 12
 """Names that a note lists; more are counted."""
 
-_OF_THE_MACHINE = frozenset({"open_files_limit", "core_file", "lower_case_table_names"})
-"""Variables that a listing shows as the machine has them, or that only fit its data."""
+_OF_THE_DATA = "lower_case_table_names"
+"""A listing shows it as its data needs it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +150,7 @@ def _were_set(reported: Setting, setting: Setting, catalogue: Catalogue) -> tupl
     named = {shared_name(name) for name in setting}
     for name, value in reported.items():
         known = known_as(name, catalogue)
-        if known is None or not known.at_start or known.default is None or name in _OF_THE_MACHINE:
+        if known is None or not known.at_start or known.default is None or name == _OF_THE_DATA:
             continue
         if rules.identifies_instance(known.name) or rules.inert(known.name) or shared_name(known.name) in named:
             continue

@@ -25,7 +25,7 @@ On a live server, the number of periods in which the guard restored the baseline
 
 def rules(spec: StudySpec) -> Rules:
     """Return the rules by which a study is decided."""
-    return Rules(spec.worthwhile, spec.confidence, choose=not spec.aa, claims=spec.claims)
+    return Rules(spec.worthwhile, spec.confidence, choose=not spec.is_aa, claims=spec.claims)
 
 
 def racing(trials: Sequence[Trial]) -> list[Trial]:
@@ -62,7 +62,7 @@ def identical_candidates(spec: StudySpec, trials: Sequence[Trial]) -> list[froze
 
     The list is empty in an A/A study, where candidates are identical by design.
     """
-    if spec.aa:
+    if spec.is_aa:
         return []
     done = [trial for trial in trials if trial.state is TrialState.DONE]
     at_first, at_last = (effective_settings.same(spec, settings) for settings in effective_settings.first_and_last(done))
@@ -90,9 +90,9 @@ def unsafe_candidates(spec: StudySpec, trials: Sequence[Trial]) -> frozenset[str
     On a live server, return the candidates that tripped the guard twice: any other failure there, such as a lost connection,
     cannot be attributed to a candidate.
     """
-    if spec.aa:
+    if spec.is_aa:
         return frozenset()
-    if spec.live is not None:
+    if spec.is_live:
         return frozenset(one.name for one in spec.candidates if count_guard_trips(one.name, trials) >= GIVE_UP_AFTER)
     return unsafe(server_failures(spec, trials), spec.baseline)
 
@@ -106,7 +106,7 @@ def decide_by(spec: StudySpec, goal: Goal, trials: Sequence[Trial], figures: Map
     names = [candidate.name for candidate in spec.candidates if candidate.name not in excluded]
     compared = [trial for trial in raced if trial.candidate not in excluded]
     identical = identical_candidates(spec, raced)
-    if spec.live is not None:
+    if spec.is_live:
         decision = decide_live(spec, goal, compared, figures, names, rules(spec), identical)
     elif goal is Goal.THROUGHPUT:
         decision = decide_throughput(trial_speeds(compared, figures), names, spec.baseline, rules(spec), identical=identical)
@@ -129,7 +129,7 @@ def decide_by(spec: StudySpec, goal: Goal, trials: Sequence[Trial], figures: Map
 
 def figures_by(spec: StudySpec, goal: Goal, trials: Sequence[Trial], figures: Mapping[int, Figures]) -> CandidateFigures:
     """Return the measure of a goal under each candidate, the higher the better, as a decision by that goal has it."""
-    if spec.live is not None and goal is not Goal.STABILITY:
+    if spec.is_live and goal is not Goal.STABILITY:
         decision = decide_by(spec, goal, trials, figures)
         return CandidateFigures(decision.levels, decision.ratios)
     raced, excluded = racing(trials), unsafe_candidates(spec, trials)
@@ -162,7 +162,7 @@ def trials_needed(
     """Return about how many trials in all a safe choice would need; None where that is unknown."""
     raced, excluded = racing(trials), unsafe_candidates(spec, trials)
     names = [candidate.name for candidate in spec.candidates if candidate.name not in excluded]
-    if spec.live is not None:
+    if spec.is_live:
         return None  # the traffic of the hours to come cannot be predicted from the hours so far
     values = timed_trials([trial for trial in raced if trial.candidate not in excluded], figures, decided_by)
     return trials_to_choose(values, names, rules(spec), identical=identical_candidates(spec, raced))

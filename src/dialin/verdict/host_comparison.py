@@ -76,7 +76,7 @@ def compare_hosts(
     just joined or were lost early, and the study does not wait for them.
     """
     spec, counts = record.spec, Counter(trial.host for trial in done)
-    if len(counts) < 2 or spec.aa:
+    if len(counts) < 2 or spec.is_aa:
         return HostComparison()
     excluded = comparison.unsafe_candidates(spec, done)
     names = [name for name in spec.names if name not in excluded]

@@ -47,7 +47,7 @@ def long_window(spec: StudySpec, measure: float) -> float:
     where throughput does not show what the server can do: at a requested rate.
     """
     load = spec.workload
-    is_other = spec.switch is not Switch.SET or spec.aa or spec.live is not None or spec.tune is not None
+    is_other = spec.switch is not Switch.SET or spec.is_aa or spec.is_live or spec.tuned
     if is_other or load.traits.grows or load.traits.runs is not None or load.number_of_levels > 1 or load.rate:
         return 0.0
     seconds = float(round(min(_LONGEST, spec.minutes * 60 / _OF_BUDGET)))

@@ -175,7 +175,7 @@ def reach_verdict(record: StudyRecord, known: Mapping[int, Figures] | None = Non
         reason_data=recommended.reason.model_dump(mode="json", exclude={"code"}),
         recommended=dict(spec.candidate(chosen).setting),
         recommended_candidate=chosen,
-        winners=list(decision.winners) if outcome is not Outcome.INCONCLUSIVE and not spec.aa else [],
+        winners=list(decision.winners) if outcome is not Outcome.INCONCLUSIVE and not spec.is_aa else [],
         baseline=spec.baseline,
         candidates=[_candidate(case, name, states[name], pareto=name in best) for name in names],
         blocks=max((trial.block for trial in case.done), default=0),
@@ -266,7 +266,7 @@ def _case(record: StudyRecord, known: Mapping[int, Figures] | None) -> _Case:
 
 
 def _live(spec: StudySpec, trials: Sequence[Trial], figures: Mapping[int, Figures]) -> LiveFindings | None:
-    if spec.live is None:
+    if not spec.is_live:
         return None
     trips = {candidate.name: comparison.count_guard_trips(candidate.name, trials) for candidate in spec.candidates}
     return live_findings(spec, trials, figures, comparison.rules(spec), trips)
@@ -408,7 +408,7 @@ def _warnings(case: _Case, chosen: str) -> list[TypedNote]:
     notes += caveats.stall_notes(spec, case.speed, figures)
     notes += caveats.cost_notes(spec, chosen, case.speed, figures)
     notes += effective_settings.deviations(spec, case.last, catalogues_of(case.record.catalogues))
-    if not spec.aa:
+    if not spec.is_aa:
         notes += effective_settings.same_notes(spec, case.last, case.identical)
     notes += effective_settings.changed_notes(spec, case.first, case.last)
     notes += outcome_notes.changed_during_trials(case.record.trials)
@@ -424,7 +424,7 @@ def _warnings(case: _Case, chosen: str) -> list[TypedNote]:
     notes += load_identity.notes(case.record.host)
     notes += caveats.load_notes(spec.workload.traits.limits, case.done, case.record.watched)
     notes += caveats.noise_notes(spec, decision.sd)
-    if decision.outcome is Outcome.INCONCLUSIVE and not spec.aa:
+    if decision.outcome is Outcome.INCONCLUSIVE and not spec.is_aa:
         needed = comparison.trials_needed(spec, case.record.trials, case.figures, decision.decided_by)
         notes += outcome_notes.inconclusive_notes(case.record, decision, needed)
     return notes
@@ -445,12 +445,12 @@ def _warnings_of_live_traffic(case: _Case, live: LiveFindings) -> list[TypedNote
     notes: list[TypedNote] = live_notes(spec, live, case.record.trials, given_up)
     notes += outcome_notes.durability_notes(case.weaker, decision.winners)
     notes += effective_settings.deviations(spec, case.last, catalogues_of(case.record.catalogues))
-    if not spec.aa:
+    if not spec.is_aa:
         notes += effective_settings.same_notes(spec, case.last, case.identical)
     notes += effective_settings.changed_notes(spec, case.first, case.last)
     notes += outcome_notes.changed_during_trials(case.record.trials)
     notes += outcome_notes.failure_notes(case.record)
     notes += caveats.lost_notes(case.done, case.figures)
-    if decision.outcome is Outcome.INCONCLUSIVE and not spec.aa:
+    if decision.outcome is Outcome.INCONCLUSIVE and not spec.is_aa:
         notes += outcome_notes.inconclusive_notes(case.record, decision, None)
     return notes

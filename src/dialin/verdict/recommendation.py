@@ -44,7 +44,7 @@ def recommend(
     """
     base = spec.baseline
     has_failed = decision.states[base] is AgainstBest.FAILED
-    if spec.aa:
+    if spec.is_aa:
         return Recommendation.of(base, ReasonCode.IDENTICAL_CANDIDATES)
     if outcome is Outcome.NO_WORTHWHILE_DIFFERENCE:
         if has_failed and decision.choice is not None:

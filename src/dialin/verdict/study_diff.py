@@ -98,7 +98,7 @@ def _check_same_question(a: StudySpec, b: StudySpec) -> None:
         "goal": (str(a.goal), str(b.goal)),
         "variables": tuple(listed(sorted(spec.variables_under_test)) for spec in (a, b)),
         "compared": tuple("builds" if spec.compares_builds else "settings of one build" for spec in (a, b)),
-        "candidates": tuple("identical" if spec.aa else "different" for spec in (a, b)),
+        "candidates": tuple("identical" if spec.is_aa else "different" for spec in (a, b)),
         "unit of the load": (a.workload.traits.unit, b.workload.traits.unit),
     }
     if a.goal is Goal.LATENCY:
@@ -113,7 +113,7 @@ def _matches(a: StudySpec, b: StudySpec) -> dict[str, str]:
 
     def is_same(one: Candidate, other: Candidate) -> bool:
         same_server = one.server == other.server or not a.compares_builds
-        return same_server and (one.name == other.name or not a.aa) and same_setting(one.setting, other.setting)
+        return same_server and (one.name == other.name or not a.is_aa) and same_setting(one.setting, other.setting)
 
     pairs = ((one.name, next((other.name for other in b.candidates if is_same(one, other)), None)) for one in a.candidates)
     return {name: other for name, other in pairs if other is not None}
@@ -208,7 +208,7 @@ def _option_facts(record: StudyRecord) -> dict[str, str]:
     method = {kebab(name): value for name, value in spec.method().items() if name != "goal"}
     facts = {**method, "worthwhile": spec.worthwhile, "switch": str(spec.switch), "baseline": spec.baseline}
     fixed = {f"set {name}": str(value) for name, value in {**spec.fixed, **spec.held}.items()}
-    attached = {"attached server": spec.attachment is not None}
+    attached = {"attached server": not spec.is_sandboxed}
     return {**_texts({**facts, **attached}), **fixed, "dialin": record.dialin_version}
 
 

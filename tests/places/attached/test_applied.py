@@ -6,7 +6,8 @@ import pytest
 
 from dialin.errors import DialinError, ServerError
 from dialin.model.cause import Cause, CauseCode, Fault
-from dialin.model.study import Attachment, Candidate, StudySpec
+from dialin.model.place import ManagedPlace
+from dialin.model.study import Candidate, StudySpec
 from dialin.places.attached.rehearsal import rehearse
 from dialin.places.attached.site import AttachedServer, AttachedStage, OpenAttachedServer
 from dialin.servers.attached import server_process, user_command
@@ -50,7 +51,7 @@ def server(monkeypatch):
 @pytest.fixture
 def spec():
     candidates = [Candidate(name=str(value), setting={CAPACITY: value}, server="mysql@9.7.4") for value in (200, 400)]
-    return StudySpec(candidates=tuple(candidates), baseline="200", attachment=Attachment(applied=True, defaults_file="my.cnf"))
+    return StudySpec(candidates=tuple(candidates), baseline="200", place=ManagedPlace(defaults_file="my.cnf"))
 
 
 def staged(server, clock, spec, command, candidate="400", applied=None):
@@ -102,7 +103,7 @@ def site(server, clock, spec, home, monkeypatch):
     monkeypatch.setattr(user_command, "run", command)
     tools = SimpleNamespace(clock=clock, home=home)
     said = "apply.sh --password=hunter3"
-    made = AttachedServer(spec, spec.attachment, server.attached(clock), None, tools, (CAPACITY,), None, said)
+    made = AttachedServer(spec, spec.place, server.attached(clock), None, tools, (CAPACITY,), None, said)
     return made, command
 
 

@@ -5,17 +5,17 @@ import re
 import pytest
 
 from dialin.errors import UserError
-from dialin.model.study import Candidate
 from dialin.model.workload import LoadTraits
 from dialin.places import check_study
 from dialin.places.attached import check as attached
+from dialin.places.permission import Permission
 from dialin.question.options import StudyOptions
 from dialin.trials.tools import Tools
 from dialin.workloads.sysbench import Sysbench
 from servers.attached.fakes import FakeServer
 
 POOLS, CAPACITY = "innodb_buffer_pool_instances", "innodb_io_capacity"
-MAY_RESTART = attached.Permission(restart_command="true")
+MAY_RESTART = Permission(restart_command="true")
 
 
 class Script(Sysbench):
@@ -49,30 +49,17 @@ def check(tmp_path, monkeypatch, clock):
     server = Server(**{POOLS: "1"})
     monkeypatch.setattr(attached, "reach_server", lambda *_: server.attached(clock))
 
-    def check(sweep, space=(), **more):
+    def check(sweep, **more):
         asked = {"attach": True, "sweep": sweep, "workload": "sysbench:oltp_read_only", **more}
         question = StudyOptions.model_validate(asked)
-        return check_study.check_question(question, tmp_path, Tools.open(print), MAY_RESTART, Script, space)
+        return check_study.check_question(question, tmp_path, Tools.open(print), MAY_RESTART, Script)
 
     return check
-
-
-def entering(study, setting):
-    return study.admit(study.spec, Candidate(name="entering", setting=setting, server=study.spec.candidates[0].server))
 
 
 def test_a_value_that_keeps_the_server_from_starting_is_refused(check):
     with pytest.raises(UserError, match=f"{POOLS}=0 would prevent mysql@9.7.4 from starting"):
         check({POOLS: [0, 1]})
-
-
-@pytest.mark.parametrize(("sweep", "space"), [({POOLS: [1, 2]}, ()), ({CAPACITY: [200, 400]}, (POOLS,))])
-def test_a_value_that_keeps_the_server_from_starting_does_not_enter_a_study_that_runs(check, sweep, space):
-    study = check(sweep, space)
-    with pytest.raises(UserError, match=f"{POOLS}=0 would prevent mysql@9.7.4 from starting"):
-        entering(study, {POOLS: 0})
-    admitted, _ = entering(study, {POOLS: 4})
-    assert admitted.setting == {POOLS: 4}
 
 
 def test_facts_about_the_load_come_from_the_injected_workload(check):

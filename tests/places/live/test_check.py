@@ -9,10 +9,10 @@ import pytest
 from dialin.errors import UserError
 from dialin.model.live import LatencySource
 from dialin.places import check_study
-from dialin.places.attached import check as attached
 from dialin.places.live import check as live
 from dialin.places.live import state as live_state
 from dialin.places.live.state import LiveState
+from dialin.places.permission import NO_PERMISSION
 from dialin.question.options import StudyOptions
 from dialin.trials.tools import Tools
 from dialin.workloads.kinds import make_workload
@@ -59,7 +59,7 @@ def check(tmp_path, monkeypatch, clock):
         monkeypatch.setattr(live_state, "watch", lambda *_: replace(USUAL, **dict(state)))
         named = {name.replace("_", "-"): value for name, value in more.items()}
         question = StudyOptions.model_validate({"attach": True, "traffic": "own", "sweep": sweep, "minutes": 240, **named})
-        return check_study.check_question(question, tmp_path, Tools.open(print), attached.NO_PERMISSION, make_workload)
+        return check_study.check_question(question, tmp_path, Tools.open(print), NO_PERMISSION, make_workload)
 
     return check
 
@@ -69,7 +69,7 @@ def test_the_value_in_force_is_the_baseline_and_the_washout_is_the_variables(che
     assert (ready.spec.baseline, ready.spec.initial, ready.spec.goal) == ("200", "200", "latency")
     assert (ready.plan.measure, ready.plan.warmup) == (60, 15)
     assert "  set innodb_io_capacity (now 200) to 2000 in periods of 75 s, and back after each" in ready.changes
-    assert ready.spec.live.observe == 600
+    assert ready.spec.place.observe == 600
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,6 @@ def test_a_server_in_no_state_to_be_studied_is_refused(check, state, says):
         ({POOL: ["256M"]}, {}, "allocates or frees memory"),
         ({CAPACITY: [300, 400, 500, 600]}, {}, "at most 4 candidates"),
         ({CAPACITY: [300, 400]}, {"baseline": "400"}, "is the value that it has now"),
-        ({CAPACITY: [300]}, {"database": "shop"}, "--database is not for a live server"),
         ({CAPACITY: [300]}, {"goal": "throughput"}, "--goal throughput requires a saturated server: with 30.0 %"),
         ({CAPACITY: [300]}, {"threads": 4}, "--threads is for a load that dialin applies"),
         ({CAPACITY: [300]}, {"minutes": 20}, "nothing is decided before 16"),
@@ -171,6 +170,7 @@ def test_the_largest_digests_are_stored_and_their_cost_is_said_where_it_is_too_h
         ({"traffic": "own"}, "add attach"),
         ({"goal": "cpu"}, "goal cpu is for a live server"),
         ({"accept-resizing": True}, "add traffic = own"),
+        ({"attach": True, "traffic": "own", "database": "shop"}, "database is not for a live server"),
         ({"attach": True, "traffic": "own", "goal": "stability"}, "not for live traffic"),
         ({"workload": "traffic"}, "add attach and traffic = own"),
         ({"attach": True, "traffic": "own", "between": "25:00-26:00"}, "hours of the day"),

@@ -6,7 +6,6 @@ from types import SimpleNamespace
 import pytest
 
 from dialin.errors import InterruptedStudyError, ServerError
-from dialin.model.live import LiveOptions
 from dialin.model.traffic import TrafficSecond
 from dialin.model.trial import Purpose, Step, Trial, TrialState
 from dialin.places.live.guard import LEAST_KNOWN, LiveGuard, stop_file
@@ -69,9 +68,10 @@ def opened(server):
     """Opens a live server with options, at a moment."""
 
     def open_with(now=None, **options):
-        live, clock, spec = LiveOptions(**options), Watched(now or at(2)), live_spec(Live(effects={NEW: 0.8}))
+        clock, spec = Watched(now or at(2)), live_spec(Live(effects={NEW: 0.8}))
+        live = spec.place.model_copy(update=options)
         tools = SimpleNamespace(clock=clock)
-        site = LiveServer(spec, live, spec.attachment, server, None, tools, SLOT)
+        site = LiveServer(spec, live, server, None, tools, SLOT)
         detector = LiveChangeDetector([VARIABLE], lambda: clock.guard.has_acted())  # noqa: PLW0108 - it is made below
         detector.remember(server.variables())
 
@@ -114,7 +114,8 @@ def test_quiet_hours_must_have_room_for_periods_whose_washout_was_lengthened(ope
     live = opened(now=at(4, 57), between="01:00-05:00", at_most=0.9)
     live.began -= HOUR
     assert live.wait_for_block() == 0
-    live.add_candidates(live.spec.model_copy(update={"warmup": live.spec.warmup + 60}), {})
+    longer = live.spec.place.model_copy(update={"washout": live.spec.place.washout + 60})
+    live.add_candidates(live.spec.model_copy(update={"place": longer}), {})
     assert live.wait_for_block() == 20 * HOUR + 180
 
 

@@ -1,16 +1,13 @@
 """Which way trials follow each other, and what is said of it; no server is started."""
 
-from pathlib import Path
-
 import pytest
 
 from dialin.errors import ServerError, UserError
 from dialin.model.study import Switch
 from dialin.model.trial import EffectiveSettings
-from dialin.model.workload import WorkloadSpec
-from dialin.places.attached.check import NO_PERMISSION, check_attached
 from dialin.places.sandbox import switch_mode
-from dialin.preflight.checked import StudyRequest, with_plan
+from dialin.preflight.checked import with_plan
+from dialin.question import study_file
 from dialin.question.options import StudyOptions
 from dialin.variables.catalogue import Catalogue, Kind, Variable
 from fixtures.studies import BUILD, CAPACITY, study
@@ -121,4 +118,4 @@ def test_a_study_stores_what_it_was_planned_with():
 
 def test_an_attached_server_is_not_requested_a_way():
     with pytest.raises(UserError, match="--switch is for sandboxes"):
-        check_attached(StudyRequest(question("set", attach=True), Path(), WorkloadSpec(), None), None, NO_PERMISSION)
+        study_file.question({"attach": True, "sweep": {CAPACITY: [200, 400]}, "switch": "set"}, spelled="--{}".format)

@@ -146,7 +146,7 @@ def test_variables_that_a_tune_changes_at_a_start_are_not_set():
     ]
     tune = TunePlan(variables=variables, search_seconds=15, proof_seconds=30, start_seconds=9, set_seconds=5)
     candidates = {"baseline": {}, "setting 1": {CAPACITY: 300, "innodb_page_size": 4096}}
-    spec = study(candidates).model_copy(update={"tune": tune, "space": (CAPACITY, "innodb_page_size")})
+    spec = study(candidates).model_copy(update={"question": tune})
     changes = changes_between(spec, {}, catalogue())
     assert changes.boot_of("baseline") == {}
     assert changes.boot_of("setting 1") == {"innodb_page_size": 4096}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dialin.model.study import Attachment
+from dialin.model.place import Attachment
 from dialin.servers.attached.undo import UndoLog
 from servers.attached.fakes import FakeServer
 

@@ -9,7 +9,7 @@ import pytest
 
 from dialin.cli.restore import restore, restore_orphans
 from dialin.errors import DialinError, MachineError, ServerError, UserError
-from dialin.model.study import Attachment
+from dialin.model.place import Attachment
 from dialin.servers.attached import server_process, undo, user_command
 from dialin.servers.attached.claim import CHANGE
 from dialin.servers.attached.undo import SCHEMA, UndoLog

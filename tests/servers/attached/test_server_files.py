@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dialin.model.study import Attachment
+from dialin.model.place import Attachment
 from dialin.servers.account import Account
 from dialin.servers.attached import server_files
 from dialin.servers.attached.server_files import ServerFiles, log_lines, open_own, own_directory

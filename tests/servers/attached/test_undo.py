@@ -10,7 +10,7 @@ import pytest
 
 from dialin.cli.restore import restore, restore_orphans
 from dialin.errors import MachineError, ServerError, UserError
-from dialin.model.study import Attachment
+from dialin.model.place import Attachment
 from dialin.servers import load_sessions
 from dialin.servers.account import Account
 from dialin.servers.attached import undo

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,18 +12,17 @@ from dialin.errors import UserError
 from dialin.evidence import effective_settings
 from dialin.model.cause import CauseCode
 from dialin.model.fitness import FAR_MS
-from dialin.model.study import Attachment, Candidate, StudySpec
-from dialin.places.attached.initial_setting import with_initial
+from dialin.model.place import Attachment, LoadedPlace, ManagedPlace
+from dialin.model.setting import Value, combination_name, parse_value, same_value
+from dialin.model.study import Candidate, StudySpec
 from dialin.places.attached.rehearsal import rehearse
 from dialin.places.attached.site import AttachedServer
-from dialin.preflight.admission import Admit, checked_candidate
+from dialin.places.permission import Permission
 from dialin.preflight.checked import CheckedStudy, StudyRequest, with_plan
 from dialin.preflight.option_files import requested_settings
-from dialin.question.candidates import candidates_of
-from dialin.question.options import StudyOptions
+from dialin.question.candidates import Variables, candidates_of
 from dialin.question.plan import Plan
 from dialin.sentences.tune_words import range_text, value_text
-from dialin.servers.attached import user_command
 from dialin.servers.attached.client_options import find_account
 from dialin.servers.attached.server import Attached
 from dialin.servers.attached.undo import SCHEMA
@@ -34,71 +32,14 @@ from dialin.trials import profiling
 from dialin.trials.network import round_trip_ms
 from dialin.trials.tools import Tools
 from dialin.variables import behaviour, catalogue, check
+from dialin.variables.aliases import reported_name
 from dialin.variables.catalogue import Catalogue, excerpt
 from dialin.workloads.base import Workload
 
 _APPLY = "let a command apply the settings (--apply-command; examples/apply/), or study it on a sandbox with --server"
 
 
-@dataclass(frozen=True, slots=True)
-class Permission:
-    """What the user allows dialin to do to a server that it did not start. Never read from a file.
-
-    Attributes:
-        live: the server may be in use by others.
-        restart_command: what restarts it; None where it must not be restarted.
-        apply_command: what applies settings to it; None where dialin sets them.
-    """
-
-    live: bool = False
-    restart_command: str | None = None
-    apply_command: str | None = None
-
-    @property
-    def _commands(self) -> list[str]:
-        given = {"--restart-command": self.restart_command, "--apply-command": self.apply_command}
-        return [option for option, command in given.items() if command is not None]
-
-    def check_commands(self) -> None:
-        """Make sure that the commands can be read, and that there is only one.
-
-        Raises:
-            UserError: they cannot, or there are two.
-        """
-        if len(self._commands) > 1:
-            raise UserError(
-                "--apply-command and --restart-command are both given",
-                "Leave out --restart-command: the apply command restarts the server where a setting needs it",
-            )
-        if self.apply_command is not None:
-            user_command.split_command(self.apply_command, user_command.APPLY)
-        if self.restart_command is not None:
-            user_command.split_command(self.restart_command)
-
-    def refuse_for_sandboxes(self) -> None:
-        """Refuse permissions that have no meaning for sandboxes.
-
-        Raises:
-            UserError: there are some.
-        """
-        if self.live or self._commands:
-            option = self._commands[0] if self._commands else "--i-know-it-is-live"
-            raise UserError(f"{option} is for a server that dialin is attached to", "Give --attach as well, or leave it out")
-
-    def refuse_restarts(self) -> None:
-        """Refuse to restart a live server.
-
-        Raises:
-            UserError: that is allowed.
-        """
-        if self._commands:
-            raise UserError(f"{self._commands[0]} is not for a live server, which is never restarted", "Leave it out")
-
-
-NO_PERMISSION = Permission()
-
-
-def check_attached(request: StudyRequest, tools: Tools, permission: Permission) -> CheckedStudy:
+def check_attached(request: StudyRequest, place: LoadedPlace, tools: Tools, permission: Permission) -> CheckedStudy:
     """Check a study on an attached server; the server is asked, and not changed.
 
     Raises:
@@ -106,8 +47,7 @@ def check_attached(request: StudyRequest, tools: Tools, permission: Permission) 
         ServerError: the server does not answer.
     """
     question, workload = request.question, request.workload
-    check_options(question)
-    attachment, attached = reach_asked(request, tools, permission)
+    attached = reach_server(place, tools)
     workload.check_account(attached.account)
     known = read_catalogue(attached)
     values = known.defaults()
@@ -117,11 +57,12 @@ def check_attached(request: StudyRequest, tools: Tools, permission: Permission) 
     settings, initial, exact = with_initial(requested.settings, attached, values, is_added=is_added)
     candidates = candidates_of(settings, [known.build_id])
     spec = request.specify(candidates, {known.build_id: {**values, **exact}})
-    spec = spec.model_copy(update={"initial": initial, "form": requested.form, "attachment": attachment})
+    spec = spec.model_copy(update={"initial": initial, "form": requested.form})
     check.check_study(spec, {known.build_id: known}, {})
     spec, allowed = with_plan(spec)
     return check_on_server(
         spec,
+        place,
         allowed,
         attached,
         workload,
@@ -133,23 +74,9 @@ def check_attached(request: StudyRequest, tools: Tools, permission: Permission) 
     )
 
 
-def reach_asked(request: StudyRequest, tools: Tools, permission: Permission) -> tuple[Attachment, Attached]:
-    """Return where the account of the server in question is found, and that server, after it has answered.
-
-    Raises:
-        UserError: its account is not found, or a command cannot be read.
-        ServerError: it does not answer.
-    """
-    attachment = request.question.attachment(request.directory)
-    if attachment is None:
-        raise RuntimeError("the question is not about an attached server")
-    permission.check_commands()
-    attachment = attachment.model_copy(update={"applied": permission.apply_command is not None})
-    return attachment, reach_server(attachment, tools)
-
-
 def check_on_server(
     spec: StudySpec,
+    place: LoadedPlace,
     allowed: Plan,
     attached: Attached,
     workload: Workload,
@@ -159,22 +86,18 @@ def check_on_server(
     values: Mapping[str, str],
     notes: Sequence[str] = (),
     known: Catalogue | None = None,
-    admission: Callable[[AttachedServer], Admit] | None = None,
 ) -> CheckedStudy:
     """Return a study on a server that has answered; nothing is set.
 
-    `values` are those of its variables now, `known` is its catalogue where the study begins, and `admission` returns what
-    admits later candidates.
+    `values` are those of its variables now, and `known` is its catalogue where the study begins.
 
     Raises:
         UserError: a variable requires a restart that is not allowed, or the server is in use and that is not allowed.
     """
-    if spec.attachment is None:
-        raise RuntimeError("the study is not about an attached server")
-    site = make_site(spec, spec.attachment, attached, workload, tools, permission)
-    if spec.attachment.database:
-        _check_tables(attached, spec.attachment.database, workload)
-    _check_load_hosts(attached, workload, spec.attachment.database or SCHEMA)
+    site = make_site(spec, place, attached, workload, tools, permission)
+    if place.database:
+        _check_tables(attached, place.database, workload)
+    _check_load_hosts(attached, workload, place.database or SCHEMA)
     live = check_live(attached, permission)
     profiled = profiling.check(attached) if spec.profile else []
     return CheckedStudy(
@@ -185,7 +108,6 @@ def check_on_server(
         site=site,
         notes=(*attached.account.notes, *notes, *live, *profiled, *_far_away(spec, attached, tools)),
         changes=tuple(describe_changes(site, values)),
-        admit=(admission or _admission)(site),
         catalogues={known.build_id: excerpt(known, spec.set_variables)} if known else {},
         rehearse=partial(rehearse, site) if site.apply_command is not None or site.at_start else None,
     )
@@ -205,57 +127,39 @@ def _far_away(spec: StudySpec, attached: Attached, tools: Tools) -> list[str]:
     ]
 
 
-def check_options(question: StudyOptions) -> None:
-    """Raise UserError where an option is given that is for sandboxes only."""
-    for option, given in (
-        ("--hold", question.hold),
-        ("--server-memory", question.server_memory is not None),
-        ("--server-cpus", question.server_cpus is not None),
-        ("--switch", question.switch != "auto"),
-    ):
-        if given:
-            raise UserError(f"{option} is for sandboxes, which dialin starts itself", "Leave it out")
-
-
 def resume_attached(
     spec: StudySpec,
+    place: LoadedPlace,
     allowed: Plan,
     tools: Tools,
     workload: Workload,
     permission: Permission,
     known: Mapping[str, Mapping[str, Any]],
-    admission: Callable[[AttachedServer], Admit] | None = None,
 ) -> CheckedStudy:
-    """Return a study on an attached server that resumes.
-
-    `known` holds the stored facts of the server from the study's beginning, per build id; `admission` returns what admits
-    later candidates.
+    """Return a study on an attached server that resumes; `known` holds its stored facts, per build id.
 
     Raises:
         UserError: the server is another one than it was, or is in use by others and that is not allowed.
         ServerError: it does not answer.
     """
-    if spec.attachment is None:
-        raise RuntimeError("the study is not about an attached server")
-    permission.check_commands()
-    if spec.attachment.applied and permission.apply_command is None:
+    is_managed = isinstance(place, ManagedPlace)
+    if is_managed and permission.apply_command is None:
         raise UserError("A command applies the settings of this study", "Give it again: --apply-command")
-    if permission.apply_command is not None and not spec.attachment.applied:
+    if permission.apply_command is not None and not is_managed:
         raise UserError("dialin sets the variables of this study itself", "Leave out --apply-command, or start a new study")
-    attached = reach_again(spec, spec.attachment, tools, known)
+    attached = reach_again(spec, place, tools, known)
     workload.check_account(attached.account)
-    values = attached.variables()
-    return check_on_server(spec, allowed, attached, workload, tools, permission, values=values, admission=admission)
+    return check_on_server(spec, place, allowed, attached, workload, tools, permission, values=attached.variables())
 
 
-def reach_again(spec: StudySpec, attachment: Attachment, tools: Tools, known: Mapping[str, Mapping[str, Any]]) -> Attached:
+def reach_again(spec: StudySpec, place: Attachment, tools: Tools, known: Mapping[str, Mapping[str, Any]]) -> Attached:
     """Return the attached server of a study that resumes, after it has answered; `known` are its stored facts.
 
     Raises:
         UserError: the server is another one than it was.
         ServerError: it does not answer.
     """
-    attached = reach_server(attachment, tools, is_written=spec.live is None)
+    attached = reach_server(place, tools, is_written=not spec.is_live)
     build = spec.candidates[0].server
     if attached.build.id != build:
         raise UserError(f"The server runs {attached.build.id} now, but the study started on {build}", "Start a new study")
@@ -304,28 +208,17 @@ def _check_load_hosts(attached: Attached, workload: Workload, database: str) -> 
             before = after
 
 
-def _admission(site: AttachedServer) -> Admit:
-    """Return what admits candidates without an inspection: their trials show their effective settings."""
-
-    def admit(spec: StudySpec, candidate: Candidate) -> tuple[Candidate, None]:
-        named = checked_candidate(spec, candidate, lambda _: read_catalogue(site.attached))
-        _check_starts(spec.with_candidates([named]), named, site)
-        return named, None
-
-    return admit
-
-
-def reach_server(attachment: Attachment, tools: Tools, *, is_written: bool = True) -> Attached:
+def reach_server(place: Attachment, tools: Tools, *, is_written: bool = True) -> Attached:
     """Return the attached server, after it has answered; with `is_written`, it must accept writes.
 
     Raises:
         UserError: its account is not found.
         ServerError: it does not answer.
     """
-    file = Path(attachment.defaults_file) if attachment.defaults_file else None
-    attached = Attached(find_account(file, attachment.login_path, os.environ), tools.clock, moves=attachment.applied)
-    if attachment.applied:
-        attached.patience = attachment.wait_for_server
+    file = Path(place.defaults_file) if place.defaults_file else None
+    attached = Attached(find_account(file, place.login_path, os.environ), tools.clock, moves=isinstance(place, ManagedPlace))
+    if isinstance(place, ManagedPlace):
+        attached.patience = place.wait_for_server
     if is_written:
         attached.check_writable()
     else:
@@ -335,7 +228,7 @@ def reach_server(attachment: Attachment, tools: Tools, *, is_written: bool = Tru
 
 def make_site(
     spec: StudySpec,
-    attachment: Attachment,
+    place: LoadedPlace,
     attached: Attached,
     workload: Workload,
     tools: Tools,
@@ -347,15 +240,15 @@ def make_site(
         UserError: the load changes the amount of data in the user's schema, a variable requires a restart that is not allowed,
             or a value would prevent the server from starting.
     """
-    if spec.workload.traits.grows and attachment.database:
+    if spec.workload.traits.grows and place.database:
         raise UserError(
             f"{spec.workload.name} changes how much data there is, and dialin does not restore the tables of the schema "
-            f"{attachment.database}: trials would not start from the same state",
+            f"{place.database}: trials would not start from the same state",
             "Leave out --database, so that data is prepared before each trial, or use a workload such as oltp_read_write",
         )
     at_start = only_at_start(spec.set_variables, attached, permission)
     site = AttachedServer(
-        spec, attachment, attached, workload, tools, at_start, permission.restart_command, permission.apply_command
+        spec, place, attached, workload, tools, at_start, permission.restart_command, permission.apply_command
     )
     for candidate in spec.candidates:
         _check_starts(spec, candidate, site)
@@ -418,17 +311,16 @@ def describe_changes(site: AttachedServer, values: Mapping[str, str]) -> list[st
     """Return sentences on what the study will change on the server, and how it is put back."""
     spec, account = site.spec, site.attached.account
     lines = [f"dialin did not start this server: {site.attached.build.id}, {account}. It will"]
-    tuned_variables = {one.name: one for one in spec.tune.variables} if spec.tune else {}
     for name in spec.set_variables:
         now = value_text(name, values[name]) if name in values else "unknown"
-        if (tuned := tuned_variables.get(name)) is not None:
+        if (tuned := spec.tuned.get(name)) is not None:
             to = range_text(tuned)
         else:
             settings = [spec.setting_of(candidate.name) for candidate in spec.candidates]
             to = ", ".join(dict.fromkeys(str(setting[name]) for setting in settings if name in setting))
         lines.append(f"  set {name} (now {now}) to {to}")
-    if site.attachment.database:
-        lines.append(f"  run the load on the tables of the schema {site.attachment.database}; a load that writes changes them")
+    if site.place.database:
+        lines.append(f"  run the load on the tables of the schema {site.place.database}; a load that writes changes them")
     else:
         lines.append(f"  make the schema {SCHEMA} with {site.workload.describe_data()}, and drop it at the end")
     if site.apply_command is not None:
@@ -451,3 +343,44 @@ def facts_of_server(attached: Attached) -> dict[str, Any]:
         "vendor": build.vendor.value,
         "instance": build.instance,
     }
+
+
+Named = tuple[str, Variables]
+
+CURRENT = "now"
+"""The name of the candidate that is added where the others are named by a file or by the user."""
+
+
+def with_initial(
+    settings: Sequence[Named], attached: Attached, reported: Mapping[str, str], *, is_added: bool
+) -> tuple[list[Named], str | None, dict[str, str]]:
+    """Return the settings, with the one that the server has now in front unless one of them is the same.
+
+    `reported` holds every variable as the server reports it; `is_added` says whether the server's setting may be added.
+
+    Returns:
+        The settings, the name of the one in force (None where it is not among them), and the exact values in force of the
+        variables that they set.
+    """
+    variables = list(dict.fromkeys(name for _, setting in settings for name in setting))
+    known = {name: spelled for name in variables if (spelled := reported_name(name, reported)) in reported}
+    values = attached.exact_values(known.values())
+    in_force = {name: value for name, spelled in known.items() if (value := values[spelled]) is not None}
+    exact = {name: str(value) for name, value in in_force.items()}
+    for name, setting in settings:
+        if all(variable in in_force and same_value(value, in_force[variable]) for variable, value in setting.items()):
+            return list(settings), name, exact
+    if not is_added or not in_force:
+        return list(settings), None, exact
+    initial = {name: _as_written(name, value) for name, value in in_force.items()}
+    is_sweep = all(name == combination_name(setting) for name, setting in settings)
+    name = (combination_name(initial) if is_sweep else CURRENT) or CURRENT
+    while name in dict(settings):
+        name = f"{name} (in force)"
+    return [(name, initial), *settings], name, exact
+
+
+def _as_written(name: str, value: Value) -> Value:
+    """Return a value as a user would write it: bytes with a size letter where that is exact."""
+    text = value_text(name, value)
+    return parse_value(text if same_value(text, value) else str(value))

@@ -29,7 +29,7 @@ def rehearse(site: AttachedServer, say: Callable[[str], None]) -> float:
     attached, clock = site.attached, site.tools.clock
     log = UndoLog(site.tools.home.undo, clock)
     names = site.spec.set_variables
-    entry = log.begin(attached, site.attachment, names, restart=site.persists, applying=site.applying)
+    entry = log.begin(attached, site.place, names, restart=site.persists, applying=site.applying)
     with attached.connect() as query:
         set_at_run_time = set_since_start(query, attached.build)
     began = clock.monotonic()

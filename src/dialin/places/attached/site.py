@@ -11,8 +11,9 @@ from pathlib import Path
 
 from dialin.errors import DialinError, ServerAwayError, ServerError, SettingRefusedError, server_failure
 from dialin.model.cause import Cause, CauseCode, Fault
+from dialin.model.place import LoadedPlace
 from dialin.model.setting import Value, describe
-from dialin.model.study import Attachment, StudySpec
+from dialin.model.study import StudySpec
 from dialin.model.trial import EffectiveSettings, Step, Trial, VariableChange
 from dialin.servers.attached.apply_command import ApplyCommand
 from dialin.servers.attached.server import Attached
@@ -45,7 +46,7 @@ class AttachedServer:
     """
 
     spec: StudySpec
-    attachment: Attachment
+    place: LoadedPlace
     attached: Attached
     workload: Workload
     tools: Tools
@@ -68,15 +69,15 @@ class AttachedServer:
         """Write down the undo, prepare data in a separate schema, and put everything back at the end."""
         log = UndoLog(self.tools.home.undo, self.tools.clock)
         names = self.spec.set_variables
-        schema = None if self.attachment.database else SCHEMA
+        schema = None if self.place.database else SCHEMA
         self.attached.study = str(study.absolute()) if study is not None else ""
-        entry = log.begin(self.attached, self.attachment, names, schema=schema, restart=self.persists, applying=self.applying)
+        entry = log.begin(self.attached, self.place, names, schema=schema, restart=self.persists, applying=self.applying)
         with undo_at_exit(log, entry, self.attached, say, self.restart_command):
             before, grows = self.attached.exact_values(names), self.spec.workload.traits.grows
             detector = ChangeDetector(names)
             detector.remember(entry.before)
             with self._private_directory() as directory:
-                schema_of_load = self.attachment.database or SCHEMA
+                schema_of_load = self.place.database or SCHEMA
                 target = Target(self.attached.account, directory, schema_of_load, record=log.sessions_file(entry))
                 if schema is not None:
                     when = "before each trial, because the load changes how much there is" if grows else "once"
@@ -95,7 +96,7 @@ class AttachedServer:
 
     def _limit(self) -> float:
         """Return the seconds that the user's command may take, by those that it took when it was measured."""
-        taken = self.attachment.apply_seconds
+        taken = self.place.command_seconds
         return LIMIT if taken is None else min(LIMIT, max(_APPLIED_WITHIN, _TIMES_AS_LONG * taken))
 
     @contextmanager
@@ -183,7 +184,7 @@ class AttachedStage:
         return self._site.attached
 
     def _await_server(self) -> Iterator[Step]:
-        attached, clock, patience = self._site.attached, self._site.tools.clock, self._site.attachment.wait_for_server
+        attached, clock, patience = self._site.attached, self._site.tools.clock, self._site.place.wait_for_server
         was_gone, has_ended = attached.is_gone(), attached.has_ended()
         if not attached.is_back():
             yield Step.WAIT

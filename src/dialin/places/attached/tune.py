@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 from dialin.errors import UserError
-from dialin.model.study import StudySpec
+from dialin.model.place import LoadedPlace
 from dialin.places.attached import check as attached_server
-from dialin.places.attached.check import Permission
+from dialin.places.permission import Permission
 from dialin.preflight import tune_space
 from dialin.preflight.checked import CheckedStudy, StudyRequest, with_plan
 from dialin.preflight.option_files import base_setting
-from dialin.preflight.tune_study import refuse_options, specify, tune_admission
+from dialin.preflight.tune_study import refuse_options, specify
 from dialin.probes import host
-from dialin.question.plan import Plan
 from dialin.search.variable_choice import Situation
 from dialin.trials.tools import Tools
-from dialin.workloads.base import Workload
 
 
-def check_tuned_attached(request: StudyRequest, tools: Tools, permission: Permission) -> CheckedStudy:
+def check_tuned_attached(request: StudyRequest, place: LoadedPlace, tools: Tools, permission: Permission) -> CheckedStudy:
     """Check a tune on an attached server; the server is asked, and not changed.
 
     Raises:
@@ -30,11 +26,10 @@ def check_tuned_attached(request: StudyRequest, tools: Tools, permission: Permis
         ServerError: the server does not answer.
     """
     question, workload = request.question, request.workload
-    refuse_options(question, request)
-    attached_server.check_options(question)
+    refuse_options(request)
     if not question.tune:
         raise UserError("No variable to tune is named", "Name variables, e.g. innodb_io_capacity=200..20000")
-    attachment, attached = attached_server.reach_asked(request, tools, permission)
+    attached = attached_server.reach_server(place, tools)
     workload.check_account(attached.account)
     known = attached_server.read_catalogue(attached)
     requested = tune_space.resolve(tune_space.parse_named(question.tune), known, {})
@@ -54,9 +49,10 @@ def check_tuned_attached(request: StudyRequest, tools: Tools, permission: Permis
     named = tune_space.name_variables(requested, known, situation, weaker=question.accept_weaker_durability)
     variables = [replace(one, static=one.name in at_start) for one in named]
     spec = specify(request, known.build_id, setting, variables, known, situation)
-    spec, allowed = with_plan(spec.model_copy(update={"form": of_file.form, "attachment": attachment}))
+    spec, allowed = with_plan(spec.model_copy(update={"form": of_file.form}))
     return attached_server.check_on_server(
         spec,
+        place,
         allowed,
         attached,
         workload,
@@ -65,25 +61,4 @@ def check_tuned_attached(request: StudyRequest, tools: Tools, permission: Permis
         values=known.defaults(),
         notes=of_file.notes,
         known=known,
-        admission=lambda _: tune_admission(known),
-    )
-
-
-def resume_tuned_attached(
-    spec: StudySpec,
-    allowed: Plan,
-    tools: Tools,
-    workload: Workload,
-    permission: Permission,
-    known: Mapping[str, Mapping[str, Any]],
-) -> CheckedStudy:
-    """Return a tune on an attached server that resumes; see `attached.resume_attached`."""
-    return attached_server.resume_attached(
-        spec,
-        allowed,
-        tools,
-        workload,
-        permission,
-        known,
-        admission=lambda site: tune_admission(attached_server.read_catalogue(site.attached)),
     )

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from dialin.errors import UserError
 from dialin.evidence import effective_settings
-from dialin.model.live import MOST_CANDIDATES, LiveOptions
+from dialin.model.live import MOST_CANDIDATES
+from dialin.model.place import LivePlace
 from dialin.model.setting import same_value
 from dialin.model.study import StudySpec
-from dialin.places.attached.check import check_options, facts_of_server, reach_again, reach_server, read_catalogue
-from dialin.places.attached.initial_setting import with_initial
+from dialin.places.attached.check import facts_of_server, reach_again, reach_server, read_catalogue, with_initial
 from dialin.places.live import state as live_state
 from dialin.places.live.site import LiveServer
 from dialin.places.live.state import LiveState
-from dialin.preflight.admission import refuse
 from dialin.preflight.checked import CheckedStudy, StudyRequest, with_plan
 from dialin.preflight.option_files import requested_settings
 from dialin.question.candidates import candidates_of
@@ -32,76 +32,52 @@ from dialin.workloads.traffic.digests import Digest, stored_digests
 from dialin.workloads.traffic.traffic import Traffic
 
 
-def check_live(request: StudyRequest, tools: Tools) -> CheckedStudy:
+def check_live(request: StudyRequest, place: LivePlace, tools: Tools) -> CheckedStudy:
     """Check a study on the live traffic of a server.
 
     Raises:
         UserError: something does not fit, a privilege is missing, or the server is in no state to be studied.
         ServerError: the server does not answer.
     """
-    question, workload = request.question, request.workload
-    attachment = question.attachment(request.directory)
-    if not isinstance(workload, Traffic) or attachment is None:
-        raise RuntimeError("the question is not about live traffic")
-    check_options(question)
-    for option, is_given in (
-        ("--database", question.database is not None),
-        ("--set", bool(question.set)),
-        ("--worst", question.worst is not None),
-        ("--confirm", question.confirm),
-        ("--waits", question.waits is not None),
-        ("--profile", question.profile),
-    ):
-        if is_given:
-            raise UserError(f"{option} is not for a live server", "Leave it out")
-    attached = reach_server(attachment, tools, is_written=False)
+    question = request.question
+    attached = reach_server(place, tools, is_written=False)
     known = read_catalogue(attached)
     requested = requested_settings(question, request.directory, known, {})
     check.check_settings(requested.settings, known)
     values = known.defaults()
     settings, initial, exact = with_initial(requested.settings, attached, values, is_added=not question.aa)
     candidates = candidates_of(settings, [known.build_id])
-    live = LiveOptions(**{name: getattr(question, name) for name in LiveOptions.model_fields})
     spec = request.specify(candidates, {known.build_id: {**values, **exact}}).model_copy(
-        update={"initial": initial, "form": requested.form, "live": live, "whole_warmup": True, "probes": False}
+        update={"initial": initial, "form": requested.form, "whole_warmup": True, "probes": False}
     )
     _check_candidates(spec, question.baseline)
-    names = spec.variables_under_test
-    washout = spec.warmup if spec.warmup is not None else live_safety.washout(names)
-    spec = spec.model_copy(update={"warmup": washout})
-    _check_safe(spec, live, values, attached)
+    washout = question.warmup if question.warmup is not None else live_safety.washout(spec.variables_under_test)
+    place = place.model_copy(update={"washout": washout})
+    spec = spec.model_copy(update={"place": place})
+    _check_safe(spec, place, values, attached)
     check.check_study(spec, {known.build_id: known}, {})
     notes = [*requested.notes, *(note.sentence(spec) for note in effective_settings.overrides(spec))]
     spec, allowed = with_plan(spec)
     state = live_state.watch(attached, tools)
-    notes += live_state.check_state(spec, live, attached, state, values)
-    site = _site(spec, live, attached, workload, tools, allowed, state, state.digests)
+    ready = _ready(spec, place, allowed, attached, request.workload, tools, state, state.digests, values, notes)
     facts = {"latency_source": state.source.value, "digests": [digest.stored() for digest in state.digests]}
-    return CheckedStudy(
-        spec=spec,
-        plan=allowed,
+    return replace(
+        ready,
         servers={attached.build.id: {**facts_of_server(attached), **facts}},
-        workload=workload,
-        site=site,
-        notes=(*attached.account.notes, *notes),
-        changes=tuple(_describe(spec, live, attached, values, allowed)),
-        admit=refuse,
         catalogues={known.build_id: excerpt(known, spec.set_variables)},
     )
 
 
 def resume_live(
     spec: StudySpec,
-    live: LiveOptions,
+    place: LivePlace,
     allowed: Plan,
     tools: Tools,
     workload: Workload,
     known: Mapping[str, Mapping[str, Any]],
 ) -> CheckedStudy:
     """Return a study on live traffic that resumes; `known` are the stored facts of its server. See `check_live` for errors."""
-    if not isinstance(workload, Traffic) or spec.attachment is None:
-        raise RuntimeError("the study is not about live traffic")
-    attached = reach_again(spec, spec.attachment, tools, known)
+    attached = reach_again(spec, place, tools, known)
     values = attached.variables()
     changed = [
         name for name, value in spec.setting_of(spec.baseline).items() if name in values and not same_value(value, values[name])
@@ -111,44 +87,41 @@ def resume_live(
             f"{changed[0]} is {values[changed[0]]} now, and has another value in the study's baseline",
             "Set it back, or start a new study",
         )
-    _check_safe(spec, live, values, attached)
-    state = live_state.watch(attached, tools)
-    notes = live_state.check_state(spec, live, attached, state, values)
+    _check_safe(spec, place, values, attached)
     chosen = stored_digests(known.get(attached.build.id, {}))  # only periods with the same mix can be compared
+    state = live_state.watch(attached, tools)
+    return _ready(spec, place, allowed, attached, workload, tools, state, chosen, values)
+
+
+def _ready(
+    spec: StudySpec,
+    place: LivePlace,
+    allowed: Plan,
+    attached: Attached,
+    workload: Workload,
+    tools: Tools,
+    state: LiveState,
+    chosen: tuple[Digest, ...],
+    values: Mapping[str, str],
+    noted: Sequence[str] = (),
+) -> CheckedStudy:
+    """Return a study on a server that was watched; `noted` is what was found before.
+
+    Raises:
+        UserError: the server is in no state to be studied.
+    """
+    if not isinstance(workload, Traffic):
+        raise TypeError(f"live traffic is {Traffic.__name__}, not {type(workload).__name__}")
+    notes = live_state.check_state(spec, place, attached, state, values)
+    is_replica = state.replication is not None
     return CheckedStudy(
         spec=spec,
         plan=allowed,
         servers={attached.build.id: facts_of_server(attached)},
         workload=workload,
-        site=_site(spec, live, attached, workload, tools, allowed, state, chosen),
-        notes=(*attached.account.notes, *notes),
-        changes=tuple(_describe(spec, live, attached, values, allowed)),
-        admit=refuse,
-    )
-
-
-def _site(
-    spec: StudySpec,
-    live: LiveOptions,
-    attached: Attached,
-    workload: Traffic,
-    tools: Tools,
-    allowed: Plan,
-    state: LiveState,
-    chosen: tuple[Digest, ...],
-) -> LiveServer:
-    if spec.attachment is None:
-        raise RuntimeError("the study is not about an attached server")
-    return LiveServer(
-        spec,
-        live,
-        spec.attachment,
-        attached,
-        workload,
-        tools,
-        allowed.trial_seconds,
-        is_replica=state.replication is not None,
-        digests=chosen,
+        site=LiveServer(spec, place, attached, workload, tools, allowed.trial_seconds, is_replica=is_replica, digests=chosen),
+        notes=(*attached.account.notes, *noted, *notes),
+        changes=tuple(_describe(spec, place, attached, values, allowed)),
     )
 
 
@@ -158,14 +131,14 @@ def _check_candidates(spec: StudySpec, baseline: str | None) -> None:
             f"A live server is studied with at most {MOST_CANDIDATES} candidates, the value in force included",
             "Name fewer values, or find the best ones on a sandbox first",
         )
-    if not spec.aa and spec.baseline != spec.initial:
+    if not spec.is_aa and spec.baseline != spec.initial:
         named = baseline or spec.baseline
         raise UserError(
             f"The baseline of a live server is the value that it has now, {spec.initial}, not {named}", "Leave out --baseline"
         )
 
 
-def _check_safe(spec: StudySpec, live: LiveOptions, values: Mapping[str, str], attached: Attached) -> None:
+def _check_safe(spec: StudySpec, place: LivePlace, values: Mapping[str, str], attached: Attached) -> None:
     """Refuse variables that must not be changed on a live server, and values that weaken durability."""
     for name in spec.set_variables:
         if (why := live_safety.why_refused(name)) is not None:
@@ -175,7 +148,7 @@ def _check_safe(spec: StudySpec, live: LiveOptions, values: Mapping[str, str], a
                 f"{name} is not changed on this live server: {harm}, so that the guard could not end a stall",
                 "Study it on a sandbox with --server",
             )
-        if live_safety.resizes(name) and not live.accept_resizing:
+        if live_safety.resizes(name) and not place.accept_resizing:
             raise UserError(
                 f"{name} is not changed on a live server: it allocates or frees memory, and may block all clients meanwhile",
                 "Study it on a sandbox with --server, or accept that with --accept-resizing",
@@ -196,7 +169,7 @@ def _check_safe(spec: StudySpec, live: LiveOptions, values: Mapping[str, str], a
             )
 
 
-def _describe(spec: StudySpec, live: LiveOptions, attached: Attached, values: Mapping[str, str], allowed: Plan) -> list[str]:
+def _describe(spec: StudySpec, live: LivePlace, attached: Attached, values: Mapping[str, str], allowed: Plan) -> list[str]:
     """Return sentences on what the study will change on the server, and how it is put back."""
     lines = [f"dialin did not start this server: {attached.build.id}, {attached.account}. It is live. dialin will"]
     lines.append(f"  watch it for {live.observe:g} s, without changing anything, and say what differences it can detect")

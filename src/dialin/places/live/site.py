@@ -14,9 +14,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from dialin.clock import Clock
-from dialin.model.live import LiveOptions, hours_between
+from dialin.model.live import hours_between
+from dialin.model.place import LivePlace
 from dialin.model.setting import Value, same_value
-from dialin.model.study import Attachment, StudySpec
+from dialin.model.study import StudySpec
 from dialin.model.trial import EffectiveSettings, Purpose, Step, Trial, VariableChange
 from dialin.places.live.guard import LEAST_KNOWN, LiveGuard, stop_file
 from dialin.servers.attached.quick_restore import QuickRestore
@@ -65,8 +66,7 @@ class LiveServer:
     """
 
     spec: StudySpec
-    live: LiveOptions
-    attachment: Attachment
+    place: LivePlace
     attached: Attached
     workload: Traffic
     tools: Tools
@@ -81,7 +81,7 @@ class LiveServer:
         log = UndoLog(self.tools.home.undo, clock)
         names = self.spec.set_variables
         attached.study = str(study.absolute()) if study is not None else ""
-        entry = log.begin(attached, self.attachment, names)
+        entry = log.begin(attached, self.place, names)
         detector = LiveChangeDetector(names, lambda: guard.has_acted())  # noqa: PLW0108 - the guard is made below
         detector.remember(entry.before)
         with undo_at_exit(log, entry, attached, say), QuickRestore(attached, clock) as quick:
@@ -91,7 +91,7 @@ class LiveServer:
                 with one_at_a_time:
                     detector.remember(quick.restore())
 
-            guard = LiveGuard(self.live, restore, clock, stop_file(self.live.stop_file))
+            guard = LiveGuard(self.place, restore, clock, stop_file(self.place.stop_file))
             with self._meter() as meter:
                 meter.guard, meter.check = guard.look, guard.check
                 self.workload.meter = meter
@@ -152,8 +152,9 @@ class OpenLiveServer:
 
     def wait_for_block(self) -> float:
         """Return the seconds until a block may begin: within the quiet hours and the share of time away from the baseline."""
-        live, spec = self.site.live, self.spec
-        slot = self.site.slot + (spec.warmup or 0.0) - (self.site.spec.warmup or 0.0)  # the washout may have been lengthened
+        live, spec = self.site.place, self.spec
+        lengthened = spec.place.washout - live.washout if isinstance(spec.place, LivePlace) else 0.0
+        slot = self.site.slot + lengthened
         block = slot * len(spec.candidates)
         away = slot * sum(bool(self.changed(candidate.name)) for candidate in spec.candidates)
         elapsed = self.clock.monotonic() - self.began

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 from dialin.answers import number
 from dialin.errors import UserError
-from dialin.model.live import LatencySource, LiveOptions
+from dialin.model.live import LatencySource
+from dialin.model.place import LivePlace
 from dialin.model.query import Query
 from dialin.model.saturation import is_saturated
 from dialin.model.setting import as_number
@@ -165,9 +166,7 @@ def _replication(query: Query, *, replicates: bool) -> Replication | None:
     return None
 
 
-def check_state(
-    spec: StudySpec, live: LiveOptions, attached: Attached, state: LiveState, values: Mapping[str, str]
-) -> list[str]:
+def check_state(spec: StudySpec, live: LivePlace, attached: Attached, state: LiveState, values: Mapping[str, str]) -> list[str]:
     """Return notes on a server that can be studied now.
 
     Raises:
@@ -195,7 +194,7 @@ def check_state(
     notes = [f"{state.statements:,.0f} statements/s; their latency is read from {_SOURCES[state.source]}"]
     notes += _mix_notes(state)
     notes += _check_resizing(spec, live, state, values)
-    notes += _check_sessions(spec, attached, state)
+    notes += _check_sessions(spec, live.washout, attached, state)
     if read_only := activity.read_only_by(values):
         notes.append(f"The server is read-only ({read_only}); its variables can be set all the same")
     if state.replication is not None:
@@ -205,7 +204,7 @@ def check_state(
     return notes
 
 
-def _check_replication(live: LiveOptions, state: LiveState) -> None:
+def _check_replication(live: LivePlace, state: LiveState) -> None:
     if state.replication is None:
         return
     lag = state.replication.lag
@@ -244,7 +243,7 @@ def _mix_notes(state: LiveState) -> list[str]:
     return []
 
 
-def _check_resizing(spec: StudySpec, live: LiveOptions, state: LiveState, values: Mapping[str, str]) -> list[str]:
+def _check_resizing(spec: StudySpec, live: LivePlace, state: LiveState, values: Mapping[str, str]) -> list[str]:
     """Refuse what takes more memory than is free; `accept_resizing` was checked with the names."""
     resized = [name for name in spec.set_variables if live_safety.resizes(name)]
     growth = max((_growth(spec, name, resized, values) for name in spec.names), default=0.0)
@@ -265,8 +264,8 @@ def _growth(spec: StudySpec, candidate: str, resized: list[str], values: Mapping
     return sum(float(after - before) for after, before in pairs if after is not None and before is not None)
 
 
-def _check_sessions(spec: StudySpec, attached: Attached, state: LiveState) -> list[str]:
-    notes, washout = [], spec.warmup or 0.0
+def _check_sessions(spec: StudySpec, washout: float, attached: Attached, state: LiveState) -> list[str]:
+    notes = []
     for name in _session_variables(spec, attached):
         if state.lifetime > _TURNOVER * washout:
             age = "do not end" if math.isinf(state.lifetime) else f"live for about {state.lifetime:.0f} s"

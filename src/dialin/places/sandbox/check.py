@@ -5,6 +5,8 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
 
 from dialin.datasets.cache import check_space
 from dialin.datasets.prepare import BLANK_SIZE
@@ -12,6 +14,7 @@ from dialin.datasets.restore import restore_sentence
 from dialin.errors import ServerError, UserError
 from dialin.evidence import effective_settings
 from dialin.model.build import Build
+from dialin.model.place import SandboxPlace
 from dialin.model.setting import describe, same_value
 from dialin.model.study import Candidate, StudySpec, Switch
 from dialin.model.trial import EffectiveSettings
@@ -19,7 +22,6 @@ from dialin.places.sandbox import inspection
 from dialin.places.sandbox.fit_check import check_all_fit, room_here
 from dialin.places.sandbox.site import Sandboxes, build_of
 from dialin.places.sandbox.switch_mode import choose_switch_mode, expect_switch
-from dialin.preflight.admission import Admit, checked_candidate
 from dialin.preflight.checked import CheckedStudy, StudyRequest, with_plan
 from dialin.preflight.option_files import RequestedSettings, requested_on_builds, said_if_refused
 from dialin.question.candidates import candidates_of
@@ -28,11 +30,10 @@ from dialin.sentences.note import TypedNote
 from dialin.sentences.setting_notes import InertConfound
 from dialin.servers import builds, dry_run
 from dialin.trials import profiling, raw_waits
-from dialin.trials.changes import changes_between
+from dialin.trials.changes import Changes, changes_between
 from dialin.trials.tools import Tools
-from dialin.variables import check, memory, rules
+from dialin.variables import check, rules
 from dialin.variables.catalogue import Catalogue, excerpt
-from dialin.variables.memory import Room
 from dialin.workloads.base import Workload
 
 
@@ -64,10 +65,9 @@ def check_sandboxed(request: StudyRequest, tools: Tools) -> CheckedStudy:
         check.check_study(spec, catalogues, elsewhere)
         expected = expect_switch(question.switch, spec, catalogues)
         plan(spec.model_copy(update={"switch": expected.mode}))  # refuses a budget that is too small before servers start
-        room = room_here(tools)
-        sizes = check_all_fit(spec, defaults, room, tools.say, from_files=bool(question.compare))
+        sizes = check_all_fit(spec, defaults, room_here(tools), tools.say, from_files=bool(question.compare))
         for candidate in spec.candidates:
-            check_candidate(spec, candidate, used[candidate.server], defaults[candidate.server], room)
+            dry_run.check(used[candidate.server], spec.setting_of(candidate.name))
         check_disk(tools, workload, len(used))
     wait_notes = raw_waits.check(spec.waits, used, tools)
 
@@ -80,26 +80,42 @@ def check_sandboxed(request: StudyRequest, tools: Tools) -> CheckedStudy:
     first = build_of(spec, spec.candidates[0], used)
     mode = choose_switch_mode(expected, spec, inspected, first, catalogues, tools)
     spec, allowed = with_plan(spec.model_copy(update={"switch": mode.switch}))
-    inspection_notes = _inspection_notes(spec, mode.inspected, catalogues)
+    ready = checked_on_sandboxes(spec, allowed, used, workload, tools, mode.inspected, mode.changes, catalogues)
+    said = [
+        *of_files,
+        *sizes,
+        *profile_notes,
+        *wait_notes,
+        *(note.sentence(spec) for note in effective_settings.overrides(spec)),
+    ]
+    said += [*_inspection_notes(spec, mode.inspected, catalogues), *filter(None, [mode.reason]), *restore_notes(spec)]
+    return replace(ready, notes=tuple(said))
+
+
+def checked_on_sandboxes(
+    spec: StudySpec,
+    allowed: Plan,
+    used: Mapping[str, Build],
+    workload: Workload,
+    tools: Tools,
+    inspected: Mapping[str, EffectiveSettings],
+    changes: Changes | None,
+    catalogues: Mapping[str, Catalogue] = MappingProxyType({}),
+) -> CheckedStudy:
+    """Return a study on sandboxes that can run; `catalogues` are those of its builds, where it is a new one."""
+
+    def inspect(larger: StudySpec, name: str) -> EffectiveSettings | None:
+        return make_inspector(larger, used, tools)(name, larger.setting_of(name))
+
     return CheckedStudy(
         spec=spec,
         plan=allowed,
         servers={build.id: facts_of(build) for build in used.values()},
         workload=workload,
-        site=Sandboxes(spec, used, workload, tools, mode.changes),
-        notes=(
-            *of_files,
-            *sizes,
-            *profile_notes,
-            *wait_notes,
-            *(note.sentence(spec) for note in effective_settings.overrides(spec)),
-            *inspection_notes,
-            *filter(None, [mode.reason]),
-            *restore_notes(spec),
-        ),
-        inspected=mode.inspected,
-        admit=admission(used, workload, tools),
+        site=Sandboxes(spec, used, workload, tools, changes),
+        inspected=inspected,
         catalogues={name: excerpt(known, spec.set_variables) for name, known in catalogues.items()},
+        inspect=inspect,
     )
 
 
@@ -119,46 +135,23 @@ def _candidates(
 def resume_sandboxed(
     spec: StudySpec, allowed: Plan, tools: Tools, workload: Workload, inspected: Mapping[str, EffectiveSettings]
 ) -> CheckedStudy:
-    """Return a study on sandboxes that resumes; candidates that were never inspected are inspected.
+    """Return a study on sandboxes that resumes; candidates that were never inspected are inspected, of a tune the baseline.
 
     Raises:
         UserError: a build is gone.
+        ServerError: the server of a tune's baseline does not start.
     """
     installed = builds.discover(tools.home, os.environ)
     used = {name: tools.find(name, installed) for name in {candidate.server for candidate in spec.candidates}}
-    uninspected = spec.model_copy(update={"candidates": tuple(c for c in spec.candidates if c.name not in inspected)})
+    lacking = [spec.candidate(spec.baseline)] if spec.tuned else [c for c in spec.candidates if c.name not in inspected]
+    uninspected = spec.model_copy(update={"candidates": tuple(lacking)})
     all_inspected = {**inspected, **inspection.inspect_all(uninspected, make_inspector(spec, used, tools))}
+    if spec.tuned and spec.baseline not in all_inspected:
+        raise ServerError("The baseline's server does not start", "See its log above")
     changes = None
     if spec.switch is Switch.SET:
         changes = changes_between(spec, all_inspected, tools.catalogue(used[spec.candidates[0].server]))
-    return CheckedStudy(
-        spec=spec,
-        plan=allowed,
-        servers={build.id: facts_of(build) for build in used.values()},
-        workload=workload,
-        site=Sandboxes(spec, used, workload, tools, changes),
-        inspected=all_inspected,
-        admit=admission(used, workload, tools),
-    )
-
-
-def admission(used: Mapping[str, Build], workload: Workload, tools: Tools) -> Admit:
-    """Return what admits candidates to a running study on sandboxes: the same checks and inspection as before it began."""
-
-    def catalogue_of(build: str) -> Catalogue:
-        return tools.catalogue(used[build])
-
-    def admit(spec: StudySpec, candidate: Candidate) -> tuple[Candidate, EffectiveSettings | None]:
-        named = checked_candidate(spec, candidate, catalogue_of)
-        larger = spec.with_candidates([named])
-        check_candidate(larger, named, used[named.server], catalogue_of(named.server).defaults(), room_here(tools))
-        check_disk(tools, workload, 1)
-        settings = make_inspector(larger, used, tools)(named.name, larger.setting_of(named.name))
-        if settings is None:
-            raise ServerError(f"The server of {named.name} does not start", "Propose another setting")
-        return named, settings
-
-    return admit
+    return checked_on_sandboxes(spec, allowed, used, workload, tools, all_inspected, changes)
 
 
 def make_inspector(spec: StudySpec, used: Mapping[str, Build], tools: Tools) -> inspection.Inspect:
@@ -185,14 +178,6 @@ def _inspection_notes(
     return held + [note.sentence(spec) for note in notes] + warned
 
 
-def check_candidate(spec: StudySpec, candidate: Candidate, build: Build, defaults: Mapping[str, str], room: Room) -> None:
-    """Raise UserError where a build does not take a candidate's values, or its server does not fit this machine."""
-    setting = spec.setting_of(candidate.name)
-    dry_run.check(build, setting)
-    room = room.limited(spec.memory_of(candidate.name) if build.image else None)
-    check.check_fits(candidate.name, memory.need(setting, defaults, spec.workload.threads, room), room)
-
-
 def check_disk(tools: Tools, workload: Workload, count: int) -> None:
     """Raise UserError unless the datasets of all builds, a copy for the trial, and its temporary files fit the disk."""
     data = (count + 1) * (BLANK_SIZE + workload.expected_bytes())
@@ -203,14 +188,15 @@ def with_restore(spec: StudySpec, used: Mapping[str, Build], workload: Workload,
     """Return a study that knows how the baseline's data is restored, and how long that takes."""
     build = build_of(spec, spec.candidate(spec.baseline), used)
     restore = tools.preparer.forecast_restore(build, workload, rules.shapes_data(spec.setting_of(spec.baseline)))
-    return spec.model_copy(update={"restore": restore})
+    return spec.model_copy(update={"place": SandboxPlace(restore=restore)})
 
 
 def restore_notes(spec: StudySpec) -> list[str]:
     """Return how data is restored, for the user."""
-    if spec.restore is None:
+    restore = spec.place.restore if isinstance(spec.place, SandboxPlace) else None
+    if restore is None:
         return []
-    return [restore_sentence(spec.restore, "trial" if spec.switch is Switch.RESTART else "start of a server")]
+    return [restore_sentence(restore, "trial" if spec.switch is Switch.RESTART else "start of a server")]
 
 
 def facts_of(build: Build) -> dict[str, str]:

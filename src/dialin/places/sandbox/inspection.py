@@ -91,7 +91,7 @@ def inspect_by_setting(tools: Tools, build: Build, changes: Changes) -> dict[str
 
 def inspect_all(spec: StudySpec, inspect: Inspect) -> dict[str, EffectiveSettings]:
     """Return the effective settings of each candidate whose server starts; an A/A study inspects only the first."""
-    if spec.aa and spec.candidates:
+    if spec.is_aa and spec.candidates:
         first = spec.candidates[0]
         effective = inspect(first.name, spec.setting_of(first.name))
         return {candidate.name: effective for candidate in spec.candidates} if effective is not None else {}

@@ -119,7 +119,7 @@ class OpenSandboxes:
         for candidate in self._spec.candidates:
             if candidate.name in self._datasets:
                 continue
-            if self._spec.tune is not None and baseline in self._datasets:
+            if self._spec.tuned and baseline in self._datasets:
                 # Of the variables that shape data, a tune changes only those of the redo log, which a start makes anew.
                 self._datasets[candidate.name] = self._datasets[baseline]
                 continue

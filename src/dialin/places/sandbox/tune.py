@@ -5,25 +5,26 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from dialin.cause_sentences import with_advice
 from dialin.errors import ServerError, UserError
 from dialin.model.build import Build
 from dialin.model.cause import PASSING
+from dialin.model.place import SandboxPlace
 from dialin.model.setting import Value
-from dialin.model.study import StudySpec, Switch
+from dialin.model.study import Switch
 from dialin.model.trial import EffectiveSettings, Purpose, Trial, TrialState
 from dialin.places.sandbox import inspection
-from dialin.places.sandbox.check import check_disk, facts_of, make_inspector, restore_notes
+from dialin.places.sandbox.check import check_disk, checked_on_sandboxes, restore_notes
 from dialin.places.sandbox.fit_check import check_baseline_fits, room_for
 from dialin.places.sandbox.site import Sandboxes
 from dialin.preflight import tune_space
 from dialin.preflight.checked import CheckedStudy, StudyRequest, with_plan
-from dialin.preflight.option_files import base_setting, said_if_refused
-from dialin.preflight.tune_study import BASELINE, propose, refuse_options, specify, tune_admission
-from dialin.question.options import StudyOptions
-from dialin.question.plan import Plan, plan
+from dialin.preflight.option_files import RequestedSettings, base_setting, said_if_refused
+from dialin.preflight.tune_study import BASELINE, propose, refuse_options, specify
+from dialin.question.plan import plan
+from dialin.search.ranges import RequestedVariable
 from dialin.search.variable_choice import Situation
 from dialin.servers import builds, dry_run
 from dialin.trials import trial_steps
@@ -33,8 +34,69 @@ from dialin.trials.probing import by_probes
 from dialin.trials.tools import Tools
 from dialin.trials.trial_steps import TrialContext
 from dialin.variables import rules
-from dialin.variables.catalogue import Catalogue, excerpt
-from dialin.workloads.base import Workload
+from dialin.variables.catalogue import Catalogue
+
+
+@dataclass(frozen=True, slots=True)
+class BaselineServer:
+    """The server that a tune or advice begins with, as it was read without a load.
+
+    Attributes:
+        setting: what it was started with; `of_file` is what became of the file that this comes from.
+        notes: what the user should know of that.
+        named: the variables that the user named to tune.
+    """
+
+    build: Build
+    catalogue: Catalogue
+    setting: dict[str, Value]
+    of_file: RequestedSettings
+    notes: tuple[str, ...]
+    named: list[RequestedVariable]
+    effective: EffectiveSettings
+    situation: Situation
+
+
+def read_baseline(request: StudyRequest, tools: Tools) -> BaselineServer:
+    """Read the one server that a question is about.
+
+    Raises:
+        UserError: something is not there or does not fit.
+        ServerError: the server does not start.
+    """
+    question, workload = request.question, request.workload
+    installed = builds.discover(tools.home, os.environ)
+    chosen = tools.choose(question.servers, installed)
+    if len(chosen) > 1:
+        raise UserError("Several builds are given, and one is needed", "Name one --server")
+    if question.compares_memory:
+        raise UserError("Several sizes of --server-memory are for dialin compare", "Name one")
+    (build,) = chosen.values()
+    build = build.limited(question.server_memory[0] if question.server_memory else None, question.server_cpus)
+    catalogue, room = tools.catalogue(build), room_for(build, tools)
+    elsewhere = {other.id: functools.partial(tools.catalogue, other) for other in installed if other.id != build.id}
+    named = tune_space.resolve(tune_space.parse_named(question.tune or ()), catalogue, elsewhere)
+    setting, of_file = base_setting(request, catalogue, elsewhere)
+    with said_if_refused(of_file.notes, tools.say):
+        tune_space.refuse_forbidden(named, of_file.form)
+        sizes = check_baseline_fits(setting, catalogue, request, room)
+        dry_run.check(build, setting)
+        check_disk(tools, workload, 1)
+    tools.say("Reading the baseline's server")
+    effective = inspection.make_inspect(tools, {BASELINE: build}, [one.name for one in named])(BASELINE, setting)
+    if effective is None:
+        raise ServerError("The baseline's server does not start", "Correct --set")
+    situation = Situation(
+        memory=room.memory,
+        disk=room.disk,
+        cpus=room.cpus,
+        connections=request.load.threads,
+        tables=request.load.tables,
+        data=workload.expected_bytes(),
+        in_force=effective.in_force,
+        build=build.id,
+    )
+    return BaselineServer(build, catalogue, setting, of_file, (*of_file.notes, *sizes), named, effective, situation)
 
 
 def check_tuned(request: StudyRequest, tools: Tools) -> CheckedStudy:
@@ -44,84 +106,25 @@ def check_tuned(request: StudyRequest, tools: Tools) -> CheckedStudy:
         UserError: something is not there or does not fit.
         ServerError: the baseline's server does not start.
     """
-    question, workload = request.question, request.workload
-    refuse_options(question, request)
-    installed = builds.discover(tools.home, os.environ)
-    chosen = tools.choose(question.servers, installed)
-    if len(chosen) > 1:
-        raise UserError("A tune runs on one build, and several are given", "Name one --server")
-    (build,) = chosen.values()
-    build = limited(build, question)
-    catalogue = tools.catalogue(build)
-    elsewhere = {other.id: functools.partial(tools.catalogue, other) for other in installed if other.id != build.id}
-    requested = tune_space.resolve(tune_space.parse_named(question.tune or ()), catalogue, elsewhere)
-    setting, of_file = base_setting(request, catalogue, elsewhere)
-    with said_if_refused(of_file.notes, tools.say):
-        tune_space.refuse_forbidden(requested, of_file.form)
-        sizes = check_baseline_fits(setting, catalogue, request, room_for(build, tools))
-        dry_run.check(build, setting)
-        check_disk(tools, workload, 1)
-    tools.say("Reading the baseline's server")
-    inspect = inspection.make_inspect(tools, {BASELINE: build}, [one.name for one in requested])
-    baseline = inspect(BASELINE, setting)
-    if baseline is None:
-        raise ServerError("The baseline's server does not start", "Correct --set")
-
-    situation = situation_of(request, tools, baseline, build)
-    restore = tools.preparer.forecast_restore(build, workload, rules.shapes_data(setting))
-    request = replace(request, restore=restore)
-    if requested:
-        variables = tune_space.name_variables(requested, catalogue, situation, weaker=question.accept_weaker_durability)
-        spec = specify(request, build.id, setting, variables, catalogue, situation)
+    refuse_options(request)
+    server = read_baseline(request, tools)
+    build, setting, catalogue = server.build, server.setting, server.catalogue
+    restore = tools.preparer.forecast_restore(build, request.workload, rules.shapes_data(setting))
+    request = replace(request, place=SandboxPlace(restore=restore))
+    if server.named:
+        weaker = request.question.accept_weaker_durability
+        variables = tune_space.name_variables(server.named, catalogue, server.situation, weaker=weaker)
+        spec = specify(request, build.id, setting, variables, catalogue, server.situation)
     else:
-        situation = _with_counters(request, tools, build, setting, catalogue, situation)
-        spec = propose(request, build.id, setting, catalogue, situation, of_file.form)
-    for ends in tune_space.ends_of(spec.tune.variables if spec.tune else ()):
+        spec = propose(request, build.id, setting, catalogue, _with_counters(request, tools, server), server.of_file.form)
+    for ends in tune_space.ends_of(tuple(spec.tuned.values())):
         _check_ends(build, setting, ends)
-    spec, allowed = with_plan(spec.model_copy(update={"form": of_file.form}))
-    ready = _checked(spec, allowed, build, workload, tools, catalogue, {BASELINE: baseline})
-    return replace(ready, notes=(*of_file.notes, *sizes, *restore_notes(spec)))
-
-
-def resume_tuned(spec: StudySpec, allowed: Plan, tools: Tools, workload: Workload) -> CheckedStudy:
-    """Return a tune on sandboxes that resumes.
-
-    Raises:
-        UserError: the build is gone.
-        ServerError: the baseline's server does not start.
-    """
-    build = tools.find(spec.candidates[0].server, builds.discover(tools.home, os.environ))
-    baseline = make_inspector(spec, {build.id: build}, tools)(spec.baseline, spec.setting_of(spec.baseline))
-    if baseline is None:
-        raise ServerError("The baseline's server does not start", "See its log above")
-    return _checked(spec, allowed, build, workload, tools, tools.catalogue(build), {spec.baseline: baseline})
-
-
-def _checked(
-    spec: StudySpec,
-    allowed: Plan,
-    build: Build,
-    workload: Workload,
-    tools: Tools,
-    catalogue: Catalogue,
-    inspected: Mapping[str, EffectiveSettings],
-) -> CheckedStudy:
+    spec, allowed = with_plan(spec.model_copy(update={"form": server.of_file.form}))
+    inspected, used = {BASELINE: server.effective}, {build.id: build}
     changes = changes_between(spec, inspected, catalogue) if spec.switch is Switch.SET else None
-
-    def inspect(larger: StudySpec, name: str) -> EffectiveSettings | None:
-        return make_inspector(larger, {build.id: build}, tools)(name, larger.setting_of(name))
-
-    return CheckedStudy(
-        spec=spec,
-        plan=allowed,
-        servers={build.id: facts_of(build)},
-        workload=workload,
-        site=Sandboxes(spec, {build.id: build}, workload, tools, changes),
-        inspected=inspected,
-        admit=tune_admission(catalogue),
-        inspect=inspect,
-        catalogues={build.id: excerpt(catalogue, spec.set_variables)},
-    )
+    known = {build.id: catalogue}
+    ready = checked_on_sandboxes(spec, allowed, used, request.workload, tools, inspected, changes, known)
+    return replace(ready, notes=(*server.notes, *restore_notes(spec)))
 
 
 def _check_ends(build: Build, setting: Mapping[str, Value], ends: Mapping[str, Value]) -> None:
@@ -134,70 +137,28 @@ def _check_ends(build: Build, setting: Mapping[str, Value], ends: Mapping[str, V
         raise
 
 
-def limited(build: Build, question: StudyOptions) -> Build:
-    """Return a build with the limits of its container that a question names.
-
-    Raises:
-        UserError: it names several.
-    """
-    if question.compares_memory:
-        raise UserError("Several sizes of --server-memory are for dialin compare", "Name one")
-    memory = question.server_memory[0] if question.server_memory else None
-    return build.limited(memory, question.server_cpus)
-
-
-def situation_of(request: StudyRequest, tools: Tools, baseline: EffectiveSettings, build: Build) -> Situation:
-    """Return what is known of the server's machine, which a container's limits make smaller, and of the load."""
-    room = room_for(build, tools)
-    return Situation(
-        memory=room.memory,
-        disk=room.disk,
-        cpus=room.cpus,
-        connections=request.load.threads,
-        tables=request.load.tables,
-        data=request.workload.expected_bytes(),
-        in_force=baseline.in_force,
-        build=build.id,
-    )
-
-
-def _with_counters(
-    request: StudyRequest,
-    tools: Tools,
-    build: Build,
-    setting: Mapping[str, Value],
-    catalogue: Catalogue,
-    situation: Situation,
-) -> Situation:
+def _with_counters(request: StudyRequest, tools: Tools, server: BaselineServer) -> Situation:
     """Return the situation with the status counters of one trial of the baseline, which show what the load touches.
 
     Raises:
         ServerError: the trial fails.
     """
-    ended = measure_baseline(request, tools, build, setting, catalogue, situation, "to see which variables this load touches")
+    ended = measure_baseline(request, tools, server, "to see which variables this load touches")
     status = next((one for one in ended.evidence.watched if one.probe == "status"), None)
-    return replace(situation, counters=status.counters, seconds=status.seconds) if status else situation
+    return replace(server.situation, counters=status.counters, seconds=status.seconds) if status else server.situation
 
 
-def measure_baseline(
-    request: StudyRequest,
-    tools: Tools,
-    build: Build,
-    setting: Mapping[str, Value],
-    catalogue: Catalogue,
-    situation: Situation,
-    purpose: str,
-) -> TrialEnded:
+def measure_baseline(request: StudyRequest, tools: Tools, server: BaselineServer, purpose: str) -> TrialEnded:
     """Run one trial of the baseline, watched by all probes; `purpose` ends the message that announces it.
 
     Raises:
         ServerError: the trial fails.
     """
-    variables, _ = tune_space.propose_variables(catalogue, situation, weaker=False)
-    spec = specify(request, build.id, setting, variables, catalogue, situation)
+    variables, _ = tune_space.propose_variables(server.catalogue, server.situation, weaker=False)
+    spec = specify(request, server.build.id, server.setting, variables, server.catalogue, server.situation)
     allowed, clock = plan(spec), tools.clock
     tools.say(f"Measuring the baseline once for {allowed.measure:.0f} s, {purpose}")
-    with Sandboxes(spec, {build.id: build}, request.workload, tools).open(tools.say) as site:
+    with Sandboxes(spec, {server.build.id: server.build}, request.workload, tools).open(tools.say) as site:
         watch = by_probes(clock)
         context = TrialContext(spec, allowed, clock, request.workload, stage=site.stage, watch=watch)
         trial = Trial(0, 0, 0, 1, BASELINE, TrialState.RUNNING, clock.now(), purpose=Purpose.SEARCH)

@@ -35,9 +35,9 @@ _MOST_DESCRIBED = 5
 def responses(findings: TuneFindings, spec: StudySpec, aim: Measure, key: str = "tune-responses") -> Chart | None:
     """Return a panel for each variable, in their order; None where the model has no response."""
     known = [one for one in findings.variables if one.response]
-    if not known or spec.tune is None:
+    if not known:
         return None
-    dimensions = {dimension.name: dimension for dimension in spec.tune.variables}
+    dimensions = spec.tuned
     rows = math.ceil(len(known) / _COLUMNS)
     drawn = blank(
         margin={"l": 56, "r": 16, "t": 8, "b": 28},

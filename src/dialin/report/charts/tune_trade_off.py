@@ -10,6 +10,7 @@ from statistics import fmean
 from dialin.model.record import TuneCourse
 from dialin.model.setting import Value, changed
 from dialin.model.study import StudySpec
+from dialin.model.tune import TunePlan
 from dialin.model.verdict import Verdict
 from dialin.stats.standings import pareto_front
 
@@ -76,6 +77,6 @@ def _steps(one: MeasuredSetting) -> tuple[int, ...]:
 
 
 def _memory(spec: StudySpec, changes: Mapping[str, Value]) -> float | None:
-    if spec.tune is None or (memory := spec.tune.memory) is None:
+    if not isinstance(spec.question, TunePlan) or (memory := spec.question.memory) is None:
         return None
-    return memory.needed({variable.name: variable.default for variable in spec.tune.variables} | dict(changes))
+    return memory.needed({variable.name: variable.default for variable in spec.question.variables} | dict(changes))

@@ -159,9 +159,9 @@ def settings(record: StudyRecord) -> Pairs:
         ("goal", goal(record).rstrip(".")),
         ("confidence", exact_percent(spec.confidence)),
         ("smallest difference that matters", exact_percent(spec.worthwhile)),
-        *([("between trials", _SWITCHES[spec.switch])] if spec.attachment is None else []),
+        *([("between trials", _SWITCHES[spec.switch])] if spec.is_sandboxed else []),
         ("choice confirmed in confirmation trials", "yes" if spec.confirm else "no"),
-        *([("A/A study", "yes: identical candidates")] if spec.aa else []),
+        *([("A/A study", "yes: identical candidates")] if spec.is_aa else []),
         ("seed", str(spec.seed)),
         ("CPUs of the servers", visible(spec.server_cpus or "all")),
         *(

@@ -47,7 +47,7 @@ _SOURCES = {
 
 def live_section(record: StudyRecord, names: Naming, style: Mapping[str, Style]) -> Section:
     """Return the section; it is empty for a study whose load dialin applies."""
-    if record.spec.live is None:
+    if not record.spec.is_live:
         return Section(SectionKey.LIVE, "", ())
     periods = live_periods(record)
     findings = record.verdict.live if record.verdict is not None else None

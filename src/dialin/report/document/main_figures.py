@@ -129,7 +129,7 @@ def figures_table(
     columns = [Column("figure", ""), Column("before", title, is_figure=True, candidate=verdict.baseline)]
     if other is not None:
         found = "recommended" if other.name == verdict.recommended_candidate else "best setting"
-        title = labels[other.name] if record.spec.tune is None else found  # the headline has its changes
+        title = labels[other.name] if not record.spec.tuned else found  # the headline has its changes
         columns.append(Column("after", title, is_figure=True, candidate=other.name))
         columns.append(Column("change", f"change ({exact_percent(verdict.confidence)} CI)"))
     return Table("main-figures", "", columns, [_row(one, verdict, other) for one in figures])

@@ -111,9 +111,9 @@ def _differing(record: StudyRecord) -> Table:
 def _not_default(record: StudyRecord) -> list[Part]:
     builds = variables_shown.not_default(record)
     caption = (
-        "The default is the value that the server had before the study."
-        if record.spec.attachment
-        else "The default is the value that the build has when it is started with no option set."
+        "The default is the value that the build has when it is started with no option set."
+        if record.spec.is_sandboxed
+        else "The default is the value that the server had before the study."
     )
     groups = []
     for place, build in enumerate(builds, start=1):

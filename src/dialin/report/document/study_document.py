@@ -36,7 +36,7 @@ def study_document(
     sections = [
         verdict_section(record, explanation, names, style),
         *([tune_section(record)] if record.course else []),
-        *([live_section(record, names, style)] if record.spec.live is not None else []),
+        *([live_section(record, names, style)] if record.spec.is_live else []),
         *([replay] if replay.parts else []),
         candidates_section(record, explanation, names, style),
         why_section(record, explanation, names.labels, style),

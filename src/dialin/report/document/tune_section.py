@@ -9,7 +9,7 @@ from dialin.model.measure import Measure, capital, measure
 from dialin.model.record import CoursePoint, StudyRecord, TuneCourse
 from dialin.model.setting import Value, changed, parse_value
 from dialin.model.study import StudySpec
-from dialin.model.tune import LeftOutReason
+from dialin.model.tune import LeftOutReason, TunePlan
 from dialin.model.verdict import FigureSource, TunedVariable, TuneFindings
 from dialin.report.charts.search_course import effects, figure_text, search_course, waterfall
 from dialin.report.charts.tune_responses import responses
@@ -43,7 +43,7 @@ from dialin.text import NOTHING, change, counted, number, size, visible
 def tune_section(record: StudyRecord) -> Section:
     """Return the section; it is empty for a study whose candidates the user named."""
     course, spec = record.course, record.spec
-    if course is None or spec.tune is None:
+    if course is None:
         return Section(SectionKey.SEARCH, "", ())
     aim, findings = measure(spec.goal, spec.workload.percentile), course.findings
     parts: list[Part] = []
@@ -235,7 +235,7 @@ def _trial(point: CoursePoint, course: TuneCourse, base: dict[str, Value], spec:
 
 def space_table(spec: StudySpec) -> Table:
     """Return what a tune may change, a row for each variable."""
-    variables = spec.tune.variables if spec.tune else ()
+    variables = spec.tuned.values()
     titles = ["variable", "range", "baseline", "first try", "change"]
     rows = [
         [
@@ -273,7 +273,7 @@ _LEFT_OUT: Mapping[LeftOutReason, str] = {
 def left_out_pairs(spec: StudySpec) -> list[tuple[str, str]]:
     """Return why variables are not tuned, each reason with its variables; empty where the user named those that are."""
     names: dict[str, list[str]] = {}
-    for one in spec.tune.left_out if spec.tune else ():
+    for one in spec.question.left_out if isinstance(spec.question, TunePlan) else ():
         by = f" ({one.by} = {value_text(one.by, parse_value(one.value))})" if one.by else ""
         names.setdefault(_LEFT_OUT[one.reason], []).append(f"{visible(one.name)}{visible(by)}")
     return [(reason, ", ".join(names[reason])) for reason in dict.fromkeys(_LEFT_OUT.values()) if reason in names]

@@ -57,7 +57,7 @@ def summary(why: Why | None, record: StudyRecord) -> str:
     """Return the summary of the evidence in one sentence, or why there is none."""
     if why is not None and is_known(why):
         return visible(why.summary)
-    return UNKNOWN if record.spec.live is None else LIVE
+    return UNKNOWN if not record.spec.is_live else LIVE
 
 
 def remark(reason: Reason, record: StudyRecord) -> str:

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from dialin.clock import Clock, SystemClock
 from dialin.errors import DialinError, MachineError, ServerError, UserError
-from dialin.model.study import Attachment
+from dialin.model.place import Attachment
 from dialin.paths import replace_text
 from dialin.servers import load_sessions
 from dialin.servers.assign import at_default
