@@ -9,6 +9,7 @@ from dialin.model.record import LogCode
 from dialin.model.traffic import as_watched
 from dialin.model.trial import Costs, Purpose, Step, TrialState
 from dialin.model.verdict import Outcome
+from dialin.store.store import Store
 from dialin.trials.events import Evidence, Sampled, StepBegan, TrialBegan, TrialEnded
 from fixtures.live_studies import MEASURED, VARIABLE, WASHOUT, Live, live_sample, live_second, live_spec
 from fixtures.simulated_runs import Killed
@@ -55,11 +56,10 @@ class Periods(SimulatedTrials):
 def run(study):
     """Run a study of an effect that settles slowly."""
 
-    def run_periods(minutes=60, **how):
-        periods = Periods({}, **how)
-        spec = live_spec(SLOW)
-        spec = spec.model_copy(update={"minutes": minutes, "place": spec.place.model_copy(update={"observe": 30})})
-        return periods, *study(periods, spec)
+    def run_periods(minutes=60, spec=None, **how):
+        periods, new = Periods({}, **how), live_spec(SLOW)
+        new = new.model_copy(update={"minutes": minutes, "place": new.place.model_copy(update={"observe": 30})})
+        return periods, *study(periods, spec or new)
 
     return run_periods
 
@@ -79,14 +79,16 @@ def test_a_study_in_which_an_effect_settles_slowly_goes_on_with_a_longer_washout
     assert (verdict.verdict, verdict.recommended_candidate) == (Outcome.WINNER, "400")
 
 
-def test_one_that_is_resumed_keeps_the_longer_washout(run):
+def test_one_that_is_resumed_keeps_the_longer_washout(run, tmp_path):
     def kill(trial):
         if trial.id == 45:
             raise Killed
 
     with pytest.raises(Killed):
         run(before=kill)
-    periods, verdict, record = run()
+    with Store.open(tmp_path / "study") as store:
+        stored = store.spec
+    periods, verdict, record = run(spec=stored)
     assert set(periods.washouts) == {ENOUGH}
     assert len(lengthened(record)) == 1
     assert verdict.recommended_candidate == "400"
