@@ -21,6 +21,7 @@ from fixtures import example_studies, stored_study
         (["sweep", "a_b=1,2", "--minutes", "-1"], "must be greater than 0"),
         (["sweep", "a_b=1,2", "a_b=3,4"], "swept twice"),
         (["sweep", "a_b=1"], "has only one value"),
+        (["sweep", "a_b=,,"], "a_b has no value"),
         (["sweep", "a_b=1,1"], "same value twice"),
         (["sweep", "a;b=1,2"], "cannot be the name"),
         (["sweep", "a_b=1,2", "--set", "a-b=3"], "a_b is swept, and set for all candidates"),

@@ -68,6 +68,8 @@ def sweep_settings(sweep: Mapping[str, Sequence[Value]], *, least: int = 2) -> l
     variables = {_name(name): list(values) for name, values in sweep.items()}
     _check_count(math.prod(map(len, variables.values())))  # before any is made: there may be more than memory holds
     for name, values in variables.items():
+        if not values:
+            raise UserError(f"{name} has no value", f"Give at least two, such as {name}=1,4")
         if is_range(values[-1]):
             raise UserError(
                 f"{name}={values[-1]} is a range, and a sweep compares single values",
