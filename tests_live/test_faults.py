@@ -46,11 +46,10 @@ SHORT_MATRIX = [
 """The store, what a server answers, and the undo."""
 
 MANAGED_MATRIX = [
-    *(Cell(MANAGED, call, TRIALS, FOR_EVER, "/undo/") for call in MOST if call in ON_FILES),
-    *(Cell(MANAGED, call, TRIALS, 3) for call in ("fork", "recv", "socket", "mmap")),
-    Cell(MANAGED, "fork", TRIALS, FOR_EVER),
+    *(Cell(MANAGED, call, TRIALS, FOR_EVER, "/undo/") for call in ("open", "write", "rename", "unlink")),
+    *(Cell(MANAGED, call, TRIALS, FOR_EVER) for call in ("fork", "socket")),
+    Cell(MANAGED, "recv", TRIALS, 3),
     Cell(MANAGED, "write", BEGIN, 1, "/undo/"),
-    Cell(MANAGED, "mkdir", BEGIN, 1, "/undo/"),
 ]
 """Calls on the record of what is to be undone, on what the command is given, and those by which it is run."""
 
@@ -180,7 +179,7 @@ def check_attached(cell, dialin, injector, server):
 
 def check_managed(cell, dialin, injector, by_command):
     before = by_command.state()
-    words = ["sweep", "innodb_io_capacity=300,3000", "--baseline", "300", *SHORT, *EASY, *BUDGET, "--worthwhile", "100%"]
+    words = ["sweep", "innodb_io_capacity=300,3000", "--baseline", "300", *SHORT, *EASY, "--minutes", "2", "--worthwhile", "100%"]
     given = by_command.words()
     err = check(Study(dialin, [*words, *given], injector, again=given[given.index("--apply-command") :]), cell)
     if by_command.state() != before:

@@ -232,12 +232,12 @@ def _undo(owner: int) -> bool:
     """Undo what a dialin that is gone left behind; return whether nothing of it is left."""
     clock = SystemClock()
     log = UndoLog(Home.of().undo, clock)
-    for entry in log.entries():
-        if entry.owner == owner and entry.machine == machine():
-            try:
+    try:
+        for entry in log.entries():
+            if entry.owner == owner and entry.machine == machine():
                 log.undo(entry, find_attached(entry, os.environ, clock, timeout=_ANSWER_WITHIN, patience=_ANSWER_WITHIN))
-            except DialinError:
-                return False
+    except DialinError:
+        return False
     return True
 
 
