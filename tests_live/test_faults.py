@@ -179,8 +179,8 @@ def check_attached(cell, dialin, injector, server):
 
 def check_managed(cell, dialin, injector, by_command):
     before = by_command.state()
-    words = ["sweep", "innodb_io_capacity=300,3000", "--baseline", "300", *SHORT, *EASY, "--minutes", "2", "--worthwhile", "100%"]
-    given = by_command.words()
+    words = ["sweep", "innodb_io_capacity=300,3000", "--baseline", "300", *SHORT, *EASY, "--worthwhile", "100%"]
+    words, given = [*words, "--minutes", "2"], by_command.words()
     err = check(Study(dialin, [*words, *given], injector, again=given[given.index("--apply-command") :]), cell)
     if by_command.state() != before:
         assert "dialin restore" in err
