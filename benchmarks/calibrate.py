@@ -22,7 +22,8 @@ from world import World, observe
 
 from dialin.model.study import Until
 from dialin.stats.allocation import SIZE, contenders
-from dialin.stats.decide import FEWEST_REPEATS, Rules
+from dialin.stats.decide import Rules
+from dialin.stats.forecast import fewest_trials
 from dialin.stats.standings import is_due
 from dialin.stats.thresholds import thresholds_of
 from dialin.stats.throughput import TrialSpeed, by_typical_speed
@@ -88,7 +89,7 @@ def course(case: Case, seed: int, number: int) -> tuple[tuple[float, float, floa
         if fitted is None:
             continue
         block = list(contenders(fitted, names[0], RULES, Until.BEST)[:SIZE])
-        if len(trials) < len(names) + FEWEST_REPEATS or not is_due(len(trials), looked):
+        if len(trials) < fewest_trials(len(names)) or not is_due(len(trials), looked):
             continue
         looked = len(trials)
         deviates, needed = false_deviates(fitted, true, names[0]), thresholds_of(fitted, RULES.confidence)

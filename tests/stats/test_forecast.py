@@ -8,7 +8,7 @@ from scipy.special import stdtrit
 
 from dialin.stats.allocation import next_block
 from dialin.stats.decide import Rules, decide
-from dialin.stats.forecast import detectable, trials_for
+from dialin.stats.forecast import detectable, fewest_trials, trials_for
 from dialin.stats.standings import is_due
 from dialin.stats.trial_fit import TimedTrial
 
@@ -67,7 +67,7 @@ def test_half_of_the_studies_take_about_the_trials_that_are_foreseen(candidates,
 @given(noise, counts, st.floats(min_value=0.011, max_value=0.3))
 def test_a_choice_takes_no_more_trials_than_detecting_its_gain(sd, candidates, gap):
     trials = trials_for(gap, sd, candidates, **PROMISE)
-    if trials > candidates + 4:
+    if trials > fewest_trials(candidates):
         assert detectable(sd, candidates, trials - 1, confidence=0.95) > gap
 
 

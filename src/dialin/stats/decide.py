@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from dialin.model.study import Until
 from dialin.model.verdict import AgainstBest, DecidedBy, Estimate, Outcome
 from dialin.stats.candidate_figures import CandidateFigures, figures_of_fit
-from dialin.stats.forecast import detectable
+from dialin.stats.forecast import detectable, fewest_trials
 from dialin.stats.posterior import Chances, chances
 from dialin.stats.standings import ROUNDING, leader_of, outcome_of, state_of_best
 from dialin.stats.thresholds import Thresholds, thresholds_of
@@ -20,9 +20,6 @@ _GIVEN_UP = 0.5
 _GOOD_ENOUGH = 0.9
 """The chance from which on the baseline is chosen over a more probable candidate that is not shown to be better than it: a
 change needs a reason."""
-FEWEST_REPEATS = 4
-"""Trials that a decision needs beyond the first of each candidate. On a machine whose starts differ by far more than its
-seconds, two repeats that happen to agree hide the noise in one study of twenty-five, four in one of three hundred."""
 
 _FORESEEN = (1.0, 1.2, 1.5, 2, 2.5, 3, 4, 6, 8, 12, 16, 24, 32, 48)
 """Multiples of the present number of trials that a forecast tries."""
@@ -162,7 +159,7 @@ def decide(
         )
     each_alone = all(name == representative for name, representative in stands_for.items())
     compared = fitted if each_alone else fit(with_representatives(trials, stands_for), list(dict.fromkeys(stands_for.values())))
-    if fitted is None or compared is None or compared.trials.sum() < len(compared.names) + FEWEST_REPEATS:
+    if fitted is None or compared is None or compared.trials.sum() < fewest_trials(len(compared.names)):
         return decision
     decision = replace(
         decision,

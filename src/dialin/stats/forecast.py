@@ -11,8 +11,12 @@ from dialin.stats.trial_fit import FEWEST_TO_CLAIM
 
 _POWER = 0.8
 _MOST_TRIALS = 100_000
-_REPEATS = 4
-"""Trials that even the clearest difference needs beyond the first of each candidate."""
+_FEWEST_REPEATS = 4
+"""Trials that a decision needs beyond the first of each candidate. On a machine whose starts differ by far more than its
+seconds, two repeats that happen to agree hide the noise in one study of twenty-five, four in one of three hundred."""
+_OF_A_PAIR = 8
+"""Trials that a decision on two candidates needs. Where starts fall into two modes, three of one candidate all meet the one and
+three of the other the other in one study of thirty, four of each in one of 130."""
 _SAFE = 1.9
 """The standard errors by which the best is ahead, the margin included, when its chance makes it a safe choice: in simulation
 between 1.8 and 2.1 (`benchmarks/decide.py`)."""
@@ -36,6 +40,11 @@ def detectable(sd: float, candidates: int, trials: int, *, confidence: float) ->
     return math.expm1(min(reach, 50.0))
 
 
+def fewest_trials(candidates: int) -> int:
+    """Return the trials of all candidates that a decision needs."""
+    return candidates + _FEWEST_REPEATS if candidates > 2 else _OF_A_PAIR
+
+
 def trials_for(
     difference: float,
     sd: float,
@@ -57,7 +66,7 @@ def trials_for(
     def suffices(trials: int) -> bool:
         return _reach(candidates, trials, deviate, power) * sd * _spread(candidates) / math.sqrt(trials) <= room
 
-    fewest = max(candidates + _REPEATS, FEWEST_TO_CLAIM * candidates if proof else 0)
+    fewest = max(fewest_trials(candidates), FEWEST_TO_CLAIM * candidates if proof else 0)
     low, high = fewest - 1, fewest
     while high < _MOST_TRIALS and not suffices(high):
         low, high = high, 2 * high
