@@ -8,10 +8,14 @@ import shlex
 import textwrap
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from decimal import Decimal
 from itertools import takewhile
 
 NOTHING = "–"
 """Shown in place of a figure that is not available."""
+
+_NOTHING_BUT_ROUNDING = 1e-9
+"""Figures smaller than this are shown as 0: no measure is so small, but differences of floating-point numbers are."""
 
 UNSEEN = re.compile(
     "[\x00-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
@@ -112,7 +116,7 @@ def distinct(texts: Sequence[str], width: int) -> list[str]:
 
 
 def number(value: float | None) -> str:
-    """Return a figure in about three or four significant digits, thousands set apart: `1,234`, `12.3`, `0.004`."""
+    """Return a figure in two to four significant digits, thousands set apart: `1,234`, `12.3`, `0.004`, `0.000052`."""
     if value is None or not math.isfinite(value):
         return NOTHING
     size = abs(value)
@@ -123,7 +127,7 @@ def number(value: float | None) -> str:
     elif size >= 1:
         text = f"{value:.2f}"
     else:
-        text = f"{value:.2g}" if size >= 0.0001 else "0"
+        text = f"{Decimal(f'{value:.2g}'):f}" if size >= _NOTHING_BUT_ROUNDING else "0"
     return text.replace("-", "−")
 
 

@@ -80,9 +80,14 @@ def test_workloads_by_values_are_ratios_to_the_baseline_as_markdown(dialin, stud
     place = next(place for place, text in enumerate(tables) if text.startswith("**innodb_buffer_pool_instances: throughput"))
     head, _, *rows = tables[place + 1].splitlines()
     assert head == "| workload | 1 | 2 | 4 | 8 | 16 | 32 | 64 |"
-    assert any(f"{best.ratio.mean:.2f} ({best.ratio.low:.2f} to {best.ratio.high:.2f})" in row for row in rows)
+    assert any(f"{best.ratio.mean:.3f} ({best.ratio.low:.3f} to {best.ratio.high:.3f})" in row for row in rows)
     assert {row.count("|") for row in rows} == {head.count("|")}
     assert "p99 latency as a ratio" in out, "another goal has a table of its own"
+    left_out = out.partition("Left out:")[2].strip().splitlines()
+    assert len(left_out) == 2
+    assert "unfinished: no verdict yet" in left_out[0]
+    assert left_out[1].startswith("- ")
+    assert left_out[1].endswith("is damaged and cannot be read")
 
 
 def test_nothing_of_a_study_is_changed(dialin, studies):

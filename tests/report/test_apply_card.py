@@ -28,7 +28,7 @@ def recommended(build="mysql@9.7.4", known=(), **setting):
 
 def card(record):
     page = Page(html.render(record)).words
-    return page[page.index("What to set") : page.index("Caveats")]
+    return page[page.index("What to set") : page.index("How sure, and caveats")]
 
 
 def terminal(record):

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from dialin.report.charts import by_value
@@ -23,7 +25,19 @@ def test_throughput_stands_at_its_value_on_a_logarithmic_axis_with_its_interval_
     assert points[4]["error_y"]["array"] == [pytest.approx(best.tps.high - best.tps.mean)]
     assert points[11]["y"] == [pytest.approx(100 * best.cv.mean)]
     assert points[0]["marker"]["symbol"] == "diamond"
-    assert "16: 1,403 (1,377 to 1,429) transactions/s, CV 3.8 % (3.2 % to 4.5 %)" in chart.text
+    assert points[4]["text"] == ["16: 1,403 (1,377 to 1,429)"]
+
+
+def test_a_single_trial_is_hollow_and_no_line_joins_it():
+    record = example_studies.winner()
+    single = [one.model_copy(update={"trials": 1}) if one.name == "4" else one for one in record.verdict.candidates]
+    chart = dose(replace(record, verdict=record.verdict.model_copy(update={"candidates": single})))
+    lines = [trace for trace in chart.figure["data"] if trace["mode"] == "lines"]
+    assert [[y is None for y in line["y"]] for line in lines] == [[False, False, True, False, False, False, False]] * 2
+    symbols = [trace["marker"]["symbol"] for trace in chart.figure["data"] if trace["mode"] == "markers"]
+    assert [symbol.endswith("-open") for symbol in symbols] == [False, False, True, False, False, False, False] * 2
+    assert "A hollow mark is a single trial" in chart.text
+    assert "hollow" not in dose(record).text
 
 
 def test_values_close_together_have_a_linear_axis_and_latency_stands_below_where_it_is_the_goal():
@@ -54,7 +68,7 @@ def test_two_variables_are_a_heatmap_with_the_change_in_each_cell():
         [100 * (ratios[place] - 1) for place in (1, 3, 0, 2)]
     )
     assert trace["zmax"] == -trace["zmin"]
-    assert "2000 and 512M: +17.7 % (+15.0 % to +20.4 %)" in chart.text
+    assert [text for row in trace["text"] for text in row][1] == "+17.7 %"
     assert dose(record) is None
 
 

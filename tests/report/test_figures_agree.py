@@ -381,10 +381,6 @@ def every_value(name):
     ]
     for row in (row for card in memory for row in card.dots.rows):
         yield labels[row.label], "memory", row.figure, "reason"
-    for chart in (chart for chart in every(name, parts.Chart) if chart.key in ("dose-response", "pareto")):
-        for label, candidate in labels.items():
-            if found := re.search(rf"(?:^|[.;:] ){re.escape(label)}: ({FIGURE}) (?:\(|transactions)", chart.text):
-                yield candidate, "tps", found[1], f"chart {chart.key}"
 
 
 def of_main_figures(name):

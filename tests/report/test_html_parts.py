@@ -10,7 +10,7 @@ from dialin.evidence.server_metrics import READINGS, server_metrics
 from dialin.evidence.why_verdict import explain
 from dialin.model.trial import Step, TrialState
 from dialin.model.verdict import Note
-from dialin.report.charts.windows import MOST_BOXES
+from dialin.report.charts.windows import FEWEST_SECONDS, MOST_BOXES
 from dialin.report.document.parts import SectionKey, find
 from dialin.report.document.study_document import study_document
 from dialin.report.document.verdict_section import ruled_out
@@ -51,7 +51,7 @@ def test_every_trial_of_a_candidate_can_be_switched_off_by_a_button_that_says_wh
     found = buttons(page, f"over-time-{place}")
     assert [attrs["data-trials"] for attrs in found] == [str(trial.id) for trial in own]
     assert found[0]["aria-label"] == f"trial {own[0].id}, block {own[0].block}"
-    assert sum("fresh" in attrs["aria-label"] for attrs in found) == 6
+    assert sum("confirmation" in attrs["aria-label"] for attrs in found) == 6
     keys = [attrs["data-key"] for attrs in page.all("button") if "data-key" in attrs]
     assert len(keys) == len(set(keys))
 
@@ -86,14 +86,25 @@ def test_all_candidates_are_drawn_on_one_scale_on_both_sides():
     assert len({str(chart["layout"]["meta"]["latency"]["yaxis"]) for chart in found}) == 1
 
 
-def test_both_sides_of_the_charts_over_time_have_their_words():
-    page = page_of("winner")
-    sides = [attrs for attrs in page.all("span") if "data-of" in attrs]
-    assert len(sides) == 2 * 7, "the chart of all trials has one text for both"
-    assert sum("hidden" in attrs for attrs in sides) == 7
-    assert "p95 of the median second" in page.words
-    measures = [attrs["data-measure"] for attrs in page.all("button") if "data-measure" in attrs]
+def test_the_charts_over_time_show_throughput_or_latency():
+    measures = [attrs["data-measure"] for attrs in page_of("winner").all("button") if "data-measure" in attrs]
     assert measures == ["tps", "latency"]
+
+
+def test_all_that_a_chart_or_a_table_offers_is_in_one_menu():
+    page = page_of("winner")
+    menus = [attrs["data-key"].removesuffix(" menu") for attrs in page.all("details") if attrs.get("class") == "menu"]
+    assert set(page.data["charts"]) < set(menus)
+    assert len(menus) == len(set(menus))
+    for kind in ("data-image", "data-csv", "data-markdown"):
+        assert {attrs[kind] for attrs in page.all("button") if kind in attrs} <= set(menus)
+
+
+def test_trials_too_short_for_percentiles_have_no_boxes():
+    record = example_studies.winner()
+    assert "windows" in html.body(record).data["charts"]
+    short = {trial: own[: FEWEST_SECONDS // 2] for trial, own in record.samples.items()}
+    assert "windows" not in html.body(replace(record, samples=short)).data["charts"]
 
 
 def test_latency_is_drawn_by_candidate_out_to_its_worst_seconds():
@@ -212,7 +223,7 @@ def test_variables_that_cannot_explain_a_difference_are_one_line_below_what_may(
     ]
     verdict = record.verdict.model_copy(update={"confounds": confounds})
     document = study_document(replace(record, verdict=verdict))
-    (caveats,) = find(document.section(SectionKey.VERDICT).parts, "caveats").parts
+    _, caveats = find(document.section(SectionKey.VERDICT).parts, "caveats").parts
     first, *others = caveats.caveats
     assert (first.kind, "innodb_page_cleaners differs" in first.text) == ("confound", True)
     (one_line,) = [one for one in others if one.kind == "without effect"]

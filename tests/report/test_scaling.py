@@ -40,11 +40,10 @@ def test_a_peak_far_beyond_what_was_measured_is_not_reported_as_a_figure():
     assert scaling.peak(usl.model_copy(update={"peak": None}), [1, 64]) == "none"
 
 
-def test_the_chart_in_words_reports_the_highest_mean_at_both_ends_and_the_peaks():
+def test_the_chart_in_words_reports_the_highest_mean_at_both_ends():
     reported = scaling.description(full(), LABELS, "transactions/s")
     assert reported.startswith("1 thread: 64 has the highest mean (344 transactions/s)")
     assert "; 64 threads: 64 has the highest mean" in reported
-    assert "Threads at the peak of each curve: 1: 28; 2: 40;" in reported
 
 
 def test_saturation_is_the_fewest_threads_that_have_nearly_all_of_the_highest_mean():

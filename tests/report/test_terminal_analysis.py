@@ -30,7 +30,7 @@ def test_the_verdict_comes_first_then_what_to_make_of_it_then_the_candidates():
     lines = printed(analysis()).splitlines()
     assert lines[0].startswith("32 wins by throughput: 1,001 → 1,097 tps, +9.6 % (")
     assert lines[1].startswith("It differs from every other candidate by more than runs of one candidate in one cell do.")
-    head = next(index for index, line in enumerate(lines) if line.startswith("candidate"))
+    head = next(index for index, line in enumerate(lines) if line.startswith("candidate  "))
     assert lines[head + 1].split()[0] == "8"
     assert "baseline" in lines[head + 1]
     assert lines[head + 2].endswith("better (proven)")

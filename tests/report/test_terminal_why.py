@@ -26,7 +26,6 @@ def test_the_parts_come_in_order_and_reasons_are_numbered_through():
         for part in (
             "innodb_buffer_pool_instances = 16: 1,120 → 1,403 tps",
             "Waits for hash_table_locks fell",
-            "A metric that changed with the verdict is correlated with it",
             " 1. hash_table_locks: 0.12 s of wait per second with 1",
             "Correlation with throughput over the trials: r = −0.97.",
             " 2. ",
@@ -109,7 +108,7 @@ def test_a_study_without_a_verdict_says_what_it_can():
 def test_the_verdict_has_the_three_strongest_reasons_and_says_where_the_others_are():
     record = example_studies.winner()
     text = printed(lambda console: print_verdict(record, console, example_reasons.full(record)))
-    assert text.index("Left out at this width") < text.index("Waits for hash_table_locks") < text.index("Caveats")
+    assert text.index("Left out at this width") < text.index("Waits for hash_table_locks") < text.index("How sure, and caveats")
     assert " 3. Threads waiting" in text
     assert " 4. " not in text
     assert "    Costs, charts and all reasons:\n    dialin explain /srv/bench/dialin-pool-instances\n" in text

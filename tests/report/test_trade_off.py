@@ -4,7 +4,6 @@ import pytest
 
 from dialin.model.verdict import Estimate, Outcome
 from dialin.report import trade_off
-from dialin.report.charts.placing import positions
 from dialin.report.trade_off import PairComparison
 from dialin.sentences.names import naming
 from fixtures import example_studies
@@ -74,10 +73,3 @@ def test_a_candidate_without_figures_has_no_place():
 def test_of_a_single_trial_it_is_not_said_that_it_is_steadiest():
     assert sentence(example_studies.by_stability()).startswith("Fastest: 64; steadiest: 8")
     assert "steadiest: 8" not in sentence(example_studies.by_stability(), c8={"trials": 1})
-
-
-def test_names_beside_points_keep_off_other_points_and_off_the_edge():
-    assert positions([(0.5, 0.5)], [0.05]) == ["top right"]
-    assert positions([(0.5, 0.5), (0.53, 0.53)], [0.05, 0.05])[0] != "top right"
-    assert positions([(0.99, 0.99)], [0.05]) == ["bottom left"]
-    assert positions([(0.01, 0.01)], [0.05]) == ["top right"]

@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from dialin.model.trial import Sample, Step, TrialState, seconds_of
-from dialin.report.charts import captions, trial_series
+from dialin.report.charts import trial_series
 from dialin.report.document import facts
 from dialin.text import duration
 from fixtures import example_studies
@@ -111,7 +111,6 @@ def test_latency_is_embedded_beside_throughput_and_left_out_where_there_is_none(
 def test_a_page_has_one_duration_of_its_trials():
     record = example_studies.winner()
     took = duration(seconds_of(record.trials))
-    assert f"{len(record.trials)} trials in {took} of trials" in captions.combined(trial_series.all_series(record))
     assert f"of the trials' {took} was" in facts.time_sentence(record.trials)
 
 

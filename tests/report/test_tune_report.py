@@ -57,15 +57,13 @@ def test_the_headline_has_the_changes_and_the_gain_in_figures(record):
     assert headline in html.render(record).replace("&nbsp;", " ") or POOL in html.render(record)
 
 
-def test_the_search_section_has_course_waterfall_importance_variables_and_failures(record):
+def test_the_search_section_has_course_waterfall_variables_and_trials(record):
     parts = search(record).parts
     for key in (
         "tune-waterfall",
         "search-course",
-        "tune-effects",
         "tune-responses",
         "tune-variables",
-        "tune-failures",
         "tune-trials",
         "tune-trade-off",
     ):
@@ -85,8 +83,6 @@ def effect_cells(table: Table) -> list[str]:
 def test_no_effect_stands_without_an_interval(record):
     for key in ("tune-variables-table", "tune-rest-table"):
         assert all(" to " in cell for cell in effect_cells(find(search(record).parts, key)))
-    chart = find(search(record).parts, "tune-effects")
-    assert chart.figure["data"][-1]["error_x"]["array"]
 
 
 def test_variables_without_effect_are_folded_away_and_none_is_claimed_to_have_any(record):
@@ -176,7 +172,7 @@ def test_the_waterfall_ends_with_the_gain_of_fresh_trials(record):
     assert bars["base"][1:-1] == pytest.approx(reached[:-2]), "each bar begins where the one before ended"
     assert reached[-2] == pytest.approx(reached[-1]), "what single changes do not carry is a bar of its own"
     by_proof = [one.name for one in findings.variables if one.carries_by is FigureSource.PROOF]
-    assert chart.text.count(", measured") == len(by_proof)
+    assert str(chart.figure["layout"]["yaxis2"]["ticktext"]).count(", measured") == len(by_proof)
 
 
 def test_the_waterfall_of_a_single_change_has_nothing_that_changes_carry_together(record):
@@ -220,7 +216,7 @@ def test_variables_that_no_trial_separated_are_said_beside_their_gain(record):
     together = [one.model_copy(update={"companions": [POOL]}) if one.name == CAPACITY else one for one in findings.variables]
     changed = findings.model_copy(update={"variables": together})
     text = markdown.render(replace(record, course=replace(record.course, findings=changed)))
-    assert text.count(f"not separated from {POOL}") == 2, "in the waterfall and in the table"
+    assert f"not separated from {POOL}" in text
 
 
 def test_the_other_sections_are_those_of_the_proof(record):
@@ -237,11 +233,10 @@ def test_the_files_set_what_is_recommended(record):
         assert f"\n{name} = " in files["recommended.cnf"] or f"\n{name}=" in files["recommended.cnf"]
 
 
-def test_the_terminal_shows_the_recommended_values_and_every_variable(record):
+def test_the_terminal_shows_the_recommended_values_and_the_variables_that_matter(record):
     text = in_terminal(record)
     assert "recommended" in text
-    for variable in record.spec.question.variables:
-        assert variable.name[:20] in text
+    assert {POOL, CAPACITY} <= set(text.split())
 
 
 def test_markdown_and_json_have_it_too(record):

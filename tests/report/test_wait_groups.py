@@ -58,8 +58,6 @@ def test_the_instrument_that_took_most_time_comes_first():
 def test_words_say_where_the_mean_lies_above_the_p99():
     (group,) = wait_groups.groups(full(), NAMES)
     reported = wait_groups.description(group, LABELS)
-    assert reported.startswith("Most wait: 1, 46,063 waits/s, mean 1.40 µs, p99 1.22 µs")
-    assert "; least wait: 64, " in reported
     assert reported.endswith("For 1, 2, 4, 8, 16, 32 and 64 the mean is above the p99: a few long waits dominate it.")
 
 

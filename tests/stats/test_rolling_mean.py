@@ -6,7 +6,7 @@ from dialin.stats.rolling_mean import rolling, window_of
 
 
 @pytest.mark.parametrize(
-    ("lengths", "window"), [([60, 60], 5), ([300], 30), ([10_000], 300), ([30], None), ([], None), ([0, 60], 5), ([60, 300], 5)]
+    ("lengths", "window"), [([60, 60], 5), ([300], 30), ([10_000], 60), ([30], None), ([], None), ([0, 60], 5), ([60, 300], 5)]
 )
 def test_the_window_is_a_small_part_of_the_shortest_trial(lengths, window):
     assert window_of(lengths) == window

@@ -17,8 +17,8 @@ MEASURE = {Goal.THROUGHPUT: "throughput", Goal.STABILITY: "steadiness", Goal.LAT
 
 _FIGURE = {Goal.THROUGHPUT: "", Goal.STABILITY: " coefficient of variation", Goal.LATENCY: " latency"}
 NOTHING_COMPARED = "To compare servers or values, put the runs of each into a directory of its own, or name them with --by."
-SUITE_REASON = "Each load is judged on its own; the intervals of all loads hold together. Weigh the loads as yours does."
-_AGAIN = "Run each candidate three times or more in each cell, in random order (`dialin sweep` does)."
+SUITE_REASON = "The intervals of all loads hold together. Weigh the loads as yours does."
+_AGAIN = "Run each candidate three times or more in each cell, in random order, as dialin sweep does."
 _SHOWN = 3
 _BARRED = {
     "one_after_the_other": "candidates ran one after the other, so drift may be the difference",

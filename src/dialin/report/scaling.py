@@ -54,7 +54,7 @@ def title(count: int) -> str:
 
 
 def description(why: Why, labels: Mapping[str, str], rate: str) -> str:
-    """Return the chart in words: the highest mean with the fewest and with the most threads, and the peak of each curve."""
+    """Return the chart in words: the highest mean with the fewest and with the most threads, and where more add nothing."""
     counts = threads(why)
     parts = []
     for count in dict.fromkeys((counts[0], counts[-1])) if counts else ():
@@ -65,17 +65,9 @@ def description(why: Why, labels: Mapping[str, str], rate: str) -> str:
             others = [labels[other] for other in _inconclusive(why, count, name)]
             remark = f"; inconclusive against {listed(others)}" if others else ""
             parts.append(f"{title(count)}: {labels[name]} has the highest mean ({number(best.mean)} {rate}){remark}")
-    peaks = [f"{labels[one.candidate]}: {peak(one.usl, counts)}" for one in why.scaling if one.usl]
     saturated = [f"{labels[one.candidate]}: {point.threads:,}" for one in why.scaling if (point := saturation(one))]
-    sentence = f"{'; '.join(parts)}." if parts else ""
-    return f"{sentence[:1].upper()}{sentence[1:]}" + "".join(
-        [
-            f" Rings mark saturation, the fewest threads with 95 % of the highest mean: {'; '.join(saturated)}."
-            if saturated
-            else "",
-            f" Threads at the peak of each curve: {'; '.join(peaks)}." if peaks else "",
-        ]
-    )
+    rings = f" Rings mark saturation, the fewest threads with 95 % of the highest mean: {'; '.join(saturated)}."
+    return f"{'; '.join(parts)}.{rings if saturated else ''}"
 
 
 def _inconclusive(why: Why, count: int, highest: str) -> list[str]:

@@ -57,13 +57,19 @@ class StudyLister:
         return StudyList(directory=str(self._directory), studies=[*studies, *problems])
 
     def relative(self) -> str:
-        """Return a Markdown table for each question: studies × values, the goal's measure as a ratio to the baseline's."""
+        """Return a Markdown table for each question: studies × values, the goal's measure as a ratio to the baseline's.
+
+        Below them are the studies without a verdict, and those that cannot be read.
+        """
         questions: dict[_Question, list[tuple[str, CandidateTexts]]] = {}
         for _, record in self._records:
             if record.verdict is not None:
                 questions.setdefault(_question(record, record.verdict), []).append(_row(record, record.verdict))
         tables = [_relative_table(question, rows) for question, rows in questions.items()]
-        return "\n\n".join(tables) if tables else f"No study with a verdict is in {visible(str(self._directory))} or below it."
+        none = f"No study with a verdict is in {visible(self._directory)} or below it."
+        left_out = [(directory, "no verdict yet") for directory, record in self._records if record.verdict is None]
+        lines = [f"- {prose(f'{visible(directory)}: {visible(why)}')}" for directory, why in [*left_out, *self._problems]]
+        return "\n\n".join([*(tables or [none]), *(["Left out:\n\n" + "\n".join(lines)] if lines else [])])
 
     def print_on(self, console: Console) -> None:
         """Print three lines for each study, its date first, and one line for each that cannot be read."""
@@ -109,8 +115,8 @@ def _row(record: StudyRecord, verdict: Verdict) -> tuple[str, CandidateTexts]:
 def _ratio_text(ratio: Estimate | None) -> str:
     if ratio is None:
         return NOTHING
-    ends = "" if ratio.low is None or ratio.high is None else f" ({ratio.low:.2f} to {ratio.high:.2f})"
-    return f"{ratio.mean:.2f}{ends}"
+    ends = "" if ratio.low is None or ratio.high is None else f" ({ratio.low:.3f} to {ratio.high:.3f})"
+    return f"{ratio.mean:.3f}{ends}"
 
 
 def _relative_table(question: _Question, rows: Sequence[tuple[str, CandidateTexts]]) -> str:

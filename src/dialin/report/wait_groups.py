@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from dialin.model.evidence import ALL
 from dialin.model.why import WaitSummary, Why
-from dialin.text import listed, number, percent, visible
+from dialin.text import listed, number, visible
 
 _UNITS = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"))
 
@@ -45,16 +45,10 @@ def nanoseconds(value: float) -> str:
 
 
 def description(group: WaitGroup, labels: Mapping[str, str]) -> str:
-    """Return an instrument's waits in words: who waits most and least, and where a few long waits dominate the mean."""
-    ordered = sorted(group.every, key=lambda one: one.total_ms / one.count * one.per_second if one.count else 0.0, reverse=True)
-    parts = [
-        f"{role}: {labels[one.candidate]}, {number(one.per_second)} waits/s, mean {nanoseconds(one.mean_ns)}, "
-        f"p99 {nanoseconds(one.p99_ns)}; the longest 1 % are {percent(one.worst_share)} of the total"
-        for role, one in zip(("Most wait", "least wait"), (*ordered[:1], *ordered[1:][-1:]), strict=False)
-    ]
+    """Return how to read the chart of an instrument's waits, and for whom a few long waits dominate the mean."""
     above = [labels[one.candidate] for one in group.every if one.mean_ns > one.p99_ns]
     remark = f" For {listed(above)} the mean is above the p99: a few long waits dominate it." if above else ""
-    return f"{'; '.join(parts)}.{remark}"
+    return f"Waits per second by length, one mark per doubling of time.{remark}"
 
 
 def notes(why: Why, labels: Mapping[str, str]) -> list[str]:

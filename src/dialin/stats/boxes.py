@@ -12,7 +12,7 @@ _SHARES = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.975, 0.99, 0.995, 0.9975, 0.9
 
 @dataclass(frozen=True, slots=True)
 class BoxFigures:
-    """What a box plot shows of seconds: the percentiles 5, 25, 50, 75 and 95, and the lowest second."""
+    """What a box plot shows of seconds: the percentiles 5, 25, 50, 75 and 95, the lowest second, and how many there are."""
 
     low: float
     first: float
@@ -20,15 +20,17 @@ class BoxFigures:
     third: float
     high: float
     worst: float
+    seconds: int
 
 
 def box(values: Sequence[float]) -> BoxFigures | None:
     if not values:
         return None
     if len(values) == 1:
-        return BoxFigures(*[values[0]] * 6)
+        only = values[0]
+        return BoxFigures(only, only, only, only, only, only, 1)
     cuts = quantiles(values, n=20, method="inclusive")
-    return BoxFigures(cuts[0], cuts[4], cuts[9], cuts[14], cuts[18], min(values))
+    return BoxFigures(cuts[0], cuts[4], cuts[9], cuts[14], cuts[18], min(values), len(values))
 
 
 def at_share(values: Sequence[float], share: float) -> float:

@@ -86,7 +86,7 @@
       text, x: 0, y, xref: "paper", yref: "paper", xanchor: "left", yanchor: "bottom", showarrow: false,
       font: { size: 12, color: colour("--ink-2") },
     });
-    const axis = { gridcolor: colour("--grid"), zeroline: false, tickfont: { size: 12, color: colour("--ink-2") }, rangemode: "tozero" };
+    const axis = { gridcolor: colour("--grid"), zeroline: false, tickfont: { size: 12, color: colour("--ink-2") }, rangemode: "tozero", separatethousands: true };
     const box = at("live-drawing");
     Plotly.react(box, traces, {
       width: box.clientWidth, height: box.clientHeight, showlegend: false,

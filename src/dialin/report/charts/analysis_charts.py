@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from dialin.model.analysis import Analysis, FolderKind, RunAnalysis, ScalingCurve
 from dialin.report.charts import plotly_data as go
@@ -13,12 +15,17 @@ from dialin.report.charts.style import Style, looks_of
 from dialin.report.charts.thin import thin_smooth
 from dialin.stats.boxes import box
 from dialin.stats.rolling_mean import rolling
-from dialin.text import listed, number, visible
+from dialin.text import listed, number, shorten, visible
 
 _MOST_RUNS = 24
 """Runs that a chart shows; more lines cannot be told apart."""
 _MOST_NAMED = 8
 """Lines of a chart up to which each has its name at its end."""
+_LONGEST_NAME, _SHORT_NAME, _LINE_HEIGHT = 28, 11, 15
+"""Characters of such a name, also on a narrow screen, and its height in CSS pixels."""
+_HEIGHT, _MARGIN = 380, {"l": 84, "r": 16, "t": 12, "b": 44}
+"""The height and the margins of a chart, in CSS pixels."""
+_MOST_TICKS = 9
 _POINTS = 400
 _NEAR_ZERO = 0.5
 _WINDOW = 60.0
@@ -62,20 +69,17 @@ def _unit(runs: Iterable[RunAnalysis]) -> str:
     return "transactions per second" if units == ["tps"] else ", ".join(units)
 
 
-def _axis(series: Sequence[RunSeries], unit: str) -> dict[str, object]:
+def _axis(series: Sequence[RunSeries], unit: str) -> dict[str, Any]:
     """Return the axis of throughput; it begins at 0 where any line is near it, so that stalls are not drawn larger."""
-    lines = [tps for one in series for tps in one.tps]
-    begins = "tozero" if min(lines) < _NEAR_ZERO * max(lines) else "normal"
-    return {**axis(unit), "rangemode": begins}
+    lowest, highest = min(min(one.tps) for one in series), max(max(one.tps) for one in series)
+    begins = 0.0 if lowest < _NEAR_ZERO * highest else lowest - 0.05 * (highest - lowest)
+    return {**axis(unit), "range": [begins, highest + 0.05 * ((highest - begins) or 1.0)]}
 
 
 def _over_time(series: Sequence[RunSeries], runs: Mapping[str, RunAnalysis], style: Mapping[str, Style]) -> Chart:
-    figure = blank(
-        margin={"l": 64, "r": 16, "t": 12, "b": 44},
-        xaxis=axis("seconds since the run began"),
-        yaxis=_axis(series, _unit(runs.values())),
-    )
-    places = list(dict.fromkeys(runs[one.file].candidate for one in series))
+    up = _axis(series, _unit(runs.values()))
+    figure = blank(margin=_MARGIN, xaxis=axis("seconds since the run began"), yaxis=up)
+    names = []
     for place, one in enumerate(series):
         run = runs[one.file]
         look = _style_of(style, run.candidate or "", place)
@@ -90,34 +94,60 @@ def _over_time(series: Sequence[RunSeries], runs: Mapping[str, RunAnalysis], sty
                 hovertemplate=f"{safe(visible(run.label))}<br>%{{x}} s: %{{y:,.0f}} {safe(run.unit)}<extra></extra>",
             )
         )
-        if len(series) <= _MOST_NAMED:
-            figure.add_trace(_name_at(one.times[-1], means[-1], run.label, look, places.index(run.candidate)))
-    levels = ", ".join(f"{visible(runs[one.file].label)} {number(runs[one.file].tps)}" for one in series)
-    text = f"Rolling mean over {_WINDOW:g} s of each run, with its start. Throughput after it: {levels}."
-    return Chart("throughput-course", "Throughput over time", text, 380, plain(figure))
+        names.append(_LineName(run.label, look.colour, means[-1]))
+    _name_lines(figure, names, up["range"])
+    text = f"Rolling mean over {_WINDOW:g} s of each run, with its start."
+    return Chart("throughput-course", "Throughput over time", text, _HEIGHT, plain(figure))
 
 
-def _name_at(x: float, y: float, label: str, look: Style, place: int) -> go.Scatter:
-    """Return the name of a line at its end, above or below it in turns, because lines often end side by side."""
-    return go.Scatter(
-        x=[short(x)],
-        y=[short(y)],
-        mode="text",
-        text=[safe(visible(label))],
-        textposition="bottom left" if place % 2 else "top left",
-        cliponaxis=False,
-        textfont={"color": look.colour, "size": 12},
-        hoverinfo="skip",
+@dataclass(frozen=True, slots=True)
+class _LineName:
+    """The name of a line, its colour, and where it ends on the vertical axis; of a logarithmic one, the exponent of ten."""
+
+    label: str
+    colour: str
+    end: float
+
+
+def _name_lines(figure: go.Figure, names: Sequence[_LineName], span: Sequence[float]) -> None:
+    """Write the name of each line beside its end, in the margin, none over another; nothing where there are too many lines."""
+    if len(names) > _MOST_NAMED:
+        return
+    room = _HEIGHT - _MARGIN["t"] - _MARGIN["b"]
+    ends = [room * (one.end - span[0]) / (span[1] - span[0]) for one in names]
+    free = -math.inf
+    raised = [0.0] * len(ends)
+    for place in sorted(range(len(ends)), key=ends.__getitem__):
+        raised[place] = max(0.0, free - ends[place])
+        free = ends[place] + raised[place] + _LINE_HEIGHT
+
+    def notes(width: int) -> list[dict[str, Any]]:
+        look = {"xref": "paper", "x": 1, "xanchor": "left", "xshift": 4, "showarrow": False}
+        return [
+            {
+                **look,
+                "text": safe(shorten(visible(one.label), width)),
+                "y": one.end,
+                "yshift": up,
+                "font": {"size": 12, "color": one.colour},
+            }
+            for one, up in zip(names, raised, strict=True)
+        ]
+
+    longest = max(len(one.label) for one in names)
+    figure.update_layout(
+        annotations=notes(_LONGEST_NAME),
+        margin={"r": 14 + 7 * min(_LONGEST_NAME, longest)},
+        meta={"narrow": {"margin": {"r": 14 + 7 * min(_SHORT_NAME, longest)}, "annotations": notes(_SHORT_NAME)}},
     )
 
 
 def _boxes(series: Sequence[RunSeries], runs: Mapping[str, RunAnalysis], style: Mapping[str, Style]) -> Chart:
     figure = blank(
-        margin={"l": 64, "r": 16, "t": 12, "b": 90},
+        margin={**_MARGIN, "b": 90},
         xaxis={**axis(""), "type": "category"},
         yaxis=_axis(series, _unit(runs.values())),
     )
-    texts = []
     for place, one in enumerate(series):
         run = runs[one.file]
         measured = [tps for time, tps in zip(one.times, one.tps, strict=True) if time > run.warm_up_seconds]
@@ -141,19 +171,16 @@ def _boxes(series: Sequence[RunSeries], runs: Mapping[str, RunAnalysis], style: 
                 marker={"symbol": "line-ew-open", "size": 14, "color": "var(--ink)"},
             )
         )  # fmt: skip
-        texts.append(f"{visible(run.label)} {number(figures.low)} to {number(figures.high)}")
-    text = f"Percentiles 5 to 95 (line), 25 to 75 (bar) and the median of each run's lines after its start: {'; '.join(texts)}."
-    return Chart("run-boxes", "How throughput varies within each run", text, 380, plain(figure))
+    text = "Line: percentiles 5 to 95; bar: 25 to 75; tick: the median, each of the run after its start."
+    return Chart("run-boxes", "How throughput varies within each run", text, _HEIGHT, plain(figure))
 
 
 def _by_threads(curves: Sequence[ScalingCurve], style: Mapping[str, Style], unit: str) -> Chart:
-    threads = [float(point.threads) for curve in curves for point in curve.points]
-    figure = blank(
-        margin={"l": 64, "r": 16, "t": 12, "b": 44},
-        xaxis={**axis("threads"), **log_ticks(threads)},
-        yaxis={**axis(unit), **log_ticks([point.tps for curve in curves for point in curve.points])},
-    )
-    peaks = []
+    threads = sorted({point.threads for curve in curves for point in curve.points})
+    up = {**axis(unit), **log_ticks([point.tps for curve in curves for point in curve.points])}
+    ticks = {"tickvals": threads, "ticktext": [f"{count:,}" for count in threads]} if len(threads) <= _MOST_TICKS else {}
+    figure = blank(margin=_MARGIN, xaxis={**axis("threads"), **log_ticks(list(map(float, threads))), **ticks}, yaxis=up)
+    names, peaks = [], []
     for place, curve in enumerate(curves):
         label = ", ".join(filter(None, (curve.candidate, *curve.conditions.values()))) or "all runs"
         look = _style_of(style, curve.candidate, place)
@@ -163,8 +190,8 @@ def _by_threads(curves: Sequence[ScalingCurve], style: Mapping[str, Style], unit
         figure.add_trace(
             marked_line([point.threads for point in curve.points], [short(point.tps) for point in curve.points], look, hovers)
         )
-        if len(curves) <= _MOST_NAMED:
-            figure.add_trace(_name_at(curve.points[-1].threads, curve.points[-1].tps, label, look, place))
+        names.append(_LineName(label, look.colour, math.log10(curve.points[-1].tps)))
         peaks.append(f"{visible(label)} at {curve.peak_threads:,}")
-    text = f"Throughput by threads, both axes logarithmic. It is highest with these threads: {listed(peaks)}."
-    return Chart("by-threads", "Throughput by threads", text, 380, plain(figure))
+    _name_lines(figure, names, up["range"])
+    text = f"Both axes are logarithmic. Highest with these threads: {listed(peaks)}."
+    return Chart("by-threads", "Throughput by threads", text, _HEIGHT, plain(figure))

@@ -15,8 +15,7 @@ from dialin.report.charts.chart import Chart, axis, blank, error_bars, plain, sa
 from dialin.report.charts.style import Style
 from dialin.sentences.changes import is_too_noisy_level, with_interval
 from dialin.sentences.load_units import in_percent, units_of_verdict
-from dialin.sentences.verdict_sentences import deciding_of
-from dialin.text import NOTHING, change, number, percent, visible
+from dialin.text import NOTHING, change, number, visible
 
 _FEWEST = 3
 """The number of values below which a curve shows no more than the forest plot."""
@@ -24,6 +23,8 @@ _FAR_APART = 8
 """How many times the smallest value the largest one must be for a logarithmic axis."""
 _WORSE, _SAME, _BETTER = "var(--worse)", "var(--same)", "var(--better)"
 """Colours of cells, on which the page's ink has contrast in both themes."""
+_CELL = 150
+"""The width of a cell of a heatmap, in CSS pixels, where there is room."""
 
 _Of = Callable[[CandidateVerdict], Estimate | None]
 
@@ -61,12 +62,10 @@ def dose_response(spec: StudySpec, verdict: Verdict, style: Mapping[str, Style])
     for which, of, written in (("y", lambda one: one.tps, number), ("y2", below, show)):
         for trace in _curve(placed, of, written, which, style):
             figure.add_trace(trace)
-    rows = "; ".join(
-        f"{style[one.name].label}: {with_interval(one.tps)} {unit.rate}, {name} {_second_figure(one, verdict)}"
-        for _, one in placed
-    )
     title = f"{unit.title} and {name} by {visible(variables[0])}"
-    return Chart("dose-response", title, f"The diamond is the baseline; bars are intervals. {rows}.", 380, plain(figure))
+    single = " A hollow mark is a single trial, which no line joins." if any(one.trials == 1 for _, one in placed) else ""
+    text = f"The diamond is the baseline; bars are confidence intervals.{single}"
+    return Chart("dose-response", title, text, 380, plain(figure))
 
 
 def heatmap(spec: StudySpec, verdict: Verdict) -> Chart | None:
@@ -87,29 +86,23 @@ def heatmap(spec: StudySpec, verdict: Verdict) -> Chart | None:
     ratios = [[_ratio(cells.get((x, y)), verdict) for x in columns] for y in rows]
     text = [[_cell(cells.get((x, y)), verdict) for x in columns] for y in rows]
     figure = blank(
-        margin={"l": 110, "r": 16, "t": 12, "b": 48},
+        margin={"l": 110, "r": 16, "t": 0, "b": 48},
         xaxis={**axis(visible(across)), "type": "category", "showgrid": False},
         yaxis={**axis(visible(up)), "type": "category", "showgrid": False},
     )
-    figure.add_trace(heat(columns, rows, ratios, text, higher_is_better=aim.higher_is_better))
-    words = "; ".join(
-        f"{visible(x)} and {visible(y)}: {deciding_of(cells[x, y], verdict)}"
-        for y, row in zip(rows, ratios, strict=True)
-        for x, ratio in zip(columns, row, strict=True)
-        if ratio is not None
-    )
+    figure.add_trace(_heat(columns, rows, ratios, text, higher_is_better=aim.higher_is_better))
     title = f"{capital(aim.noun)} against the baseline, by {visible(across)} and {visible(up)}"
-    lower = "" if aim.higher_is_better else f"{capital(aim.direction)}. "
-    return Chart("heatmap", title, f"{lower}{words}.", 110 + 56 * len(rows), plain(figure))
+    reading = f"{capital(aim.direction)}. The intervals are in the table of all figures."
+    return Chart("heatmap", title, reading, 90 + 56 * len(rows), plain(figure), width=_CELL * len(columns) + 126)
 
 
-def heat(
+def _heat(
     columns: Sequence[str],
     rows: Sequence[str],
     ratios: Sequence[Sequence[Estimate | None]],
     text: Sequence[Sequence[str]],
     *,
-    higher_is_better: bool = True,
+    higher_is_better: bool,
 ) -> go.Heatmap:
     """Return the trace of a heatmap of ratios to the baseline, with their texts; the first of the rows is the lowest."""
     z = [[None if one is None else 100 * (one.mean - 1) for one in row] for row in ratios]
@@ -161,14 +154,6 @@ def _second(verdict: Verdict) -> tuple[str, str, _Of, Callable[[float], str]]:
     return "CV", "%", lambda one: one.cv and in_percent(one.cv), number
 
 
-def _second_figure(candidate: CandidateVerdict, verdict: Verdict) -> str:
-    if verdict.goal is Goal.LATENCY:
-        return f"{with_interval(candidate.latency_ms)} ms"
-    if verdict.goal in COST_GOALS:
-        return f"{with_interval(candidate.cost)} {cost_unit(verdict.goal)}".rstrip()
-    return with_interval(candidate.cv, percent)
-
-
 def _curve(
     placed: Sequence[tuple[float, CandidateVerdict]],
     of: _Of,
@@ -177,9 +162,13 @@ def _curve(
     style: Mapping[str, Style],
 ) -> list[Any]:
     known = [(value, one, estimate) for value, one in placed if (estimate := of(one)) is not None]
-    x, y = [value for value, *_ in known], [estimate.mean for *_, estimate in known]
     line = go.Scatter(
-        x=x, y=y, yaxis=which, mode="lines", line={"color": "var(--ink-2)", "width": 1.4, "dash": "dot"}, hoverinfo="skip"
+        x=[value for value, *_ in known],
+        y=[None if one.trials == 1 else estimate.mean for _, one, estimate in known],
+        yaxis=which,
+        mode="lines",
+        line={"color": "var(--ink-2)", "width": 1.4, "dash": "dot"},
+        hoverinfo="skip",
     )
     points = [
         go.Scatter(
@@ -187,7 +176,7 @@ def _curve(
             y=[estimate.mean],
             yaxis=which,
             mode="markers",
-            marker={"symbol": style[one.name].symbol, "size": 10, "color": style[one.name].colour},
+            marker=style[one.name].marker(10, is_hollow=one.trials == 1),
             error_y=error_bars([estimate], style[one.name].colour, 1.6, 5) if _has_useful_interval(estimate) else None,
             text=[f"{safe(style[one.name].label)}: {with_interval(estimate, show)}"],
             hovertemplate="%{text}<extra></extra>",

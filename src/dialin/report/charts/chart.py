@@ -76,10 +76,9 @@ class Chart:
     """One chart of the page.
 
     Attributes:
-        text: what it shows, in words and figures, for those who cannot see it.
-        height: in CSS pixels.
+        text: how to read it; its figures are in a table of the report.
+        height: in CSS pixels; `width` is the most it takes, 0 where it takes all there is.
         figure: the Plotly figure, as JSON would hold it.
-        other_text: what it shows when the page shows latency instead of throughput; empty where it has no such side.
         toggles: what the reader can hide and show again.
         toggled: what the toggles switch, in a word: `Trials` or `Candidates`.
         legend: the lines and marks of the chart; empty where the toggles name them.
@@ -92,12 +91,12 @@ class Chart:
     text: str
     height: int
     figure: Mapping[str, Any]
-    other_text: str = ""
     toggles: Sequence[ChartToggle] = ()
     toggled: str = "Candidates"
     legend: Sequence[LegendKey] = ()
     choices: Sequence[ChartChoice] = ()
     forest: ForestPlot | None = None
+    width: int = 0
 
 
 def blank(**layout: Any) -> go.Figure:
@@ -205,14 +204,16 @@ def cut_off(
     ]
 
 
-def marked_line(x: Sequence[float], y: Sequence[float | None], look: Style, hovers: Sequence[str], **more: Any) -> go.Scatter:
+def marked_line(
+    x: Sequence[float], y: Sequence[float | None], look: Style, hovers: Sequence[str], *, is_hollow: bool = False, **more: Any
+) -> go.Scatter:
     """Return a line with a mark at each point; `hovers` has one text per point."""
     return go.Scatter(
         x=x,
         y=y,
         mode="lines+markers",
         line={"color": look.colour, "width": 1.8, "dash": pixels(look.dash)},
-        marker={"symbol": look.symbol, "size": 6, "color": look.colour},
+        marker=look.marker(6, is_hollow=is_hollow),
         text=hovers,
         hovertemplate="%{text}<extra></extra>",
         **more,

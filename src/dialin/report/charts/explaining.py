@@ -75,7 +75,7 @@ def waits(group: WaitGroup, number_of: int, style: Mapping[str, Style]) -> Chart
     for one in group.every:
         figure.add_trace(_distribution(one, style[one.candidate]))
     labels = {name: look.label for name, look in style.items()}
-    text = f"Waits per second by length, one mark per doubling of time. {wait_groups.description(group, labels)}"
+    text = wait_groups.description(group, labels)
     title, legend = f"How long waits were: {group.instrument}", legend_of([one.candidate for one in group.every], style)
     return Chart(f"waits-{number_of}", title, text, 300, plain(figure), legend=legend)
 
@@ -107,11 +107,15 @@ def _points(points: Sequence[ScalingPoint], look: Style, rate: str) -> Any:
         x=[point.threads for point in points],
         y=[point.tps.mean for point in points],
         mode="markers",
-        marker={"symbol": look.symbol, "size": 9, "color": look.colour},
+        marker={**look.marker(9), "symbol": [_symbol(point, look) for point in points]},
         error_y=error_bars([point.tps for point in points], look.colour, 1.4, 4),
         text=hovers,
         hovertemplate="%{text}<extra></extra>",
     )
+
+
+def _symbol(point: ScalingPoint, look: Style) -> str:
+    return look.symbol if point.tps.low is not None else f"{look.symbol}-open"
 
 
 def _saturation(point: ScalingPoint, look: Style) -> Any:

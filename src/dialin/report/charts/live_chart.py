@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Callable, Mapping, Sequence
 
 from dialin.report.charts import plotly_data as go
@@ -10,7 +9,6 @@ from dialin.report.charts.chart import Chart, ChartToggle, axis, blank, latency_
 from dialin.report.charts.course_chart import short
 from dialin.report.charts.style import Style
 from dialin.report.live_periods import LivePeriod
-from dialin.text import number
 
 _FIGURES = 64
 _Value = Callable[[LivePeriod], float | None]
@@ -47,7 +45,7 @@ def _chart(
         xaxis=axis("minutes of the study"),
         yaxis={**vertical, "rangemode": "tozero"},
     )
-    toggles, words = [], []
+    toggles = []
     for place, (name, look) in enumerate(style.items(), start=1):
         known = [(one, figure_of) for one in periods if one.trial.candidate == name and (figure_of := value(one)) is not None]
         tripped = [one for one in periods if one.trial.candidate == name and one.is_tripped]
@@ -65,8 +63,6 @@ def _chart(
         for one in tripped:
             figure.add_vline((one.trial.started - first) / 60, line={"color": "var(--bad)", "width": 1, "dash": "dot"})
         toggles.append(ChartToggle(str(place), look.label, look.label, look.colour, (), look.symbol))
-        if known:
-            middle = number(statistics.median(figure_of for _, figure_of in known))
-            trips = f", {len(tripped)} ended by the guard" if tripped else ""
-            words.append(f"{look.label}: {middle} {unit} in the median of {len(known)} periods{trips}")
-    return Chart(key, title, f"{'; '.join(words)}.", 240, plain(figure), toggles=toggles)
+    ended = " The guard ended those with a dotted line." if any(one.is_tripped for one in periods) else ""
+    text = f"A mark is a period.{ended}"
+    return Chart(key, title, text, 240, plain(figure), toggles=toggles)

@@ -53,7 +53,6 @@ def over_time(record: StudyRecord, series: Sequence[Series], style: Mapping[str,
                 role + captions.over_time(trials),
                 216,
                 plain(figure),
-                role + captions.latency_over_time(trials, record),
                 [_toggle(one) for one in trials] if len(trials) > 1 else (),
                 toggled="Trials",
             )

@@ -1,4 +1,4 @@
-"""The charts of a tune: its trials in order, what each variable can change, and what each recommended change carries."""
+"""The charts of a tune: its trials in order, and the gain from each recommended change."""
 
 from __future__ import annotations
 
@@ -25,7 +25,6 @@ from dialin.report.charts.chart import (
     rows_with_figures,
     safe,
 )
-from dialin.report.tune_effects import ShownEffect
 from dialin.sentences.changes import change_with_interval
 from dialin.sentences.load_units import change_in_percent, units
 from dialin.sentences.tune_words import STAGES, not_separated, setting_text, value_text
@@ -130,37 +129,6 @@ def _dots(
     )
 
 
-def effects(shown: Sequence[ShownEffect], noun: str, *, is_gain: bool) -> Chart | None:
-    """Return what the measure, `noun`, changes by each variable that was shown to matter; None where none was.
-
-    `is_gain` is whether any variable is recommended.
-    """
-    if not shown:
-        return None
-    rows = list(reversed(shown))
-    labels = [f"{one.variable.name} = {value_text(one.variable.name, one.point.value)}" for one in rows]
-    figures = [change_with_interval(one.point.ratio) for one in rows]
-    figure = _rows(labels, figures, f"change of {noun} against the baseline's value")
-    ends = [change_in_percent(one.point.ratio) for one in rows]
-    colours = ["var(--c1)" if one.variable.recommended is not None or not is_gain else "var(--muted)" for one in rows]
-    figure.add_trace(
-        go.Scatter(
-            x=[one.mean for one in ends],
-            y=list(range(len(rows))),
-            mode="markers",
-            marker={"size": 9, "color": colours},
-            error_x=error_bars(ends, "var(--ink)", 1.2, 5),
-            text=[f"{safe(label)}: {text}" for label, text in zip(labels, figures, strict=True)],
-            hovertemplate="%{text}<extra></extra>",
-        )
-    )
-    text = (
-        "The value of each variable with the largest change that is shown, all else as in the best setting, by the model of "
-        f"all trials; intervals are of 95 %.{' Blue: recommended.' if is_gain else ''}"
-    )
-    return Chart("tune-effects", "Variables that matter", text, 84 + 30 * len(shown), plain(figure))
-
-
 def waterfall(findings: TuneFindings, aim: Measure) -> Chart | None:
     """Return the steps from the baseline to the recommended setting: what each change carries; None where that is not known."""
     carried = [(one, one.carries, one.recommended) for one in findings.variables if one.carries and one.recommended is not None]
@@ -206,14 +174,13 @@ def waterfall(findings: TuneFindings, aim: Measure) -> Chart | None:
             hoverinfo="skip",
         )
     )
-    listed_steps = "; ".join(f"{step.label} {step.figure}" for step in steps[1:])
     text = (
-        "The gain from a change is what is lost when it alone goes back to the baseline's value, all others as recommended: by "
-        "confirmation trials where the proof had both settings, else by the model of all trials; intervals are of 95 %."
+        "The gain from a change is what is lost when it alone goes back to the baseline's value: measured where the proof has "
+        "both settings, else by the model of all trials. Bars are 95 % intervals."
     )
     if len(carried) > 1:
-        text += " What is left is carried by several changes only together, or by one in the place of another."
-    return Chart("tune-waterfall", "Gain from each change", f"{text} {listed_steps}.", 84 + 34 * len(steps), plain(drawn))
+        text += " The rest needs several changes together, or one can replace another."
+    return Chart("tune-waterfall", "Gain from each change", text, 84 + 34 * len(steps), plain(drawn))
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from dialin.model.study import StudySpec
 from dialin.model.verdict import Outcome, Verdict
@@ -39,6 +40,11 @@ class Style:
     colour: str
     symbol: str
     dash: str = ""
+
+    def marker(self, size: float, *, is_hollow: bool = False) -> dict[str, Any]:
+        """Return the candidate's mark, `size` CSS pixels wide; a single trial is hollow, as nothing shows how trials vary."""
+        mark = {"symbol": self.symbol, "size": size, "color": self.colour}
+        return {**mark, "symbol": f"{self.symbol}-open", "line": {"width": 1.8}} if is_hollow else mark
 
 
 def styles(spec: StudySpec) -> dict[str, Style]:

@@ -1,12 +1,11 @@
-"""The charts of a suite: the change under each workload with its interval, and a heatmap of all candidates."""
+"""The chart of a suite: the change under each workload with its interval."""
 
 from __future__ import annotations
 
 from dialin.model.suite import SuiteCandidate, SuitePlan, SuiteResult
 from dialin.model.verdict import CandidateState
 from dialin.report.charts import plotly_data as go
-from dialin.report.charts.by_value import heat
-from dialin.report.charts.chart import Chart, axis, blank, cut_off, error_bars, label_margin, plain, rows_with_figures, safe
+from dialin.report.charts.chart import Chart, axis, cut_off, error_bars, plain, rows_with_figures, safe
 from dialin.report.charts.forest import ForestPlot, ForestRow, scale
 from dialin.sentences.changes import change_with_interval
 from dialin.sentences.load_units import change_in_percent
@@ -64,33 +63,5 @@ def workload_forest(plan: SuitePlan, result: SuiteResult, one: SuiteCandidate) -
             )
         )
     figure.add_traces(cut_off(cut, span))
-    words = "; ".join(f"{name}: {figure}" for (name, _, _), figure in zip(rows[::-1], figures[::-1], strict=True))
-    return Chart(
-        "suite-forest", f"{one.full} against the baseline, by workload", f"{words}.", 76 + 30 * len(rows), plain(figure)
-    )
-
-
-def suite_heatmap(result: SuiteResult) -> Chart | None:
-    """Return the change of every candidate under every workload; None where there is one other candidate only."""
-    others = result.others
-    if len(others) < 2:
-        return None
-    rows = result.rows[::-1]
-    ratios = [[one.mean for one in others], *([row.cell(one.name).ratio for one in others] for row in rows)]
-    states = [[one.state for one in others], *([row.cell(one.name).state for one in others] for row in rows)]
-    names = [MEAN, *(row.name for row in rows)]
-    text = [
-        [f"{change(ratio.mean)}{MARKS.get(state, '')}" if ratio else "" for ratio, state in zip(*pair, strict=True)]
-        for pair in zip(ratios, states, strict=True)
-    ]
-    figure = blank(
-        margin={"l": label_margin(names), "r": 16, "t": 12, "b": 48},
-        xaxis={**axis("candidate"), "type": "category", "showgrid": False},
-        yaxis={**axis(""), "type": "category", "showgrid": False},
-    )
-    figure.add_trace(heat([one.label for one in others], names, ratios, text))
-    words = "; ".join(
-        f"{visible(name)}: {', '.join(f'{one.label} {cell}' for one, cell in zip(others, cells, strict=True) if cell)}"
-        for name, cells in zip(names[::-1], text[::-1], strict=True)
-    )
-    return Chart("suite-heatmap", "Every candidate under every workload", f"{words}.", 90 + 30 * len(names), plain(figure))
+    text = f"Bars are confidence intervals. Shaded: too small to matter ({change(band[0])} to {change(band[1])})."
+    return Chart("suite-forest", f"{one.full} against the baseline, by workload", text, 76 + 30 * len(rows), plain(figure))

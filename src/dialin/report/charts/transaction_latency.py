@@ -21,6 +21,8 @@ PERCENTILES = ("p50", "p95", "p99", "p99.9")
 _PLACES = (0.5, 0.95, 0.99, 0.999)
 _LONGEST_AT = 3.7
 """Where the longest transaction stands on the axis, on which p99.9 is at 3."""
+_MOST_APART, _WIDEST = 0.035, 0.24
+"""How far candidates lie apart at a percentile, and all of them together, in the axis's units."""
 _BEYOND = 3
 """The axis takes in an interval's end if it is within this factor of the shortest or the longest figure."""
 
@@ -53,20 +55,18 @@ def chart(why: Why, style: Mapping[str, Style]) -> Chart | None:
         yaxis={**axis("latency, ms"), **log_ticks([value for value in (*means, *ends) if value > 0])},
         meta={"narrow": {"margin": {"l": 52}, "xaxis": {"title": {"text": "percentile"}}, "yaxis": {"title": {"text": ""}}}},
     )
-    for one in every:
-        figure.add_trace(_line(one, style[one.candidate]))
-    words = "; ".join(f"{style[one.candidate].label}: {_in_words(one)}" for one in every)
-    text = (
-        "Percentiles of the transactions of a trial, with their intervals, and the longest of all trials. "
-        f"Milliseconds at {', '.join(PERCENTILES)} and the longest: {words}."
-    )
+    apart = min(_MOST_APART, _WIDEST / len(every))
+    for place, one in enumerate(every):
+        figure.add_trace(_line(one, style[one.candidate], apart * (place - (len(every) - 1) / 2)))
+    text = "Bars are confidence intervals; the longest transaction is that of all trials."
     legend = legend_of([one.candidate for one in every], style)
     return Chart("transaction-latency", "Percentiles of latency", text, 320, plain(figure), legend=legend)
 
 
-def _line(one: TransactionLatency, look: Style) -> Any:
+def _line(one: TransactionLatency, look: Style, aside: float) -> Any:
+    """Return a candidate's line, `aside` of its places on the axis, so that intervals do not cover each other."""
     known = [
-        (_place(share), estimate, name)
+        (_place(share) + aside, estimate, name)
         for share, estimate, name in zip(_PLACES, percentiles(one), PERCENTILES, strict=True)
         if estimate is not None
     ]
@@ -74,17 +74,13 @@ def _line(one: TransactionLatency, look: Style) -> Any:
     estimates = [estimate for _, estimate, _ in known] + [Estimate.alone(longest)]
     hovers = [f"{safe(look.label)}, {name}: {with_interval(estimate)} ms" for _, estimate, name in known]
     return marked_line(
-        [*(place for place, *_ in known), _LONGEST_AT],
+        [*(place for place, *_ in known), _LONGEST_AT + aside],
         [estimate.mean for estimate in estimates],
         look,
         [*hovers, f"{safe(look.label)}, longest: {number(longest)} ms"],
-        error_y=error_bars(estimates, look.colour, 1.2, 4),
+        error_y=error_bars(estimates, look.colour, 1.2, 3),
+        is_hollow=len(one.longest_ms) == 1,
     )
-
-
-def _in_words(one: TransactionLatency) -> str:
-    means = [number(estimate.mean if estimate else None) for estimate in percentiles(one)]
-    return ", ".join([*means, number(max(one.longest_ms))])
 
 
 def _ends(estimate: Estimate | None) -> Sequence[float]:

@@ -29,7 +29,6 @@ _SPECIAL = 0.14
 """The distance from one special value to the next, as a share of the range."""
 _CLOSE = 0.2
 """Ticks nearer than this, as a share of the range, would run into each other."""
-_MOST_DESCRIBED = 5
 
 
 def responses(findings: TuneFindings, spec: StudySpec, aim: Measure, key: str = "tune-responses") -> Chart | None:
@@ -83,14 +82,12 @@ def responses(findings: TuneFindings, spec: StudySpec, aim: Measure, key: str = 
         LegendKey("recommended" if findings.recommended else "best setting", "var(--c3)", None, "circle"),
         *([LegendKey("failed", "var(--bad)", None, "x")] if findings.failures else []),
     ]
-    strongest = sorted(known, key=lambda one: -(one.effect or 0.0))[:_MOST_DESCRIBED]
-    listed = "; ".join(_described(one, aim) for one in strongest)
     is_cut = any(low < heights[0] or high > heights[1] for one in known for low, high in map(_ends, one.response))
     cut = ", cut off at the edges of the panels" if is_cut else ""
     text = (
         f"{capital(aim.noun)} along the range of each variable, all else as in the best setting, against the same with the "
-        f"baseline's value; {aim.direction}. Shaded: intervals of 95 %{cut}. Where confirmation trials measured the gain from "
-        f"a value, the curve leads through that. Best values: {listed}."
+        f"baseline's value; {aim.direction}. Shaded: intervals of 95 %{cut}. The curve leads through what "
+        "confirmation trials measured."
     )
     return Chart(key, "What each variable does", text, 36 + _ROW * rows, plain(drawn), legend=legend)
 
@@ -211,10 +208,3 @@ def _points(
 def _ends(point: ResponsePoint) -> tuple[float, float]:
     change = change_in_percent(point.ratio)
     return change.mean if change.low is None else change.low, change.mean if change.high is None else change.high
-
-
-def _described(one: TunedVariable, aim: Measure) -> str:
-    best = (max if aim.higher_is_better else min)(one.response, key=lambda point: point.ratio.mean)
-    if same_value(best.value, one.before):
-        return f"{one.name} {value_text(one.name, one.before)}, the baseline's"
-    return f"{one.name} {value_text(one.name, best.value)}, {change_with_interval(best.ratio)}"

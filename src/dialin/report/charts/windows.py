@@ -34,7 +34,7 @@ MOST_BOXES = 90
 """Boxes that a chart holds at most; in a study of more trials, those of a candidate share a box."""
 
 FEWEST_SECONDS = 20
-"""The fewest seconds of a candidate for which its percentiles of latency are shown."""
+"""The fewest seconds of which percentiles are shown: of a trial, or of the latency of a candidate."""
 
 _TICKS = {0.0: "0 %", 0.5: "50 %", 0.9: "90 %", 0.99: "99 %", 0.999: "99.9 %", 0.9999: "99.99 %"}
 
@@ -48,12 +48,15 @@ class _Row:
     shaded: bool = False
 
 
-def windows(record: StudyRecord, series: Sequence[Series], style: Mapping[str, Style]) -> Chart:
+def windows(record: StudyRecord, series: Sequence[Series], style: Mapping[str, Style]) -> Chart | None:
     """Return boxes of measured seconds, grouped by candidate: one per trial, in the order they ran.
 
+    None where trials are too short for the percentiles 5 and 95: the charts over time show each of their seconds.
     Where trials measure several numbers of threads, or where there are more than `MOST_BOXES` trials, all trials of a candidate
     share one box for each number of threads.
     """
+    if max((box.seconds for one in series for box in one.boxes.values()), default=0) < FEWEST_SECONDS:
+        return None
     unit = units_of_record(record)
     has_levels = bool(record.spec.workload.levels)
     pooled = has_levels or sum(bool(one.boxes) for one in series) > MOST_BOXES
@@ -90,7 +93,7 @@ def windows(record: StudyRecord, series: Sequence[Series], style: Mapping[str, S
     return Chart(
         "windows",
         f"The measured {unit.one}s of each {of}, {unit.rate}",
-        captions.windows(series, {name: [(key, row.box) for key, row in group] for name, group in grouped.items()}, style, of),
+        captions.windows(series, of),
         int(76 + (20 if has_levels else 15) * place),
         plain(figure),
     )
@@ -135,7 +138,7 @@ def latency(record: StudyRecord, style: Mapping[str, Style]) -> Chart | None:
         key = {"key": str(place)}
         figure.add_trace(marked_line([_place(share) for share in marked], ends, look, hovers, meta=key))
         toggles.append(ChartToggle(str(place), look.label, look.label, look.colour, (), look.symbol))
-    text = captions.latency(latencies, style, percentile, threads)
+    text = captions.latency(percentile, threads)
     return Chart(
         "latency", f"Latency by candidate, {latency_name(percentile)} of each second", text, 320, plain(figure), toggles=toggles
     )

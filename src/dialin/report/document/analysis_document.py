@@ -101,10 +101,9 @@ def analysis_document(analysis: Analysis, series: Sequence[RunSeries] = ()) -> D
 
 def _verdict(analysis: Analysis, notes: Sequence[Note]) -> list[Part]:
     parts: list[Part] = [Paragraph(visible(analysis.reason), Role.REASON)]
-    parts += [Paragraph(visible(text), Role.SMALL) for text in analysis.taken_as]
-    if analysis.assumptions:
-        assumed = "; ".join(note.text for note in analysis.assumptions)
-        parts.append(Paragraph(visible(f"Assumed, as no file shows it: {assumed}."), Role.SMALL))
+    assumed = "; ".join(note.text for note in analysis.assumptions)
+    taken_as = [*analysis.taken_as, *([f"Assumed, as no file shows it: {assumed}."] if assumed else [])]
+    parts.append(Paragraph(visible(" ".join(taken_as)), Role.SMALL))
     parts += _main_tables(analysis)
     if notes:
         parts.append(_caveats(analysis, notes))

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dialin.model.record import StudyRecord
 from dialin.model.verdict import CandidateState, CandidateVerdict, Verdict
 from dialin.model.why import Why
-from dialin.report.charts import by_value, compared, explaining, transaction_latency
+from dialin.report.charts import by_value, explaining, forest_chart, transaction_latency
 from dialin.report.charts.style import Style
 from dialin.report.document import transaction_tables as tables
 from dialin.report.document.figure_columns import FigureColumn, columns
@@ -29,7 +29,6 @@ from dialin.report.trade_off import compare_ends, trade_off
 from dialin.sentences import verdict_sentences
 from dialin.sentences.load_units import units_of_record
 from dialin.sentences.names import Naming
-from dialin.text import exact_percent
 
 
 def candidates_section(record: StudyRecord, why: Why, names: Naming, style: Mapping[str, Style]) -> Section:
@@ -40,7 +39,7 @@ def candidates_section(record: StudyRecord, why: Why, names: Naming, style: Mapp
         parts.append(Paragraph(f"Candidates by value: {names.subject}"))
     if verdict is not None:
         if len(verdict.candidates) > MOST_ROWS:
-            parts.append(compared.forest(verdict, style))
+            parts.append(forest_chart.forest(verdict, style))
         parts += [
             chart
             for chart in (by_value.dose_response(record.spec, verdict, style), by_value.heatmap(record.spec, verdict))
@@ -53,13 +52,10 @@ def candidates_section(record: StudyRecord, why: Why, names: Naming, style: Mapp
             tables.scaling_table(why, names.labels, unit.rate, record.spec.workload.rate),
         ]
     if verdict is not None:
-        if not verdict.is_throughput_offered:
-            ends = compare_ends(record, verdict)
-            if pareto := compared.pareto(verdict, style, ends):
-                parts.append(pareto)
-            if choice := trade_off(verdict, names.labels, ends):
-                parts.append(Paragraph(f"Trade-off: {choice}", Role.LEAD))
-        parts.append(Group("figures", "All figures", [_table(record, verdict, names)]))
+        is_offered = verdict.is_throughput_offered
+        if choice := "" if is_offered else trade_off(verdict, names.labels, compare_ends(record, verdict)):
+            parts.append(Paragraph(f"Trade-off: {choice}", Role.LEAD))
+        parts.append(Group("figures", "All figures", [_table(verdict, names)]))
     if latency := transaction_latency.chart(why, style):
         table = tables.latency_table(why, record.spec, names.labels)
         parts.append(Group("latency-of-transactions", tables.LATENCY_TITLE, [latency, table]))
@@ -68,16 +64,9 @@ def candidates_section(record: StudyRecord, why: Why, names: Naming, style: Mapp
     return Section(SectionKey.CANDIDATES, "Candidates", parts)
 
 
-def _table(record: StudyRecord, verdict: Verdict, names: Naming) -> Table:
-    shown, unit = columns(verdict), units_of_record(record)
-    of = f", values of {names.subject}" if names.subject else ""
-    caption = (
-        f"The candidates{of}. Beside a figure is its {exact_percent(verdict.confidence)} confidence interval; the state "
-        "compares it with the baseline, and the baseline with the best of the others; what is proven holds for all candidates "
-        f"and looks together. P(within {exact_percent(verdict.worthwhile)}): the probability that a candidate is so near the "
-        f"best. Effective {unit.short}: how many independent {unit.one}s the "
-        "measured ones are worth."
-    )
+def _table(verdict: Verdict, names: Naming) -> Table:
+    shown = columns(verdict)
+    caption = f"{verdict_sentences.intervals(verdict)} The state compares a candidate with the baseline."
     return Table(
         "candidates-table",
         caption,

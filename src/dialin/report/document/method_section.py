@@ -30,6 +30,7 @@ from dialin.report.document.parts import (
 )
 from dialin.report.studyfile import study_file
 from dialin.sentences.names import Naming
+from dialin.sentences.verdict_sentences import lost_seconds_text
 from dialin.text import counted, duration, percent, visible, without_secrets
 
 
@@ -56,11 +57,13 @@ def method_section(record: StudyRecord, series: Sequence[Series], names: Naming,
         Group("log", "Log", [Log(facts.log_lines(record))]),
         Group("terms", "Terms", [Terms(TERMS)]),
     ]
-    return Section(SectionKey.HOW, "How it was made", parts)
+    return Section(SectionKey.HOW, "Method", parts)
 
 
 def _time(record: StudyRecord) -> list[Part]:
-    sentence = Paragraph(facts.time_sentence(record.trials))
+    lost = record.verdict.lost_seconds if record.verdict else 0
+    excluded = f" {lost_seconds_text(lost)} are excluded." if lost else ""
+    sentence = Paragraph(f"{facts.time_sentence(record.trials)}{excluded}")
     spent = facts.time_spent(record.trials)
     whole = sum(spent.values())
     if whole == 0:

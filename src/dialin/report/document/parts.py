@@ -172,23 +172,11 @@ class Code:
 
 
 @dataclass(frozen=True, slots=True)
-class Tile:
-    """One of the main figures: what it answers, the figure, and a sentence about it."""
-
-    key: str
-    label: str
-    figure: str
-    sentence: str
-
-
-@dataclass(frozen=True, slots=True)
-class Tiles:
-    tiles: Sequence[Tile]
-
-
-@dataclass(frozen=True, slots=True)
 class Pairs:
+    """Facts, each with its label."""
+
     pairs: Sequence[tuple[str, str]]
+    key: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,7 +298,7 @@ class FlameGraph:
             [places[one.name], one.parent, round(one.first, 3), round(one.second, 3), one.interval, one.certain]
             for one in self.frames
         ]
-        return {"names": names, "rows": rows, "unit": self.unit}
+        return {"names": names, "rows": rows, "unit": self.unit, "first": self.first, "second": self.second}
 
 
 @dataclass(frozen=True, slots=True)
@@ -338,7 +326,7 @@ class Beside:
     groups: Sequence[Group | Chart]
 
 
-PlainPart = Paragraph | Table | Code | Tiles | Pairs | Terms | Caveats | Reasons | Log | Chart | Fold | Group
+PlainPart = Paragraph | Table | Code | Pairs | Terms | Caveats | Reasons | Log | Chart | Fold | Group
 """The parts that every renderer shows."""
 
 Part = PlainPart | MeasureSwitch | Copies | Grid | Beside | FlameGraph

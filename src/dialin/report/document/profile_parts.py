@@ -115,9 +115,9 @@ def _graph(record: StudyRecord, labels: Mapping[str, str], unit: str) -> FlameGr
     ]
     text = (
         f"A bar is a function, as wide as its CPU time per {unit} with all that it calls, which is below it. In the "
-        "difference the width is that of the second candidate, and a colour with a sign marks a change whose interval excludes "
-        "zero; the interval comes from slices of the two trials and from how trials vary. Arrow keys move, Enter magnifies, "
-        f"Escape shows all. Bars of less than {percent(profiles.SMALLEST_SHARE)} in both are left out."
+        "difference the width is the larger of the two, and a colour with a sign marks a change whose interval excludes zero; "
+        "the interval comes from slices of the two trials and from how trials vary. Arrow keys move, Enter magnifies, Escape "
+        f"shows all. Bars of less than {percent(profiles.SMALLEST_SHARE)} in both are left out."
     )
     return FlameGraph(
         "flame",

@@ -8,7 +8,7 @@ from dataclasses import replace
 from dialin.model.study_diff import Area, StudyDiff
 from dialin.model.suite import Margin, Suite, SuiteCandidate, SuiteCell, SuitePlan, SuiteResult, SuiteRow
 from dialin.model.verdict import CandidateState, Estimate
-from dialin.report.charts.suite_charts import MARKS, MEAN, suite_heatmap, workload_forest
+from dialin.report.charts.suite_charts import MARKS, MEAN, workload_forest
 from dialin.report.document.costs import READING, cost_cell
 from dialin.report.document.figure_columns import change_cell
 from dialin.report.document.parts import (
@@ -58,7 +58,7 @@ def suite_document(suite: Suite) -> Document:
             Section(SectionKey.VERDICT, "Result", _result(plan, result)),
             Section(SectionKey.CANDIDATES, "Cost per operation", _costs(result)),
             Section(SectionKey.WHY, "What moved", _moved(result)),
-            Section(SectionKey.HOW, "How it was measured", _how(plan, result)),
+            Section(SectionKey.HOW, "Method", _how(plan, result)),
         ],
         candidates={one.name: one.label for one in result.candidates},
         baseline=result.baseline,
@@ -80,11 +80,11 @@ def subject(result: SuiteResult) -> SuiteCandidate:
 
 
 def _result(plan: SuitePlan, result: SuiteResult) -> list[Part]:
-    charts = [chart for chart in (suite_heatmap(result), workload_forest(plan, result, subject(result))) if chart is not None]
     equal = exact_percent(plan.worthwhile)
     notes = [f"▲ better, ▼ worse (proven), = equal within {equal}."] if len(result.others) > 1 else []
+    forest = workload_forest(plan, result, subject(result))
     notes += [_open_workloads(result), _confidence(plan, result)]
-    return [workload_table(plan, result), Paragraph(" ".join(filter(None, notes)), Role.SMALL), *charts]
+    return [workload_table(plan, result), Paragraph(" ".join(filter(None, notes)), Role.SMALL), forest]
 
 
 def _open_workloads(result: SuiteResult) -> str:
@@ -139,8 +139,10 @@ def _level(row: SuiteRow) -> str:
 
 
 def _marked(ratio: Estimate | None, state: CandidateState) -> Cell:
-    text = f"{change(ratio.mean)}{MARKS.get(state, '')}" if ratio else state_text(state, 0)
-    return Cell(text, order=ratio.mean if ratio else None)
+    if ratio is None:
+        return Cell(state_text(state, 0))
+    cell = change_cell(ratio)
+    return replace(cell, text=f"{cell.text}{MARKS.get(state, '')}")
 
 
 def _state(plan: SuitePlan, cell: SuiteCell) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from dialin.apply.option_file import changes
 from dialin.model.measure import capital, measure_of
 from dialin.model.record import StudyRecord
 from dialin.model.verdict import Verdict
@@ -53,10 +54,9 @@ def summary_document(record: StudyRecord, why: Why, document: Document | None = 
 
 def _parts(record: StudyRecord, verdict: Verdict, whole: Document, why: Why) -> Iterator[Part]:
     parts = whole.section(SectionKey.VERDICT).parts
-    yield from (part for part in parts if isinstance(part, Paragraph))
-    applied = (part for part in _group(parts, "apply") if isinstance(part, (Code, Paragraph)))
-    yield from (part for part in applied if not (isinstance(part, Paragraph) and part.role is Role.SMALL))
-    if any(isinstance(part, Pairs) for part in _group(parts, "apply")):
+    yield from (part for part in parts if isinstance(part, Paragraph) and part.role is Role.REASON)
+    yield from (part for part in _group(parts, "apply") if isinstance(part, (Code, Paragraph)))
+    if changes(record):
         yield Paragraph(f"{capital('; '.join(f'{label} {text}' for label, text in consequences(record)))}.")
     yield figures_table(record, verdict, why, whole.candidates, _LEFT_OUT)
     yield from [one for one in whole.charts() if one.forest and len(one.forest.rows) <= _MOST_ROWS][:1]

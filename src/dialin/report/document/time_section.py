@@ -30,13 +30,8 @@ from dialin.sentences.load_units import Units, units_of_record
 from dialin.sentences.names import Naming
 from dialin.text import counted, number
 
-_READING = (
-    "Every trial of a candidate, second by second, all candidates on one scale. Shaded: the warm-up, which is not measured."
-)
-_ONE_PERCENTILE = (
-    "This is not the latency of single transactions: of this study one percentile per second is stored, and sysbench reports "
-    "no more."
-)
+_READING = "Each trial second by second, all candidates on one scale. Shaded: the warm-up, which is not measured."
+_ONE_PERCENTILE = "This is not the latency of single transactions: the load program reports one percentile per second."
 
 
 def time_section(
@@ -61,7 +56,7 @@ def time_section(
         Grid(over_time.over_time(record, series, style)),
         over_time.combined(record, series, style),
         *metrics_group(metrics, names.labels, units_of_record(record), record.spec.baseline, choice),
-        windows.windows(record, series, style),
+        *([boxes] if (boxes := windows.windows(record, series, style)) else []),
     ]
     if latency and not has_histograms:
         parts += [latency, Paragraph(_ONE_PERCENTILE, Role.SMALL)]

@@ -11,7 +11,7 @@ from dialin.model.setting import Value, changed, parse_value
 from dialin.model.study import StudySpec
 from dialin.model.tune import LeftOutReason, TunePlan
 from dialin.model.verdict import FigureSource, TunedVariable, TuneFindings
-from dialin.report.charts.search_course import effects, figure_text, search_course, waterfall
+from dialin.report.charts.search_course import figure_text, search_course, waterfall
 from dialin.report.charts.tune_responses import responses
 from dialin.report.charts.tune_trade_chart import trade_chart
 from dialin.report.charts.tune_trade_off import MeasuredSetting, best_trades, measured_settings
@@ -54,15 +54,15 @@ def tune_section(record: StudyRecord) -> Section:
         if steps := waterfall(findings, aim):
             parts.append(steps)
             parts += [Paragraph(visible(interaction_text(pair))) for pair in findings.interactions]
-    if record.verdict is not None:
-        parts.append(Group("tune-proven", "Settings in confirmation trials", [_proven(spec)]))
+    proven = _proven(spec)
+    if record.verdict is not None and any(row.cells[0].text != row.cells[1].text for row in proven.rows):
+        parts.append(Group("tune-proven", "Settings in confirmation trials", [proven]))
     if chart := search_course(course, spec):
         parts.append(chart)
     if findings is not None:
-        if bars := effects(shown, aim.noun, is_gain=bool(findings.recommended)):
-            parts.append(bars)
         parts.append(Group("tune-variables", "Variables", _variables(findings, shown, spec, aim)))
-        parts.append(Group("tune-failures", "Settings that failed", _failures(findings)))
+        if findings.failures or findings.fence is not None:
+            parts.append(Group("tune-failures", "Settings that failed", _failures(findings)))
     parts.append(Group("tune-trade-off", "Throughput, latency and memory", _trades(course, record)))
     space: list[PlainPart] = [space_table(spec)]
     if left_out := left_out_pairs(spec):
@@ -84,7 +84,7 @@ def _proven(spec: StudySpec) -> Table:
         [labels[one.name], setting_text(changed(one.setting, base))] for one in spec.candidates if one.name != spec.baseline
     ]
     caption = "The best setting and subsets of its changes. Each is listed with its changes to the baseline."
-    return text_table("tune-proven-table", caption, ["candidate", "setting"], rows, empty="No setting was proven.")
+    return text_table("tune-proven-table", caption, ["candidate", "setting"], rows)
 
 
 def _variables(findings: TuneFindings, shown: Sequence[ShownEffect], spec: StudySpec, aim: Measure) -> list[Part]:
@@ -112,13 +112,13 @@ def _variables_table(
         Column("variable", "variable", is_code=True),
         Column("before", "baseline", is_code=True),
         Column("after", "recommended" if is_gain else "best setting, not proven", is_code=True),
-        *([Column("carries", "gain from it", 1, is_figure=True)] if is_gain else []),
+        *([Column("carries", "gain", 1, is_figure=True)] if is_gain else []),
         Column("effect", "effect (95 % CI)", 2, is_figure=True),
         *([Column("plateau", "as good as the best", 3)] if any(one.values for one in effects.values()) else []),
     ]
     carries = (
-        f"Gain from it: {noun} of the recommended setting against the same with this variable alone as in the baseline, by the "
-        "model of all trials unless measured in confirmation trials. "
+        f"Gain: {noun} of the recommended setting against the same with this variable alone as in the baseline, by the model "
+        "of all trials unless measured in the proof. "
     )
     effect = (
         f"Effect: the largest change of {noun} that is shown along the range, against the baseline's value and all else as in "
@@ -183,8 +183,8 @@ def _trades(course: TuneCourse, record: StudyRecord) -> list[Part]:
     ]
     caption = (
         "Pareto-optimal settings of throughput, latency and memory; differences within the noise do not count. Memory is the "
-        "estimate that limits settings. The settings of the proof have the figures of its confirmation trials, any other the "
-        "mean of its one or two short trials."
+        "estimate that limits settings. The settings of the proof have the figures of its trials, any other the mean of "
+        "its one or two short trials."
     )
     table = Table("tune-trade-off-table", caption, columns, [_trade(one) for one in best], empty="No trial has ended.")
     chart = trade_chart(settings, best, spec)

@@ -10,7 +10,7 @@ from dialin.apply.option_file import Change, changes
 from dialin.model.record import StudyRecord
 from dialin.model.verdict import Note, Verdict
 from dialin.model.why import Why
-from dialin.report.charts import compared
+from dialin.report.charts import forest_chart
 from dialin.report.charts.style import Style
 from dialin.report.document import facts, why_sentences
 from dialin.report.document.main_figures import figures_table
@@ -29,19 +29,19 @@ from dialin.report.document.parts import (
     Role,
     Section,
     SectionKey,
-    Tile,
-    Tiles,
 )
 from dialin.sentences import verdict_sentences
-from dialin.sentences.changes import is_too_noisy, too_noisy
 from dialin.sentences.live_notes import CarriesOver, GuardTripped, LoadDisagrees
 from dialin.sentences.load_notes import BusyLoadThread, ClientLimit, ClientSharesMachine, OtherLoad
 from dialin.sentences.names import Naming
 from dialin.sentences.notes import among, note_text, serious
 from dialin.sentences.result_notes import NotSteady
 from dialin.sentences.setting_notes import InertConfound
-from dialin.text import change, counted, duration, listed, visible
+from dialin.text import listed, visible
 from dialin.variables.durability import loss_text, losses_text
+
+IN_BRIEF = "why-in-brief"
+"""The key of the strongest reason and the first caveat, which a rendering with all of them leaves out."""
 
 MOST_ROWS = 12
 """A forest plot of more candidates does not stand beside what to set, but below."""
@@ -52,25 +52,24 @@ def verdict_section(record: StudyRecord, why: Why, names: Naming, style: Mapping
     verdict = record.verdict
     reason = Paragraph(verdict_sentences.reason(record), Role.REASON)
     if verdict is None:
-        return Section(
-            SectionKey.VERDICT, "Verdict", [reason, Group("apply", "What to set", [*_apply(record), *_files(record)])]
-        )
+        return Section(SectionKey.VERDICT, "Verdict", [reason])
+    shown = f"{verdict_sentences.confirmation(verdict)} {verdict_sentences.proof(verdict)} {verdict_sentences.noise(verdict)}"
     figures = figures_table(record, verdict, why, names.labels)
-    answer = Group("apply", "What to set", [*_apply(record), figures, *_files(record)])
-    forest = [compared.forest(verdict, style)] if len(verdict.candidates) <= MOST_ROWS else []
+    answer = Group("apply", "What to set", [*_apply(record, verdict), figures])
+    forest = [forest_chart.forest(verdict, style)] if len(verdict.candidates) <= MOST_ROWS else []
     caveats = _caveats(record, verdict)
     worst = next((one.text for one in caveats if one.kind not in ("checked", "without effect")), "")
     parts: list[Part] = [
         reason,
         Beside([answer, *forest]),
-        Pairs([("Why", why_sentences.strongest(why, record)), ("Caveat", worst)]),
-        Tiles(_facts(record, verdict)),
-        Group("caveats", "Caveats", [Caveats(caveats)]),
+        Pairs([("Why", why_sentences.strongest(why, record)), ("Caveat", worst)], IN_BRIEF),
+        *_files(record),
+        Group("caveats", "How sure, and caveats", [Paragraph(shown.strip(), Role.SMALL), Caveats(caveats)]),
     ]
     return Section(SectionKey.VERDICT, "Verdict", parts)
 
 
-def _apply(record: StudyRecord) -> list[Part]:
+def _apply(record: StudyRecord, verdict: Verdict) -> list[Part]:
     changed = changes(record)
     lines = [item.line for item in changed if item.line is not None]
     unwritten = [item for item in changed if item.line is None]
@@ -81,13 +80,11 @@ def _apply(record: StudyRecord) -> list[Part]:
     if not changed:
         parts.append(Paragraph(verdict_sentences.no_change(record)))
     items = sql_file.statements(record)
-    if record.verdict is not None:
-        sql = [("Copy SQL", "statements")] if any(one.do for one in items) else []
-        parts.append(Copies([*sql, ("Copy as Markdown", MARKDOWN)]))
+    sql = [("Copy SQL", "statements")] if any(one.do for one in items) else []
+    parts.append(Copies([*sql, ("Copy as Markdown", MARKDOWN)]))
     parts += [Paragraph(f"Caution: {text}", Role.LEAD) for text in _cautions(items, record)]
-    if changed:
-        parts.append(Pairs(consequences(record)))
-    return parts
+    sure = ("how sure", ". ".join(verdict_sentences.certainty(record, verdict)))
+    return [*parts, Pairs([*(consequences(record) if changed else []), sure])]
 
 
 def _files(record: StudyRecord) -> list[Part]:
@@ -124,28 +121,6 @@ def _unwritten(item: Change) -> str:
     return f"{visible(item.name)} cannot be written as a line: {visible(item.refusal)}."
 
 
-def _facts(record: StudyRecord, verdict: Verdict) -> list[Tile]:
-    fresh: list[Tile] = []
-    if verdict.confirmed:
-        sentence = verdict_sentences.confirmation(verdict)
-        ratio = verdict.confirmed.ratio
-        fresh.append(Tile("fresh", "Confirmation", too_noisy() if is_too_noisy(ratio) else change(ratio.mean), sentence))
-    sure, meaning = verdict_sentences.certainty(record, verdict)
-    meaning = f"{meaning} {verdict_sentences.proof(verdict)} {verdict_sentences.noise(verdict)}"
-    return [
-        *fresh,
-        Tile("sure", "How sure", sure, meaning),
-        Tile("took", "Duration", duration(60 * verdict.minutes_of_wall_clock), verdict_sentences.length(verdict)),
-        Tile(
-            "compared",
-            "Compared",
-            counted(len(verdict.candidates), "candidate"),
-            f"{_variables(record)}{verdict_sentences.conditions(record)} Goal: {verdict_sentences.goal(record)} "
-            f"{verdict_sentences.intervals(verdict)}",
-        ),
-    ]
-
-
 def _caveats(record: StudyRecord, verdict: Verdict) -> list[Caveat]:
     def caveat(kind: str, note: Note) -> Caveat:
         text = visible(note_text(record.spec, note, shlex.quote(record.directory))).rstrip(".")
@@ -174,11 +149,6 @@ def _inert_sentence(notes: Sequence[InertConfound]) -> str:
         by_reason.setdefault(note.why, []).append(note.variable)
     parts = [f"{listed(names)} ({reason})" for reason, names in by_reason.items()]
     return f"{visible('; '.join(parts))} {'differs' if len(notes) == 1 else 'differ'} too." if parts else ""
-
-
-def _variables(record: StudyRecord) -> str:
-    count = len(record.spec.variables_under_test)
-    return "" if count == 0 else "Variable: " if count == 1 else "Variables: "
 
 
 def _saw_machine(record: StudyRecord) -> bool:

@@ -52,8 +52,6 @@ def _reasons(record: StudyRecord, why: Why, labels: Mapping[str, str]) -> list[P
     strongest = explaining_ones[: why_sentences.SHOWN]
     others = [reason for reason in why.reasons if reason not in strongest]
     parts: list[Part] = []
-    if any(reason.correlation is not None for reason in why.reasons):
-        parts.append(Paragraph(why_sentences.MOVED_NOTE, Role.LEAD))
     if strongest:
         parts.append(Reasons([_card(reason, record, labels) for reason in strongest]))
     if others:

@@ -35,9 +35,6 @@ LIVE = (
 )
 """The text for a study of live traffic."""
 
-MOVED_NOTE = "A metric that changed with the verdict is correlated with it: it may be a cause, an effect, or neither."
-"""The remark on every reason that changed with the verdict."""
-
 
 def strongest(why: Why, record: StudyRecord) -> str:
     """Return the strongest reason for a difference, or that there is none."""

@@ -32,7 +32,6 @@ from dialin.report.document.parts import (
     SectionKey,
     Table,
     Terms,
-    Tiles,
     flat,
 )
 from dialin.report.document.study_document import study_document
@@ -121,13 +120,11 @@ def _text(part: PlainPart) -> str:
         case Fold():
             return folded(part.summary, _together(part.parts))
         case Chart():
-            return "\n\n".join([f"**{prose(part.title)}**", *(prose(text) for text in (part.text, part.other_text) if text)])
+            return f"**{prose(part.title)}**\n\n{prose(part.text)}"
         case Table():
             return _table(part)
         case Code():
             return fenced(part.text, part.language)
-        case Tiles():
-            return "\n".join(f"- {prose(f'{one.label}: {one.figure}. {one.sentence}')}" for one in part.tiles)
         case Pairs():
             return _pairs(part.pairs)
         case Terms():

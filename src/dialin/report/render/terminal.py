@@ -31,11 +31,11 @@ from dialin.report.document.parts import (
     SectionKey,
     Table,
     Terms,
-    Tiles,
     find,
     flat,
 )
 from dialin.report.document.study_document import study_document
+from dialin.report.document.verdict_section import IN_BRIEF
 from dialin.report.render.terminal_page import Page
 from dialin.report.render.terminal_table import columns_of, row_styles
 from dialin.text import distinct, visible
@@ -56,9 +56,11 @@ def print_verdict(record: StudyRecord, console: Console, why: Why | None = None)
     document, page = study_document(record, why), Page(console)
     writer = Writer(page, document, is_whole=False)
     page.text(document.headline, headline_style(record.verdict))
+    if document.circumstances:
+        page.text(f"{document.outcome} · {document.circumstances}", "dim")
     writer.show(document.section(SectionKey.REPLAY).parts[:1])
     verdict = document.section(SectionKey.VERDICT)
-    writer.show([part for part in verdict.parts if not isinstance(part, Pairs) and getattr(part, "key", "") != "caveats"])
+    writer.show([part for part in verdict.parts if getattr(part, "key", "") not in (IN_BRIEF, "caveats")])
     if search := find(document.section(SectionKey.SEARCH).parts, "tune-variables"):
         writer.show([search])
     if effect := find(document.section(SectionKey.LIVE).parts, "live-effect"):
@@ -151,10 +153,6 @@ class Writer:
                 if self._is_whole:
                     self._heading(part.summary)
                     self.show(part.parts)
-            case Tiles():
-                self.page.gap()
-                for tile in part.tiles:
-                    self.page.fact(f"{tile.label}:", f"{tile.figure}. {tile.sentence}")
             case Pairs():
                 for label, value in part.pairs:
                     self.page.labelled(f"{label}:", value)
@@ -206,8 +204,6 @@ class Writer:
             page.gap()
             page.text(part.title, "bold")
             page.text(part.text)
-            if part.other_text:
-                page.text(part.other_text)
 
     def _forest(self, plot: forest.ForestPlot) -> None:
         page, rows = self.page, plot.rows

@@ -24,16 +24,22 @@ function drawFlameGraph(figure, given, state) {
     one.depth = outer ? outer.depth + 1 : 0;
     (outer ? outer.inner : roots).push(one);
   }
+  // In the difference a bar is as wide as the larger of its two times, so that a function that is gone still has one.
+  for (const one of [...bars].reverse()) {
+    const own = (side) => one[side] - one.inner.reduce((sum, inner) => sum + inner[side], 0);
+    one.difference = Math.max(0, own("first"), own("second")) + one.inner.reduce((sum, inner) => sum + inner.difference, 0);
+  }
   graph.replaceChildren(...bars.map((one) => one.bar));
   const most = Math.max(...bars.map((one) => Math.abs(one.certain || 0)), 1e-9);
-  const size = (one) => state.view === "first" ? one.first : one.second;
+  const size = (one) => one[state.view];
   const whole = () => roots.reduce((sum, one) => sum + size(one), 0);
   const figureOf = (value) => value.toLocaleString("en", { maximumSignificantDigits: 3 });
 
   function words(one) {
-    const share = `${(100 * size(one) / (whole() || 1)).toFixed(1)} %`;
+    const side = state.view === "first" ? "first" : "second";
+    const share = `${(100 * one[side] / (roots.reduce((sum, root) => sum + root[side], 0) || 1)).toFixed(1)} %`;
     const change = one.certain === null ? "no certain change" : `change ${one.certain > 0 ? "+" : "−"}${figureOf(Math.abs(one.certain))}`;
-    return `${one.name}: ${figureOf(one.first)} → ${figureOf(one.second)} µs per ${unit}, ${change} (${one.interval}); ${share} of what is shown`;
+    return `${one.name}: ${figureOf(one.first)} → ${figureOf(one.second)} µs per ${unit}, ${change} (${one.interval}); ${share} of ${side === "first" ? given.first : given.second}`;
   }
 
   // Sets the left edge and the width of bars in percent; what is magnified is as wide as the graph, with all that called it.

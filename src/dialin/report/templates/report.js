@@ -373,12 +373,11 @@
     draw(button.dataset.chart);
   }
 
-  // Marks which of the two sides is shown: the buttons that choose it, and the words below the charts.
+  // Marks which of the two sides is shown.
   function sides() {
     for (const button of document.querySelectorAll("main [data-measure]")) {
       button.setAttribute("aria-pressed", String(button.dataset.measure === measure));
     }
-    for (const words of document.querySelectorAll("main figcaption [data-of]")) words.hidden = words.dataset.of !== measure;
   }
 
   function bind() {
@@ -440,6 +439,17 @@
     if (again) restore();
     return drawAll();
   }
+
+  // A menu closes when the reader clicks beside it or presses Escape, which gives the focus back to its title.
+  function closeMenus(but) {
+    for (const menu of document.querySelectorAll("main .menu[open]")) if (menu !== but) menu.open = false;
+  }
+  addEventListener("click", (event) => closeMenus(event.target.closest?.(".menu")));
+  addEventListener("keydown", (event) => {
+    if (event.key !== "Escape") return;
+    document.activeElement.closest(".menu[open]")?.querySelector("summary").focus();
+    closeMenus();
+  });
 
   const inside = (event) => event.target instanceof Element && event.target.closest("main") !== null;
   addEventListener("click", (event) => { if (inside(event)) follow(event); });
