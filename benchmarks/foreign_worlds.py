@@ -22,9 +22,10 @@ from decide import claims, rate
 from numpy.typing import NDArray
 from scipy.signal import lfilter
 
+from dialin.measures.table import MEASURES
 from dialin.model.load_driver import ALL_KINDS, TransactionTimes
 from dialin.model.record import StudyRecord
-from dialin.model.study import WORTHWHILE, Candidate, Goal, StudySpec, Switch, Until
+from dialin.model.study import Candidate, Goal, StudySpec, Switch, Until
 from dialin.model.trial import Purpose, Sample, Step, Trial, TrialState
 from dialin.question.plan import block_order
 from dialin.search.proposer import CONTENDERS, History, Room
@@ -94,7 +95,7 @@ class Foreign:
             candidates=candidates,
             baseline="c0",
             goal=self.goal,
-            worthwhile=WORTHWHILE[self.goal],
+            worthwhile=MEASURES[self.goal].worthwhile,
             until=self.until,
             minutes=self.minutes,
             switch=Switch.SET if self.by_set else Switch.RESTART,

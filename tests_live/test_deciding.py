@@ -72,6 +72,7 @@ def test_one_setting_under_several_names_is_a_study_of_noise_that_recommends_not
     assert sum(sum(trial.steps.values()) for trial in done) > 0.7 * 1.1 * 60, "it spends its budget"
 
 
+COSTS = ["cpu", pytest.param("io", marks=only_with_all)]
 GOALS = ["throughput", pytest.param("stability", marks=only_with_all), pytest.param("latency", marks=only_with_all)]
 
 
@@ -92,6 +93,22 @@ def test_weaker_durability_is_best_on_write_load_by_any_goal_and_is_not_recommen
     if goal == "latency":
         assert quicker["goal_ratio"]["mean"] < 0.9, "lower is better"
         assert quicker["latency_ms"]["mean"] < found_of(verdict, "1")["latency_ms"]["mean"]
+
+
+@pytest.mark.parametrize("goal", COSTS)
+def test_what_a_transaction_costs_decides_in_a_sandbox(dialin, goal):
+    out = dialin.directory / "study"
+    words = [*FLUSH, *LITTLE, *WRITES, "--measure", "10", "--warmup", "1", "--goal", goal, *PLENTY, "--worthwhile", "10%"]
+    verdict = dialin.verdict(*words, "--accept-weaker-durability", "--out", out, code=dialin.any_code)
+    synced, unsynced = found_of(verdict, "1"), found_of(verdict, "2")
+    with Store.open(out) as store:
+        done = [trial for trial in store.trials() if trial.state is TrialState.DONE]
+    assert all(trial.costs.per_transaction[goal].error > 0 for trial in done)
+    costs = [trial.costs.per_transaction[goal].value for trial in done if trial.candidate == "1"]
+    assert min(costs) * 0.98 <= synced["cost"]["mean"] <= max(costs) * 1.02
+    assert unsynced["cost"]["mean"] / synced["cost"]["mean"] == pytest.approx(unsynced["goal_ratio"]["mean"])
+    if goal == "cpu":
+        assert all(0.02 < cost < 20 for cost in costs), "CPU of an update, ms"
 
 
 @only_with_all

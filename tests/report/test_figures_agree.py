@@ -19,7 +19,8 @@ from dialin.errors import UserError
 from dialin.evidence.server_metrics import READINGS
 from dialin.evidence.why_verdict import explain
 from dialin.frames import tables
-from dialin.model.measure import deciding
+from dialin.measures.of_verdict import deciding
+from dialin.measures.table import MEASURES, measure_of_study
 from dialin.model.study import Goal
 from dialin.model.trial import Purpose, TrialState
 from dialin.model.why import ReasonKind
@@ -208,12 +209,11 @@ def test_a_cost_differs_from_the_baseline_s_by_the_change_beside_it(name):
 @every_judged
 def test_a_level_of_a_candidate_is_that_of_the_baseline_times_the_ratio_beside_it(name):
     record, _ = study(name)
-    titles = {Goal.THROUGHPUT: ("tps",), Goal.STABILITY: ("CV",), Goal.LATENCY: (f"p{record.verdict.percentile} ms", "mean ms")}
     (table,) = (part for part in every(name, parts.Table) if part.key == "candidates-table")
     titles_of = [column.title for column in table.columns]
     by_title = dict(zip(titles_of, range(len(titles_of)), strict=True))
     decisive = next(place for title, place in by_title.items() if title.endswith("to baseline"))
-    levels = [by_title[title] for title in titles.get(record.spec.goal, ()) if title in by_title]
+    levels = [by_title[title] for title in (measure_of_study(record.spec).title,) if title in by_title]
     rows = {row.cells[0].candidate: row.cells for row in table.rows}
     base = rows[record.spec.baseline]
     for cells in rows.values():
@@ -312,9 +312,8 @@ def test_a_diff_has_the_levels_of_the_verdict_and_changes_that_follow_from_them(
         diff = compare_studies(record, shorter)
     except UserError as error:
         pytest.skip(str(error))
-    field = {Goal.THROUGHPUT: "tps", Goal.STABILITY: "cv", Goal.LATENCY: "latency_ms"}.get(diff.goal, "cost")
     for one in diff.candidates:
-        level = getattr(record.verdict.candidate(one.name), field)
+        level = MEASURES[diff.goal].level(record.verdict.candidate(one.name))
         assert one.level_a.mean == pytest.approx(level.mean)
         assert one.level_b.mean == pytest.approx(one.level_a.mean * one.level_change.mean)
         assert one.ratio_b.mean == pytest.approx(one.ratio_a.mean * one.ratio_change.mean)

@@ -220,7 +220,7 @@ def test_with_latency_as_the_goal_the_screen_ranks_by_latency_and_shows_it():
     latencies = {"1": 30.0, "2": None, "4": 9.0, "8": 12.0, "16": 25.0, "32": 28.0, "64": 29.0}
     standings = {
         # the fastest answers slowest
-        name: Standing(3, 0, tps, None if latency is None else latency / 30, latency=latency)
+        name: Standing(3, 0, tps, None if latency is None else latency / 30, figure=latency)
         for tps, (name, latency) in enumerate(latencies.items(), start=1000)
     }
     board.end_trial(record.trials[-1], standings, now=0)

@@ -10,8 +10,8 @@ import pytest
 from rich.console import Console
 
 from dialin import json_documents
+from dialin.measures.table import MEASURES
 from dialin.model.dimension import Dimension
-from dialin.model.measure import measure
 from dialin.model.study import Goal
 from dialin.model.tune import LeftOut, LeftOutReason
 from dialin.model.verdict import Estimate, FigureSource, ReasonCode, ResponsePoint, TunedPair, TuneFailure
@@ -90,7 +90,7 @@ def test_variables_without_effect_are_folded_away_and_none_is_claimed_to_have_an
     assert isinstance(fold, Fold)
     names = {row.cells[0].text for row in find(fold.parts, "tune-rest-table").rows}
     assert {f"innodb_idle_{place}" for place in range(3)} <= names
-    shown = shown_effects(record.course.findings, record.spec, measure(Goal.THROUGHPUT, 95))
+    shown = shown_effects(record.course.findings, record.spec, MEASURES[Goal.THROUGHPUT])
     assert {one.variable.name for one in shown} >= {POOL, CAPACITY}
     assert not {one.variable.name for one in shown} & {f"innodb_idle_{place}" for place in range(3)}
 
@@ -116,7 +116,7 @@ def test_values_that_are_as_good_as_the_best_are_a_plateau(record, points, value
     one = record.course.findings.variables[0].model_copy(
         update={"name": axis.name, "before": 64, "recommended": None, "response": response(*points)}
     )
-    (shown,) = shown_effects(record.course.findings.model_copy(update={"variables": [one]}), spec, measure(Goal.THROUGHPUT, 95))
+    (shown,) = shown_effects(record.course.findings.model_copy(update={"variables": [one]}), spec, MEASURES[Goal.THROUGHPUT])
     assert shown.values == values
     assert "+30.0 %" in shown.text
 
@@ -131,7 +131,7 @@ def test_an_effect_counts_as_shown_only_at_the_level_of_all_variables(record):
             known.model_copy(update={"name": axis.name, "response": response((0, 1.0), (5, 1.012))}) for axis in axes[:count]
         ]
         return len(
-            shown_effects(record.course.findings.model_copy(update={"variables": ones}), spec, measure(Goal.THROUGHPUT, 95))
+            shown_effects(record.course.findings.model_copy(update={"variables": ones}), spec, MEASURES[Goal.THROUGHPUT])
         )
 
     assert shown(1) == 1
@@ -155,7 +155,7 @@ def test_commands_have_the_directory_of_the_study():
 
 
 def test_every_trial_is_drawn_once_and_the_best_is_called_no_proof(record):
-    points = record.course.points(Goal.THROUGHPUT)
+    points = record.course.points()
     assert [point.place for point in points] == list(range(1, len(record.course.asks) + 1))
     chart = search_course(record.course, record.spec)
     drawn = sum(len(trace["x"]) for trace in chart.figure["data"] if trace["mode"] == "markers")
@@ -165,7 +165,7 @@ def test_every_trial_is_drawn_once_and_the_best_is_called_no_proof(record):
 
 def test_the_waterfall_ends_with_the_gain_of_fresh_trials(record):
     findings = record.course.findings
-    chart = waterfall(findings, measure(Goal.THROUGHPUT, 95))
+    chart = waterfall(findings, MEASURES[Goal.THROUGHPUT])
     bars = chart.figure["data"][1]
     assert bars["x"][-1] == pytest.approx(100 * (findings.gain.mean - 1))
     reached = [base + length for base, length in zip(bars["base"], bars["x"], strict=True)]
@@ -178,14 +178,14 @@ def test_the_waterfall_ends_with_the_gain_of_fresh_trials(record):
 def test_the_waterfall_of_a_single_change_has_nothing_that_changes_carry_together(record):
     findings = record.course.findings
     first = next(one for one in findings.variables if one.carries and one.recommended is not None)
-    chart = waterfall(findings.model_copy(update={"variables": [first]}), measure(Goal.THROUGHPUT, 95))
+    chart = waterfall(findings.model_copy(update={"variables": [first]}), MEASURES[Goal.THROUGHPUT])
     assert len(chart.figure["data"][1]["x"]) == 3, "the baseline, the change, and all in confirmation trials"
     assert "together" not in chart.text
 
 
 def test_each_variable_has_a_panel_with_the_uncertainty_of_what_it_does(record):
     findings = record.course.findings
-    chart = responses(findings, record.spec, measure(Goal.THROUGHPUT, 95))
+    chart = responses(findings, record.spec, MEASURES[Goal.THROUGHPUT])
     panels = {key for key in chart.figure["layout"] if key.startswith("yaxis")}
     assert len(panels) == len(record.spec.question.variables) == len(chart.figure["layout"]["annotations"])
     bands = [trace for trace in chart.figure["data"] if trace.get("fill") == "toself"]
@@ -198,7 +198,7 @@ def test_each_variable_has_a_panel_with_the_uncertainty_of_what_it_does(record):
 def test_failed_settings_are_marked_where_they_stood(record):
     failure = TuneFailure(trial=7, setting={POOL: 2**31}, reason="the server died")
     findings = record.course.findings.model_copy(update={"failures": [failure]})
-    chart = responses(findings, record.spec, measure(Goal.THROUGHPUT, 95))
+    chart = responses(findings, record.spec, MEASURES[Goal.THROUGHPUT])
     crosses = [trace for trace in chart.figure["data"] if trace.get("marker", {}).get("symbol") == "x"]
     (pool,) = [one for one in record.spec.question.variables if one.name == POOL]
     assert [cross["x"] for cross in crosses] == [[pool.position(2**31)]]

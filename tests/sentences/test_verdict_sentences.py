@@ -119,7 +119,7 @@ def test_where_lower_is_better_fresh_trials_confirm_what_is_lower():
 def test_a_gain_by_another_goal_names_its_measure_its_direction_and_throughput_beside_it():
     record = example_studies.by_stability()
     text = verdict_sentences.gain(record, record.verdict)
-    assert text.startswith("CV 20.1 % → 2.0 % (−90.0 %, 95 % CI −92.5 % to −86.7 %) against the baseline.")
+    assert text.startswith("variation (CV) 20.1 % → 2.0 % (−90.0 %, 95 % CI −92.5 % to −86.7 %) against the baseline.")
     assert text.endswith("Throughput: +11.2 % (+9.1 % to +13.4 %).")
 
 

@@ -35,7 +35,7 @@ def test_without_stalls_the_typical_speed_is_the_throughput():
 def test_a_candidate_that_is_dead_for_a_third_of_its_time_does_not_beat_a_slower_one_that_runs():
     result = judged(study({"a": 800, "b": 1000}, {"b": 1 / 3}), "ab")
     assert (result.outcome, result.winners) == (Outcome.WINNER, ("a",))
-    assert result.decided_by is DecidedBy.THROUGHPUT
+    assert result.decided_by is DecidedBy.GOAL
     assert result.stalls_differ
     assert result.ratios["b"].mean == pytest.approx(667 / 800, rel=0.01)
     assert result.typical_ratios["b"].low > 1
@@ -51,7 +51,7 @@ def test_few_trials_that_were_spared_stalls_are_less_sure_than_their_seconds_say
     stalled = [trial(place, "a", 0.1) for place in range(4)]
     spared = [trial(4 + place, "b", 0.0) for place in range(3)]
     result = judged(stalled + spared, "ab")
-    assert result.decided_by is DecidedBy.THROUGHPUT
+    assert result.decided_by is DecidedBy.GOAL
     assert np.log(result.ratios["b"].high / result.ratios["b"].low) > 0.05
     never = judged([trial(place, name, 0.0) for place in range(4) for name in "ab"], "ab")
     assert np.log(never.ratios["b"].high / never.ratios["b"].low) < 0.02

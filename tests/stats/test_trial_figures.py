@@ -8,10 +8,12 @@ from statistics import fmean
 import numpy as np
 import pytest
 
+from dialin.measures.of_trials import value
+from dialin.measures.table import MEASURES
+from dialin.model.study import Goal
 from dialin.model.trial import Sample, Step
-from dialin.model.verdict import DecidedBy
 from dialin.stats import trial_figures as module
-from dialin.stats.trial_figures import error, figures, value
+from dialin.stats.trial_figures import figures
 from dialin.stats.window import window
 
 
@@ -28,8 +30,8 @@ BASE = seconds(16, 1000, count=60)
 def test_several_numbers_of_threads_count_alike_as_ratios():
     slow = figures([*seconds(1, 100), *seconds(64, 10_000)])
     fast = figures([*seconds(64, 10_000), *seconds(1, 120)])
-    assert value(slow, DecidedBy.THROUGHPUT) == pytest.approx(1000, rel=0.01)
-    assert value(fast, DecidedBy.THROUGHPUT) / value(slow, DecidedBy.THROUGHPUT) == pytest.approx(1.2**0.5)
+    assert value(slow, Goal.THROUGHPUT) == pytest.approx(1000, rel=0.01)
+    assert value(fast, Goal.THROUGHPUT) / value(slow, Goal.THROUGHPUT) == pytest.approx(1.2**0.5)
 
 
 def test_the_distance_between_levels_is_no_variation():
@@ -46,8 +48,8 @@ def test_a_level_that_was_measured_for_longer_weighs_no_more():
 
 def test_a_trial_that_did_nothing_at_one_number_of_threads_did_nothing():
     result = figures([*seconds(1, 0), *seconds(64, 10_000)])
-    assert value(result, DecidedBy.THROUGHPUT) == 0
-    assert value(result, DecidedBy.LATENCY) == 0
+    assert value(result, Goal.THROUGHPUT) == 0
+    assert value(result, Goal.LATENCY) == 0
 
 
 def test_every_measured_second_counts_also_those_before_a_level_settled():
@@ -66,7 +68,7 @@ def test_every_measured_second_counts_also_those_before_a_level_settled():
 
 def test_seconds_that_the_host_lost_are_left_out_of_the_level():
     result = figures([*seconds(1, 100), *seconds(64, 10_000), *seconds(64, 10, gap=0.9)])
-    assert value(result, DecidedBy.THROUGHPUT) == pytest.approx(1000, rel=0.01)
+    assert value(result, Goal.THROUGHPUT) == pytest.approx(1000, rel=0.01)
     assert result.lost == 10
 
 
@@ -83,8 +85,8 @@ def test_at_a_rate_latency_shows_where_seconds_have_settled():
 
 def test_throughput_is_transactions_divided_by_seconds_and_no_stall_is_forgiven():
     stalled = [*seconds(16, 1000, count=54), *seconds(16, 0, count=6)]
-    assert value(figures(stalled), DecidedBy.THROUGHPUT) == pytest.approx(900, rel=0.01)
-    assert value(figures(stalled), DecidedBy.TYPICAL_SPEED) == pytest.approx(960, rel=0.01)
+    assert value(figures(stalled), Goal.THROUGHPUT) == pytest.approx(900, rel=0.01)
+    assert figures(stalled).typical == pytest.approx(960, rel=0.01)
 
 
 def test_a_level_is_estimated_as_often_for_an_hour_as_for_ten_seconds(monkeypatch):
@@ -107,13 +109,13 @@ def test_the_errors_of_latency_and_variation_are_those_that_repeated_trials_show
         return figures(made)
 
     trials = [trial() for _ in range(400)]
-    for decided_by in (DecidedBy.LATENCY, DecidedBy.VARIATION):
-        scatter = np.std(np.log([value(one, decided_by) for one in trials]))
-        assert fmean(error(one, decided_by) for one in trials) == pytest.approx(scatter, rel=0.15)
+    for goal in (Goal.LATENCY, Goal.STABILITY):
+        scatter = np.std(np.log([value(one, goal) for one in trials]))
+        assert fmean(MEASURES[goal].error(one) for one in trials) == pytest.approx(scatter, rel=0.15)
 
 
 def test_a_single_stall_makes_a_variation_uncertain():
     calm = seconds(16, 1000, count=60)
     stalled = [replace(calm[0], tps=10.0), *calm[1:]]
-    assert error(figures(calm), DecidedBy.VARIATION) < 0.1
-    assert error(figures(stalled), DecidedBy.VARIATION) > 0.4
+    assert MEASURES[Goal.STABILITY].error(figures(calm)) < 0.1
+    assert MEASURES[Goal.STABILITY].error(figures(stalled)) > 0.4

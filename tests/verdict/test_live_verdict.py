@@ -2,9 +2,9 @@
 
 import pytest
 
-from dialin.model.measure import measure
-from dialin.model.study import COST_GOALS, Goal
-from dialin.model.verdict import CandidateState, LiveCost, Outcome
+from dialin.measures.table import COSTS, MEASURES
+from dialin.model.study import Goal
+from dialin.model.verdict import CandidateState, Outcome
 from dialin.verdict import comparison
 from dialin.verdict.reach_verdict import figures_of, standings
 from fixtures.live_studies import BASE, LONGER, MEASURED, TRIP, WASHOUT, Live, live_record
@@ -60,8 +60,8 @@ def test_offered_load_and_costs_stand_beside_the_result():
     live = live_of(verdict_of(effects={"400": 0.8}), "400")
     assert live.load.low < 1 < live.load.high
     assert live.with_load.mean == pytest.approx(0.8, rel=0.05)
-    assert set(live.costs) == set(LiveCost)
-    assert live.costs[LiveCost.ROWS].mean == pytest.approx(1.0, rel=0.01)
+    assert set(live.costs) == set(COSTS)
+    assert live.costs[Goal.ROWS].mean == pytest.approx(1.0, rel=0.01)
 
 
 def test_a_load_that_depends_on_the_candidate_forbids_a_claim():
@@ -113,14 +113,14 @@ def test_throughput_is_compared_where_the_server_is_saturated_and_nowhere_else()
     assert "its clients decided the throughput" in idle.headline
 
 
-@pytest.mark.parametrize("goal", COST_GOALS)
+@pytest.mark.parametrize("goal", list(COSTS))
 def test_the_cost_of_a_statement_may_decide(goal):
     verdict = verdict_of(effects={"400": 1.0}, costs={"400": 0.8}, goal=goal)
     one, base = candidate(verdict, "400"), candidate(verdict, BASE)
     assert (verdict.verdict, verdict.recommended_candidate) == (Outcome.WINNER, "400")
     assert one.goal_ratio.low < 0.8 < one.goal_ratio.high
     assert one.cost.mean / base.cost.mean == pytest.approx(one.goal_ratio.mean)
-    assert measure(goal, 0).noun in verdict.headline
+    assert MEASURES[goal].filled(0, "statement").noun in verdict.headline
     assert live_of(verdict, "400").latency.mean == pytest.approx(1.0, rel=0.05)
 
 
@@ -135,7 +135,7 @@ def test_figures_so_far_compare_latency_and_not_the_throughput_that_clients_deci
     record = live_record(Live(effects={"400": 0.8}), judged=False)
     shown = standings(record.spec, record.trials, figures_of(record, record.trials))
     assert shown["400"].ratio == pytest.approx(0.8, rel=0.05)
-    assert shown["400"].latency < shown[BASE].latency
+    assert shown["400"].figure < shown[BASE].figure
 
 
 def test_an_effect_that_takes_a_whole_period_to_settle_needs_a_longer_washout_and_has_no_interval():

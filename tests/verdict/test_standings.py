@@ -14,7 +14,7 @@ def test_standings_are_of_the_goal():
     assert base.ratio == 1.0
     for name, standing in of_latency.items():
         assert standing.tps == of_speed[name].tps
-        assert of_speed[name].latency is None
-        if standing.latency is not None and base.latency is not None:
-            assert abs(standing.ratio - standing.latency / base.latency) < 1e-9
+        assert of_speed[name].figure is None
+        if standing.figure is not None and base.figure is not None:
+            assert abs(standing.ratio - standing.figure / base.figure) < 1e-9
     assert any(abs(one.ratio - of_speed[name].ratio) > 0.01 for name, one in of_latency.items() if one.ratio is not None)

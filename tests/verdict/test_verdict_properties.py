@@ -8,13 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dialin.model.study import COST_GOALS, Goal
+from dialin.measures.table import COSTS
+from dialin.model.study import Goal
 from dialin.model.trial import Purpose
 from dialin.model.verdict import Outcome, ReasonCode
 from dialin.verdict.reach_verdict import reach_verdict
 from fixtures.study_builder import VARIABLE, Plan, Shape, build
 
-GOALS = [goal for goal in Goal if goal not in COST_GOALS]
+GOALS = [goal for goal in Goal if goal not in COSTS]
 """Those of loads that dialin applies."""
 
 

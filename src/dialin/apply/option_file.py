@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dialin.errors import UserError
-from dialin.model.measure import deciding
+from dialin.measures.of_verdict import deciding
 from dialin.model.record import StudyRecord
 from dialin.model.setting import Setting, Value, same_value
 from dialin.model.trial import TrialState

@@ -9,9 +9,11 @@ import typer
 
 from dialin.cli.console import exit_code, output
 from dialin.errors import ExitCode, UserError
+from dialin.measures.table import default_of, goals_of_logs
 from dialin.model.setting import share_of
-from dialin.model.study import COST_GOALS, Goal
+from dialin.model.study import Goal
 from dialin.paths import read_toml, replace_text
+from dialin.text import listed
 
 _REMEDY = 'Write it like "8 instances" = ["*bpi8*"], a line for each candidate'
 
@@ -37,11 +39,11 @@ def analyze(
     baseline: Annotated[
         str | None, typer.Option(metavar="NAME", help="The candidate that the others are compared with. Default: the first.")
     ] = None,
-    goal: Annotated[Goal, typer.Option(help="What to optimize: throughput, stability or latency.")] = Goal.THROUGHPUT,
+    goal: Annotated[Goal, typer.Option(help=f"What to optimize: {listed(goals_of_logs())}.")] = Goal.THROUGHPUT,
     worthwhile: Annotated[
         str | None,
         typer.Option(
-            help="The smallest difference that matters. Default: 1 % of throughput, 5 % of latency, 25 % of variation."
+            help=f"The smallest difference that matters. Default: {listed([default_of(goal) for goal in goals_of_logs()])}."
         ),
     ] = None,
     confidence: Annotated[str, typer.Option(help="Confidence of all intervals together.")] = "95%",
@@ -97,8 +99,8 @@ def analyze(
     from dialin.report.render.markdown import to_markdown
     from dialin.report.terminal_analysis import print_analysis
 
-    if goal in COST_GOALS:
-        raise UserError(f"--goal {goal} is for live traffic: logs do not hold it", "Use throughput, stability or latency")
+    if goal not in goals_of_logs():
+        raise UserError(f"--goal {goal} is not in logs of runs made elsewhere", f"Use one of {listed(goals_of_logs())}")
     if by is not None and candidates is not None:
         raise UserError("--by and --candidates cannot be combined", "Use one of them")
     table = None if candidates is None else _table(candidates)

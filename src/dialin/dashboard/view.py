@@ -10,7 +10,7 @@ from typing import Any
 
 from dialin.dashboard.follow import Snapshot
 from dialin.dashboard.study_state import State, resume_command, text_of
-from dialin.model.measure import figure_title
+from dialin.measures.table import measure_of_study
 from dialin.model.study import Goal, StudySpec
 from dialin.model.trial import Sample, Step
 from dialin.model.workload import latency_name
@@ -19,9 +19,6 @@ from dialin.report.charts.style import styles
 from dialin.sentences.load_units import Units, units
 from dialin.sentences.names import naming
 from dialin.text import about, change, clock_time, counted, duration, number, visible
-
-_BY_SPEED = (Goal.THROUGHPUT, Goal.STABILITY)
-"""Goals of which the page shows throughput, not the goal's own figure."""
 
 _DRAWN = (State.RUNNING, State.DEAD)
 
@@ -50,7 +47,7 @@ def view(snapshot: Snapshot, directory: Path, now: float, *, stopping: bool = Fa
         unit = units(board.spec.workload)
         page |= _study_fields(board.spec) | {
             "rows": _rows(board, board.spec),
-            "unit": unit.title if board.spec.goal in _BY_SPEED else figure_title(board.spec),
+            "unit": unit.title if board.spec.goal is Goal.THROUGHPUT else measure_of_study(board.spec).title,
         }
         if state in _DRAWN:
             page |= _progress(board, now, running=state is State.RUNNING) | {"chart": _chart(board.seconds, board.spec, unit)}
@@ -80,7 +77,7 @@ def _progress(board: Board, now: float, *, running: bool) -> dict[str, Any]:
 
 
 def _rows(board: Board, spec: StudySpec) -> list[dict[str, Any]]:
-    look, rows = styles(spec), []
+    look, measure, rows = styles(spec), measure_of_study(spec), []
     for candidate in spec.candidates:
         standing = board.standing(candidate.name)
         base = candidate.name == spec.baseline
@@ -92,7 +89,7 @@ def _rows(board: Board, spec: StudySpec) -> list[dict[str, Any]]:
                 "base": base,
                 "trials": str(standing.trials),
                 "failed": f"{standing.failed} failed" if standing.failed else "",
-                "rate": number(standing.tps if spec.goal in _BY_SPEED else standing.lower_is_better),
+                "rate": measure.show(standing.tps if spec.goal is Goal.THROUGHPUT else standing.figure),
                 "change": "baseline" if base else change(standing.ratio),
                 "out": standing.out,
                 "runs": board.trial is not None and board.trial.candidate == candidate.name,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from dialin.measures.of_trials import value
 from dialin.model.cpus import parse_cpus
 from dialin.model.evidence import Gauge, Watched
 from dialin.model.record import StudyRecord
@@ -21,7 +22,7 @@ class MeasuredTrial:
     """A completed trial.
 
     Attributes:
-        value: the figure that the goal compares candidates by, the higher the better.
+        value: the figure that the goal compares candidates by, the higher the better; None where the trial does not show it.
         transactions: per second, over every measured second; seconds that the host lost count, because the probes include them.
         figures: of the seconds that count; None where none does.
         watched: what each probe read, by the probe's name.
@@ -30,7 +31,7 @@ class MeasuredTrial:
     """
 
     trial: Trial
-    value: float
+    value: float | None
     transactions: float
     figures: Figures | None = None
     watched: dict[str, Watched] = field(default_factory=dict)
@@ -74,15 +75,16 @@ def of(record: StudyRecord, purpose: Purpose = Purpose.RACE) -> list[MeasuredTri
         covered = sum(sample.seconds for sample in samples)
         if trial.purpose is not purpose or trial.state is not TrialState.DONE or covered <= 0:
             continue
-        figures = trial_figures.figures_of_trial(trial, record.samples, record.spec.workload)
+        watched = record.watched.get(trial.id, {})
+        figures = trial_figures.figures_of_trial(trial, record.samples, record.spec.workload, watched)
         transactions = sum(sample.tps * sample.seconds for sample in samples) / covered
         trials.append(
             MeasuredTrial(
                 trial=trial,
-                value=trial_figures.value(figures, trial_figures.FIGURE_OF[record.spec.goal]) if figures else 0.0,
+                value=value(figures, record.spec.goal) if figures else 0.0,
                 transactions=transactions,
                 figures=figures,
-                watched=dict(record.watched.get(trial.id, {})),
+                watched=dict(watched),
                 windows=max(1, len(record.spec.workload.levels)),
                 server_cpus=len(parse_cpus(record.spec.server_cpus)) if record.spec.server_cpus else None,
             )

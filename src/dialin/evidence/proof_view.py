@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from dialin.measures.table import MEASURES
 from dialin.model.record import CourseFigures, StudyRecord, TuneCourse
 from dialin.model.setting import Setting, same_setting
 from dialin.model.study import Candidate, StudySpec
-from dialin.model.trial import Purpose, Trial, TrialState
+from dialin.model.trial import Purpose
 from dialin.model.tune import TuneAsk, TunePlan, TuneStage
-from dialin.stats.trial_figures import figures
+from dialin.stats.trial_figures import figures_of_trial
 
 
 def proof_view(record: StudyRecord) -> StudyRecord:
@@ -21,14 +22,14 @@ def proof_view(record: StudyRecord) -> StudyRecord:
     if not record.spec.tuned:
         return record
     spec, course = record.spec, record.course or TuneCourse()
-    rate = spec.workload.rate
-    measured = {trial.id: figures(record.samples.get(trial.id, ()), rate=rate) for trial in record.trials if _is_done(trial)}
+    of_goal = MEASURES[spec.goal].of_trial
+    measured = {trial.id: figures_of_trial(trial, record.samples, spec.workload) for trial in record.trials}
     course = replace(
         course,
         trials=record.trials,
         settings={candidate.name: candidate.setting for candidate in spec.candidates},
         figures={
-            number: CourseFigures(of_trial.window.mean, of_trial.latency, of_trial.window.cv)
+            number: CourseFigures(of_trial.window.mean, of_trial.latency, of_trial.window.cv, of_goal(of_trial))
             for number, of_trial in measured.items()
             if of_trial is not None
         },
@@ -64,7 +65,3 @@ def current_proof_asks(spec: StudySpec, asks: Sequence[TuneAsk]) -> list[TuneAsk
 def candidate_of(spec: StudySpec, setting: Setting) -> Candidate | None:
     """Return the candidate with a setting; None if no trial had it."""
     return next((each for each in spec.candidates if same_setting(each.setting, setting)), None)
-
-
-def _is_done(trial: Trial) -> bool:
-    return trial.state is TrialState.DONE

@@ -20,7 +20,7 @@ def tune_trials(spec: StudySpec, course: TuneCourse | None) -> pl.DataFrame:
     Such a column has the value of every trial, the baseline's where a trial does not set it; numbers as in the frame of
     candidates.
     """
-    points = course.points(spec.goal) if course else []
+    points = course.points() if course else []
     rows = []
     for point in points:
         trial, failure = point.trial, point.trial.failure

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 from dialin.logs.cells import Cells, claims
+from dialin.measures.table import MEASURES
 from dialin.model.analysis import CandidateAnalysis, RateRamp, ScalingCurve, SuiteRow
 from dialin.model.study import Goal
 from dialin.model.verdict import AgainstBest, CandidateState, Note, Outcome
@@ -12,10 +13,6 @@ from dialin.sentences.changes import change_or_no_interval
 from dialin.stats.runs import Standings
 from dialin.text import change, counted, exact_percent, listed, number, span
 
-MEASURE = {Goal.THROUGHPUT: "throughput", Goal.STABILITY: "steadiness", Goal.LATENCY: "latency"}
-"""The name of each goal's measure in a sentence."""
-
-_FIGURE = {Goal.THROUGHPUT: "", Goal.STABILITY: " coefficient of variation", Goal.LATENCY: " latency"}
 NOTHING_COMPARED = "To compare servers or values, put the runs of each into a directory of its own, or name them with --by."
 SUITE_REASON = "The intervals of all loads hold together. Weigh the loads as yours does."
 _AGAIN = "Run each candidate three times or more in each cell, in random order, as dialin sweep does."
@@ -46,7 +43,7 @@ def headline(
     Nothing is claimed about the pairs of candidates in `bars`. `failing` are the notes on candidates whose transactions
     failed more often; the repeats of the candidates in `sharing` share starts of their server. `unit` is that of throughput.
     """
-    measure, names, by = MEASURE[goal], list(standings.states), {one.name: one for one in candidates}
+    measure, names, by = MEASURES[goal].name, list(standings.states), {one.name: one for one in candidates}
     if standings.outcome is Outcome.WINNER:
         (winner,) = standings.winners
         if winner == baseline:
@@ -101,10 +98,12 @@ def _leader_and_rivals(standings: Standings, cells: Cells) -> tuple[str, list[st
 def _gain(goal: Goal, winner: CandidateAnalysis, baseline: str, unit: str) -> str:
     if winner.goal_ratio is None:
         return ""
-    levels = ""
-    if goal is Goal.THROUGHPUT and winner.tps and winner.baseline_tps is not None:
-        levels = f"{number(winner.baseline_tps)} → {number(winner.tps.mean)} {unit}, "
-    return f": {levels}{change_or_no_interval(winner.goal_ratio)}{_FIGURE[goal]} against {baseline}"
+    levels, figure = "", f" {MEASURES[goal].name}"
+    if goal is Goal.THROUGHPUT:
+        figure = ""
+        if winner.tps and winner.baseline_tps is not None:
+            levels = f"{number(winner.baseline_tps)} → {number(winner.tps.mean)} {unit}, "
+    return f": {levels}{change_or_no_interval(winner.goal_ratio)}{figure} against {baseline}"
 
 
 def _varying(cells: Cells, name: str, baseline: str) -> str:
@@ -175,9 +174,9 @@ def suite_headline(goal: Goal, rows: Sequence[SuiteRow], baseline: str, verdict:
     shown = "; ".join(_over_loads(of, baseline) for of in list(by_name.values())[:_SHOWN])
     loads = counted(len(compared), "load")
     if verdict is Outcome.WINNER:
-        return f"One candidate wins by {MEASURE[goal]} under each of {loads}: {shown}."
+        return f"One candidate wins by {MEASURES[goal].name} under each of {loads}: {shown}."
     if verdict is Outcome.NO_WORTHWHILE_DIFFERENCE:
-        return f"No worthwhile difference in {MEASURE[goal]} under any of {loads}: {shown}."
+        return f"No worthwhile difference in {MEASURES[goal].name} under any of {loads}: {shown}."
     return f"By load, with no winner under all of {loads}: {shown}." if shown else "No load was run by two candidates."
 
 

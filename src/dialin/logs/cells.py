@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from dialin.logs.factors import Values, factor_levels, keys
 from dialin.logs.log_folder import natural_order
+from dialin.measures.of_trials import goal_ratio
 from dialin.model.analysis import CellAnalysis, CellCandidate, FactorAnalysis, RunAnalysis
 from dialin.model.study import Goal
 from dialin.model.verdict import Estimate, Note
@@ -14,7 +15,6 @@ from dialin.sentences.changes import change_or_no_interval
 from dialin.stats.means import geometric_mean
 from dialin.stats.runs import Comparison
 from dialin.stats.splits import Split, find_split
-from dialin.stats.trial_figures import goal_ratio
 from dialin.text import change, listed, span
 
 _ERROR = 0.05

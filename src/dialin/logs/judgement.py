@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from dialin.errors import UserError
@@ -11,14 +11,15 @@ from dialin.logs import factors, notes
 from dialin.logs.assignment import AssignedRuns, AssignmentRule
 from dialin.logs.cells import Cells
 from dialin.logs.run_figures import RunFigures
+from dialin.measures.of_trials import goal_ratio
+from dialin.measures.table import MEASURES
 from dialin.model.analysis import CandidateAnalysis, RunAnalysis, Starts
-from dialin.model.study import WORTHWHILE, Goal
+from dialin.model.study import Goal
 from dialin.model.verdict import AgainstBest, CandidateState, Estimate
 from dialin.stats.blocks import Observation, levels
 from dialin.stats.intervals import stall_seconds_per_1000, typical
 from dialin.stats.means import geometric_mean
 from dialin.stats.runs import START_SD, Comparison, Standings, compare, rank_candidates
-from dialin.stats.trial_figures import goal_ratio
 from dialin.text import listed
 from dialin.verdict.candidate_states import Claim, Compared, candidate_states
 
@@ -49,7 +50,7 @@ class Request:
     @property
     def smallest(self) -> float:
         """The smallest relative difference that matters."""
-        return WORTHWHILE[self.goal] if self.worthwhile is None else self.worthwhile
+        return MEASURES[self.goal].worthwhile if self.worthwhile is None else self.worthwhile
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,14 +183,15 @@ def _observations(runs: Sequence[RunAnalysis], goal: Goal) -> list[Observation]:
 
     Repeats that share starts of a server are one observation: what its start gave all of them is in each.
     """
-    figure: dict[Goal, Callable[[RunAnalysis], float]] = {
-        Goal.THROUGHPUT: lambda run: run.tps,
-        Goal.STABILITY: lambda run: 1 / max(run.cv or 0.0, _NEVER_ZERO) if run.tps > 0 else _NEVER_ZERO,
-        Goal.LATENCY: lambda run: 1 / max(run.latency_ms or 0.0, _NEVER_ZERO),
-    }
+    measure = MEASURES[goal]
+
+    def value(run: RunAnalysis) -> float:
+        figure = measure.of_run(run) if measure.of_run else None
+        return _NEVER_ZERO if figure is None else measure.compared(figure)
+
     starts: dict[tuple[tuple[str, ...], str, str], list[float]] = {}
     for run in runs:
-        starts.setdefault((run.cell, run.candidate or "", run.shared_start or run.file), []).append(figure[goal](run))
+        starts.setdefault((run.cell, run.candidate or "", run.shared_start or run.file), []).append(value(run))
     return [Observation(cell, candidate, geometric_mean(of)) for (cell, candidate, _), of in starts.items()]
 
 

@@ -13,9 +13,10 @@ from dialin.logs.log_folder import Run, natural_order
 from dialin.logs.run_figures import RunFigures
 from dialin.logs.server_starts import ServedBy
 from dialin.logs.stamps import Stamp, day_of, hour_of_day
+from dialin.measures.table import MEASURES
 from dialin.model.analysis import RunAnalysis
 from dialin.model.setting import whole_number
-from dialin.model.study import WORTHWHILE, Goal
+from dialin.model.study import Goal
 from dialin.model.verdict import Note
 from dialin.stats.intervals import stall_seconds_per_1000
 from dialin.stats.runs import START_SD, Comparison, all_below, spread
@@ -343,7 +344,9 @@ def _less_steady_than(
     by_cell, steadier_by_cell = (
         {cell: [one for one in by_candidate[each] if one.run.cell == cell] for cell in cells} for each in (name, steadier)
     )
-    varies = all(all_below(_cvs(steadier_by_cell[cell]), _cvs(by_cell[cell]), WORTHWHILE[Goal.STABILITY]) for cell in cells)
+    varies = all(
+        all_below(_cvs(steadier_by_cell[cell]), _cvs(by_cell[cell]), MEASURES[Goal.STABILITY].worthwhile) for cell in cells
+    )
     shares = [_stalled(by_cell[cell], steadier_by_cell[cell], alpha / len(cells)) for cell in cells]
     stalls = any(clearly for _, _, clearly in shares) and all(share >= other for share, other, _ in shares)
     if not (varies or stalls):
@@ -440,7 +443,7 @@ def moved_between_runs(
     notes = []
     for cell, group in cells.items():
         within = spread([run.tps for run in group])
-        if within < WORTHWHILE[Goal.THROUGHPUT] or within < _AS_MUCH * between:
+        if within < MEASURES[Goal.THROUGHPUT].worthwhile or within < _AS_MUCH * between:
             continue
         levels = listed([f"{number(run.tps)} ({run.label})" for run in group[:_SHOWN]])
         than = f", while {'settings' if by_file else 'candidates'} differ by {percent(between)}" if between else ""

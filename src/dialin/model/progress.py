@@ -19,11 +19,9 @@ class Standing:
     Attributes:
         trials: the number of completed trials.
         tps: throughput over the completed trials, at the machine's mean state, or None.
-        ratio: the ratio to the baseline's, of latency or cost where that is the goal, else of tps; None where the two cannot
-            be compared.
+        ratio: the goal's measure as a ratio to the baseline's; None where the two cannot be compared.
         out: whether it gets no further trials, because it is unsafe or could never be measured.
-        latency: over the completed trials, milliseconds, where it is the goal.
-        cost: the cost per statement, where that is the goal; see `model.traffic.TrafficTotals.cost`.
+        figure: the goal's figure over the completed trials, where the goal is not throughput.
     """
 
     trials: int
@@ -31,13 +29,7 @@ class Standing:
     tps: float | None
     ratio: float | None
     out: bool = False
-    latency: float | None = None
-    cost: float | None = None
-
-    @property
-    def lower_is_better(self) -> float | None:
-        """Latency or cost, where one of them is the goal."""
-        return self.cost if self.latency is None else self.latency
+    figure: float | None = None
 
 
 class SessionState(StrEnum):

@@ -10,7 +10,7 @@ from typing import Any
 from dialin.model.evidence import PointColumns, RawWaits, Watched
 from dialin.model.profile import Profile
 from dialin.model.setting import Value
-from dialin.model.study import Goal, StudySpec
+from dialin.model.study import StudySpec
 from dialin.model.trial import Block, Sample, Trial, TrialState
 from dialin.model.tune import TuneAsk, ask_finder
 from dialin.model.verdict import TuneFindings, Verdict
@@ -79,14 +79,12 @@ class LogLine:
 
 @dataclass(frozen=True, slots=True)
 class CourseFigures:
-    """A completed trial of a tune: mean throughput, percentile of latency in ms (None if nothing was done), and CV."""
+    """A completed trial of a tune: throughput, percentile of latency in ms (None if there is none), CV, figure of the goal."""
 
     throughput: float
     latency: float | None
     cv: float
-
-    def of(self, goal: Goal) -> float | None:
-        return {Goal.THROUGHPUT: self.throughput, Goal.LATENCY: self.latency, Goal.STABILITY: self.cv}[goal]
+    of_goal: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +115,7 @@ class TuneCourse:
     figures: Mapping[int, CourseFigures] = field(default_factory=dict)
     findings: TuneFindings | None = None
 
-    def points(self, goal: Goal) -> list[CoursePoint]:
+    def points(self) -> list[CoursePoint]:
         """Return the trials that ended, in order; of a trial that was run again, only the last run counts."""
         find = ask_finder(self.asks)
         points: list[CoursePoint] = []
@@ -126,7 +124,7 @@ class TuneCourse:
             if ask is None or not trial.has_ended:
                 continue
             figures = self.figures.get(trial.id)
-            points.append(CoursePoint(len(points) + 1, ask, trial, figures.of(goal) if figures else None))
+            points.append(CoursePoint(len(points) + 1, ask, trial, figures.of_goal if figures else None))
         return points
 
 

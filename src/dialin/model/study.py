@@ -25,7 +25,7 @@ LEAST_MEMORY = 64 * 2**20
 
 
 class Goal(StrEnum):
-    """What decides: transactions per second, steadiness of the seconds, latency, or on live traffic what a statement costs."""
+    """What a study optimizes; `measures.table` has a row for each."""
 
     THROUGHPUT = "throughput"
     STABILITY = "stability"
@@ -34,12 +34,6 @@ class Goal(StrEnum):
     IO = "io"
     PAGES = "pages"
     ROWS = "rows"
-
-
-COST_GOALS = (Goal.CPU, Goal.IO, Goal.PAGES, Goal.ROWS)
-"""Goals that are a cost per statement; only studies on live traffic have them."""
-LOWER_IS_BETTER = (Goal.LATENCY, *COST_GOALS)
-"""Goals whose figure is shown beside throughput, the lower the better."""
 
 
 class Until(StrEnum):
@@ -53,10 +47,6 @@ class Until(StrEnum):
     SAFE = "safe"
     BETTER = "better"
     BEST = "best"
-
-
-WORTHWHILE = {Goal.THROUGHPUT: 0.01, Goal.STABILITY: 0.25, Goal.LATENCY: 0.05, **dict.fromkeys(COST_GOALS, 0.05)}
-"""The default of the smallest relative difference that matters: larger for a figure that varies more."""
 
 
 class Switch(StrEnum):
@@ -153,9 +143,7 @@ class MethodOptions(FrozenModel):
     confidence: Annotated[Fraction, METHOD] = Field(
         default=0.95, ge=0.5, le=0.999, description="confidence of all intervals together"
     )
-    goal: Annotated[Goal, METHOD] = Field(
-        default=Goal.THROUGHPUT, description="what to optimize: throughput, stability (variation of seconds) or latency"
-    )
+    goal: Annotated[Goal, METHOD] = Goal.THROUGHPUT
     until: Annotated[Until, METHOD] = Field(
         default=Until.SAFE,
         description="when to stop: at a safe choice, at one shown to be better than the baseline, or shown to be the best",

@@ -23,9 +23,8 @@ class TrafficSecond:
         seconds: the seconds between the readings.
         counts: by kind of statement, how many ended; the largest digests are kinds of their own.
         times: by kind of statement, the sum of their durations, ms.
-        figures: by how much counters rose: `cpu` (seconds of the server's process), `rows` read, `pages` requested of the
-            buffer pool, `io` (reads, writes and syncs of data and log), `errors`, `aborted`, `connections`, `selects`,
-            `changes`, and `own`, the seconds that dialin's own readings took.
+        figures: by how much counters rose: those of goals that are a cost, such as `cpu`, in the unit of their counters;
+            `errors`, `aborted`, `connections`, `selects`, `changes`, and `own`, the seconds that dialin's own readings took.
         buckets: by upper bound of their duration, ms, how many statements ended; empty where the server has no histogram.
         running: threads that run, without dialin's own.
         connected: the number of connections.
@@ -102,10 +101,9 @@ class TrafficTotals:
         reads, changes = self.figures.get("selects", 0.0), self.figures.get("changes", 0.0)
         return changes / (reads + changes) if reads + changes else 0.0
 
-    def cost(self, figure: str) -> float:
-        """Return the cost per statement: `cpu` in ms, or `io`, `pages` or `rows`; 0 where it is not known."""
-        scale = 1000.0 if figure == "cpu" else 1.0
-        return scale * self.figures.get(figure, 0.0) / self.statements if self.statements else 0.0
+    def cost(self, figure: str) -> float | None:
+        """Return how much of a figure one statement took; None where it is not known."""
+        return self.figures[figure] / self.statements if figure in self.figures and self.statements else None
 
     @classmethod
     def of(cls, parts: Iterable[TrafficSecond | TrafficTotals]) -> TrafficTotals:

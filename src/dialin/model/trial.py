@@ -177,6 +177,18 @@ class VariableChange:
 
 
 @dataclass(frozen=True, slots=True)
+class CostFigure:
+    """What a transaction cost the server in a trial, in the unit of its measure.
+
+    Attributes:
+        error: relative standard error by the trial's own readings; 0 where they are too few.
+    """
+
+    value: float
+    error: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class Costs:
     """What the measured window cost, in seconds of CPU and of wall clock.
 
@@ -187,6 +199,7 @@ class Costs:
         machine_busy: CPU seconds of everything on the machine.
         cpus: how many CPUs the machine has.
         driver_cpus: how many CPUs the driver may use.
+        per_transaction: what a transaction cost the server, by each goal that is a cost; empty where no probe ran.
     """
 
     seconds: float
@@ -195,6 +208,7 @@ class Costs:
     machine_busy: float
     cpus: int
     driver_cpus: int
+    per_transaction: Mapping[str, CostFigure] = field(default_factory=dict)
 
     def plus(self, other: Costs) -> Costs:
         """Return what two windows of the same machine cost together."""

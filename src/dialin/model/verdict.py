@@ -63,20 +63,14 @@ class ReasonCode(StrEnum):
 
 
 class DecidedBy(StrEnum):
-    """The figure of each trial that candidates were compared by.
+    """The figure of each trial that candidates were compared by: that of the goal, or the typical speed.
 
-    For the goal of throughput that is the plain mean, transactions divided by seconds, or the typical speed, which forgives
-    stalls and decides only while these do not differ between candidates.
+    Throughput is the plain mean, transactions divided by seconds. The typical speed forgives stalls, and decides in place of
+    throughput only while these do not differ between candidates.
     """
 
-    THROUGHPUT = "throughput"
+    GOAL = "goal"
     TYPICAL_SPEED = "typical_speed"
-    VARIATION = "variation"
-    LATENCY = "latency"
-    CPU = "cpu"
-    IO = "io"
-    PAGES = "pages"
-    ROWS = "rows"
 
 
 class AgainstBest(StrEnum):
@@ -185,7 +179,7 @@ class CandidateVerdict(FrozenModel):
     stall_cost: float | None = Field(default=None, description="share of the typical speed that stalls cost")
     goal_ratio: Estimate | None = Field(
         default=None,
-        description="the measure of the goal (throughput, variation, latency, cost per statement) as a ratio to the baseline's",
+        description="the measure of the goal (throughput, variation, latency, a cost) as a ratio to the baseline's",
     )
     probability: float | None = Field(
         default=None, description="probability of being within `worthwhile` of the best candidate, by the goal; null if unknown"
@@ -203,8 +197,8 @@ class CandidateVerdict(FrozenModel):
     latency_ratio: Estimate | None = Field(default=None, description="the same as a ratio to the baseline's")
     cost: Estimate | None = Field(
         default=None,
-        description="what a statement cost the server, by the goal: CPU in ms (cpu), reads, writes and syncs of files (io), "
-        "pages, rows; null with any other goal",
+        description="the figure of a goal that is a cost to the server, such as cpu: per transaction, or per statement of live "
+        "traffic; null with any other goal",
     )
     effective_seconds: float | None = Field(
         default=None, description="how many independent seconds the measured seconds are worth"
@@ -340,15 +334,6 @@ class TuneFindings(FrozenModel):
     proven: int = Field(default=0, description="completed trials of the proof")
 
 
-class LiveCost(StrEnum):
-    """What a statement of live traffic costs the server; the values are those of the goals."""
-
-    CPU = "cpu"
-    IO = "io"
-    PAGES = "pages"
-    ROWS = "rows"
-
-
 class LiveCandidate(FrozenModel):
     """Results of one candidate on live traffic; ratios are to the baseline's."""
 
@@ -362,10 +347,9 @@ class LiveCandidate(FrozenModel):
         default=None, description="where latency is not the goal: latency as a ratio, with the load and its mix as covariates"
     )
     disagrees: bool = Field(default=False, description="`with_load` and `without_load` disagree: nothing is claimed")
-    costs: dict[LiveCost, Estimate] = Field(
+    costs: dict[Goal, Estimate] = Field(
         default_factory=dict,
-        description="per statement, as a ratio: CPU seconds of the server (cpu), reads, writes and syncs of files (io), pages "
-        "requested of the buffer pool, rows read; with the load and its mix as covariates",
+        description="what a statement cost the server, by goal, as a ratio; with the load and its mix as covariates",
     )
     settling: Estimate | None = Field(
         default=None, description="the effect in the second half of periods as a ratio to that in the first; 1 once it settled"
@@ -422,7 +406,7 @@ class Verdict(FrozenModel):
     verdict: Outcome
     goal: Goal = Field(default=Goal.THROUGHPUT, description="what decides")
     decided_by: DecidedBy = Field(
-        default=DecidedBy.THROUGHPUT, description="the figure of each trial that candidates were compared by"
+        default=DecidedBy.GOAL, description="the figure of each trial that candidates were compared by"
     )
     percentile: int = Field(
         default=95, description="which percentile `latency_ms` is; 0 for the mean of a fixed mix of statements"

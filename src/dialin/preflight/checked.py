@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from dialin.errors import UserError
+from dialin.measures.table import COSTS, PROCESS
 from dialin.model.cpus import parse_cpus
 from dialin.model.place import Place
 from dialin.model.setting import same_value
-from dialin.model.study import Candidate, StudySpec
+from dialin.model.study import Candidate, Goal, StudySpec
 from dialin.model.trial import EffectiveSettings
 from dialin.model.workload import WorkloadSpec
 from dialin.question.candidates import find_baseline
@@ -118,6 +119,15 @@ def _check_duplicates(question: StudyOptions, candidates: Sequence[Candidate]) -
     if duplicates := check.duplicates(candidates):
         a, b = duplicates[0]
         raise UserError(f"{a} and {b} are the same setting", "Remove one of them")
+
+
+def check_goal(goal: Goal, *, is_here: bool) -> None:
+    """Raise UserError where a goal is read from the server's process, which is not on this machine."""
+    if not is_here and goal in COSTS and COSTS[goal].probe == PROCESS:
+        raise UserError(
+            f"--goal {goal} requires a server on this machine: the process of a server elsewhere cannot be read",
+            "Run dialin where the server runs, or use another --goal",
+        )
 
 
 def check_cpus(spec: StudySpec) -> None:

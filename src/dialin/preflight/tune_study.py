@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from dialin.errors import UserError
+from dialin.measures.table import MEASURES
 from dialin.model.dimension import Dimension
 from dialin.model.place import SandboxPlace
 from dialin.model.setting import Value
-from dialin.model.study import WORTHWHILE, Candidate, Goal, SettingForm, StudySpec, Switch
+from dialin.model.study import Candidate, SettingForm, StudySpec, Switch
 from dialin.model.tune import LeftOut, TunePlan
 from dialin.preflight import tune_space
 from dialin.preflight.checked import StudyRequest, check_cpus
@@ -19,12 +20,8 @@ from dialin.variables.catalogue import Catalogue
 
 BASELINE = "baseline"
 
-SECONDS = {Goal.THROUGHPUT: 15.0, Goal.LATENCY: 15.0, Goal.STABILITY: 30.0}
-"""The default seconds measured in a trial of the search: more short trials beat fewer long ones."""
 _SECONDS_PER_LEVEL = 10.0
 """The default seconds measured at each of several numbers of threads."""
-WORTHWHILE_OF_TUNE = {**WORTHWHILE, Goal.THROUGHPUT: 0.02}
-"""The default of the smallest gain that matters: every variable that changes has to be maintained."""
 _LONGEST_PROOF = 60.0
 _RESTORED_PER_SECOND = 200e6
 """About how many bytes of prepared data are restored per second, until that was measured."""
@@ -39,7 +36,7 @@ def refuse_options(request: StudyRequest) -> None:
         UserError: it cannot.
     """
     question = request.question
-    if question.rate and question.goal is not Goal.LATENCY:
+    if question.rate and not MEASURES[question.goal].varies_at_rate:
         raise UserError(
             f"At a rate of {question.rate} transactions/s, every setting that keeps up has that throughput",
             "Tune latency at that rate (--goal latency), or leave out --rate",
@@ -68,7 +65,7 @@ def specify(
         raise UserError(f"--switch set is not possible: {name} can be set only at startup", f"Leave out {name} or --switch")
     switch = Switch.SET if can_set and question.switch != "restart" else Switch.RESTART
     levels = request.load.number_of_levels
-    measure = question.measure or (SECONDS[question.goal] if levels == 1 else _SECONDS_PER_LEVEL)
+    measure = question.measure or (MEASURES[question.goal].seconds if levels == 1 else _SECONDS_PER_LEVEL)
     warmup = longest_warmup(Switch.RESTART, measure) if question.warmup is None else question.warmup
     restore = request.place.restore if isinstance(request.place, SandboxPlace) else None
     data_seconds = restore.seconds if restore and restore.measured else (situation.data or 0.0) / _RESTORED_PER_SECOND
@@ -87,7 +84,7 @@ def specify(
         left_out=left_out,
     )
     candidate = Candidate(name=BASELINE, setting=base, server=build)
-    worthwhile = question.worthwhile or WORTHWHILE_OF_TUNE[question.goal]
+    worthwhile = question.worthwhile or MEASURES[question.goal].worthwhile_of_tune
     question = question.model_copy(update={"set": common, "worthwhile": worthwhile})
     spec = question.spec([candidate], BASELINE, request.load, request.place, tune)
     check_cpus(spec)

@@ -14,15 +14,14 @@ from pydantic import ConfigDict, Field, WithJsonSchema, field_validator, model_v
 from pydantic.fields import FieldInfo
 
 from dialin.errors import UserError
+from dialin.measures.table import COSTS, MEASURES, explain, goals_of_traffic
 from dialin.model.live import LiveOptions
 from dialin.model.option_types import ATTACHED, FILES, LIVE, LOAD, METHOD, Fraction, Threads, kebab
 from dialin.model.place import WAIT_FOR_SERVER, AttachedPlace, LivePlace, ManagedPlace, Place, SandboxPlace
 from dialin.model.setting import Value
 from dialin.model.study import (
     AA,
-    COST_GOALS,
     MAX_CANDIDATES,
-    WORTHWHILE,
     Candidate,
     Comparison,
     Goal,
@@ -34,6 +33,7 @@ from dialin.model.workload import MOST_THREADS, LoadOptions, WorkloadSpec
 from dialin.question import conflicts
 from dialin.question.candidates import Variables, canonical, option_file_names, sweep_settings
 from dialin.question.conflicts import Kind
+from dialin.text import listed
 from dialin.variables.size_units import with_letter
 from dialin.workloads import kinds
 from dialin.workloads.load_request import LoadRequest
@@ -118,7 +118,7 @@ class StudyOptions(MethodOptions, LoadOptions, LiveOptions):
     )
     goal: Annotated[Goal, METHOD] = Field(
         default=Goal.THROUGHPUT,
-        description="what to optimize. Default: throughput; on live traffic, which also has cpu, io, pages and rows, latency",
+        description=f"what to optimize: {explain()}. Default: throughput; on live traffic, latency",
     )
     workload: Annotated[str, LOAD, _ONE_OR_MORE] = Field(
         default=DEFAULT_WORKLOAD,
@@ -214,10 +214,10 @@ class StudyOptions(MethodOptions, LoadOptions, LiveOptions):
             raise ValueError(f"{min(both)} is swept, and set for all candidates: leave one of them out")
         if self.traffic is None and self.workload == TRAFFIC:
             raise ValueError("the workload traffic is a live server's own: add attach and traffic = own")
-        if self.traffic is None and self.goal in COST_GOALS:
-            raise ValueError(f"goal {self.goal} is for a live server under its own traffic: add traffic = own")
-        if self.traffic is not None and self.goal is Goal.STABILITY:
-            raise ValueError("goal stability is not for live traffic: its seconds vary with what clients send")
+        if self.traffic is None and self.goal in COSTS and not self.probes:
+            raise ValueError(f"goal {self.goal} is read by probes: leave out probes = false")
+        if self.traffic is not None and MEASURES[self.goal].of_traffic is None:
+            raise ValueError(f"goal {self.goal} is not for live traffic, which has {listed(goals_of_traffic())}")
         if not ways and len(self.servers) < 2 and not self.compares_memory:
             raise ValueError("nothing to compare: give sweep, compare, candidates, aa or tune, or several servers")
         return self
@@ -254,8 +254,8 @@ class StudyOptions(MethodOptions, LoadOptions, LiveOptions):
         """
         if not isinstance(data, dict) or "workload" not in data:
             return data
-        listed = data["workload"] if isinstance(data["workload"], list) else [data["workload"]]
-        names = [name for text in listed for name in str(text).split(",")]
+        texts = data["workload"] if isinstance(data["workload"], list) else [data["workload"]]
+        names = [name for text in texts for name in str(text).split(",")]
         if len(names) != 1:
             raise ValueError(f"workload names {len(names)} workloads: a suite is for sweep, compare and run")
         return {**data, "workload": names[0]}
@@ -384,7 +384,7 @@ class StudyOptions(MethodOptions, LoadOptions, LiveOptions):
             baseline=baseline,
             fixed=canonical(self.set),
             workload=load,
-            worthwhile=WORTHWHILE[self.goal] if self.worthwhile is None else self.worthwhile,
+            worthwhile=MEASURES[self.goal].worthwhile if self.worthwhile is None else self.worthwhile,
             place=place,
             question=tune or (AA() if self.aa else Comparison()),
         )

@@ -9,11 +9,11 @@ from typing import Any
 from dialin.model.place import Place
 from dialin.model.record import Look, StudyRecord
 from dialin.model.study import Candidate
-from dialin.model.trial import Block, Purpose, Sample, Trial, TrialState
+from dialin.model.trial import Block, Purpose, Sample, Trial
 from dialin.model.tune import TuneAsk
 from dialin.model.verdict import Verdict
 from dialin.search.proposer import History
-from dialin.stats.trial_figures import Figures, figures, with_traffic
+from dialin.stats.trial_figures import Figures, figures_of_trial
 from dialin.store.store import Store
 from dialin.verdict import comparison
 
@@ -161,8 +161,6 @@ class RaceState:
             del self._open[key]
 
     def _add_figures(self, trial: Trial) -> None:
-        if trial.state is not TrialState.DONE:
-            return
-        summed = figures(self._samples.get(trial.id, ()), rate=self._stored.spec.workload.rate)
+        summed = figures_of_trial(trial, self._samples, self._stored.spec.workload, self._watched.get(trial.id))
         if summed is not None:
-            self.figures[trial.id] = with_traffic(summed, self._watched.get(trial.id, {}))
+            self.figures[trial.id] = summed

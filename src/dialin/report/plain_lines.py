@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TextIO
 
-from dialin.model.measure import measure
+from dialin.measures.table import MEASURES, measure_of_study
 from dialin.model.progress import Standing
-from dialin.model.study import COST_GOALS, Goal, StudySpec
+from dialin.model.study import Goal, StudySpec
 from dialin.model.trial import Purpose, Sample, Step, Trial, TrialState
 from dialin.model.verdict import Verdict
-from dialin.model.workload import WorkloadSpec, latency_name
+from dialin.model.workload import WorkloadSpec
 from dialin.sentences.load_units import SECONDS, units
 from dialin.sentences.names import Naming, naming
 from dialin.sentences.verdict_sentences import lost_seconds_text
@@ -33,8 +33,7 @@ class PlainLines:
         self._samples: dict[int, list[Sample]] = {}
         self._workload = WorkloadSpec()
         self._rate = SECONDS.rate
-        self._latency = ""
-        self._compared = ""
+        self._measure = MEASURES[Goal.THROUGHPUT]
 
     def study_began(self, spec: StudySpec, blocks_planned: int, seconds_planned: float) -> None:
         names = self._learn(spec)
@@ -51,9 +50,7 @@ class PlainLines:
     def _learn(self, spec: StudySpec) -> Naming:
         """Keep what the lines of a study need; return the names of its candidates."""
         self._baseline, self._workload = spec.baseline, spec.workload
-        self._latency = latency_name(spec.workload.percentile) if spec.goal is Goal.LATENCY else ""
-        is_cost = spec.goal in COST_GOALS
-        self._compared = measure(spec.goal, spec.workload.percentile).noun if is_cost else "latency" if self._latency else ""
+        self._measure = measure_of_study(spec)
         names = naming(spec)
         self._names = names.full
         self._rate = units(spec.workload).rate
@@ -94,8 +91,8 @@ class PlainLines:
         figure = f" with {self._figure(figures)}" if figures else ""
         so_far = ""
         if standing and standing.ratio is not None and trial.candidate != self._baseline:
-            noun = f" {self._compared}" if self._compared else ""
-            so_far = f"; {change(standing.ratio)}{noun} to the baseline after {counted(standing.trials, 'trial')}"
+            of_goal = "" if self._measure.goal is Goal.THROUGHPUT else f" {self._measure.name}"
+            so_far = f"; {change(standing.ratio)}{of_goal} to the baseline after {counted(standing.trials, 'trial')}"
         lost_part = f", {lost_seconds_text(lost_seconds)}" if lost_seconds else ""
         self._write(f"{where} ended{figure}{lost_part}{so_far}{out}.")
 
@@ -103,8 +100,9 @@ class PlainLines:
         self._write(f"Verdict: {verdict.headline}")
 
     def _figure(self, figures: Figures) -> str:
-        throughput = f"{number(figures.window.mean)} {self._rate}"
-        return f"{self._latency} {number(figures.latency)} ms at {throughput}" if self._latency else throughput
+        throughput, measure = f"{number(figures.window.mean)} {self._rate}", self._measure
+        figure = None if measure.goal is Goal.THROUGHPUT else measure.of_trial(figures)
+        return throughput if figure is None else f"{measure.short} {measure.figure(figure, self._rate)} at {throughput}"
 
     def _where(self, trial: Trial) -> str:
         return f"{trial.host}: {self._which(trial)}" if self._has_hosts else self._which(trial)

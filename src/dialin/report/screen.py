@@ -13,9 +13,9 @@ from rich.live import Live
 from rich.text import Text
 
 from dialin.clock import Clock
-from dialin.model.measure import figure_title
+from dialin.measures.table import measure_of_study
 from dialin.model.progress import Standing
-from dialin.model.study import LOWER_IS_BETTER, StudySpec
+from dialin.model.study import Goal, StudySpec
 from dialin.model.trial import Sample, Step, Trial
 from dialin.model.verdict import Verdict
 from dialin.report.board import Board, newest_figures, sparkline, study_title
@@ -36,16 +36,16 @@ class _Column(NamedTuple):
 
 
 _TPS = "tps"
-_LATENCY = "latency"
+_FIGURE = "figure"
 _COLUMNS = (_Column("trials", 8, 44), _Column("failed", 8, 56), _Column(_TPS, 10, 34), _Column("to baseline", 13, 0))
 _BY_FIGURE = (
     _Column("trials", 8, 54),
     _Column("failed", 8, 66),
     _Column(_TPS, 10, 44),
-    _Column(_LATENCY, 10, 34),
+    _Column(_FIGURE, 10, 34),
     _COLUMNS[-1],
 )
-"""The columns where the goal is latency or the cost of a statement. The last one shows the change of that figure."""
+"""The columns where the goal is not throughput. The last one shows the change of the goal's figure."""
 _OUT = _Column("race", 7, 40)
 """The column that is added once some candidate gets no further trials."""
 
@@ -172,14 +172,14 @@ def _notice(board: Board, width: int) -> list[Text]:
 def _table(board: Board, spec: StudySpec, width: int, rows: int) -> list[Text]:
     names = naming(spec)
     any_is_out = any(standing.out for standing in board.standings.values())
-    of_goal = _BY_FIGURE if spec.goal in LOWER_IS_BETTER else _COLUMNS
+    measure, of_goal = measure_of_study(spec), _COLUMNS if spec.goal is Goal.THROUGHPUT else _BY_FIGURE
     columns = [column for column in (*of_goal, *([_OUT] if any_is_out else [])) if width >= column.least]
     room = max(9, width - sum(column.width for column in columns))
     unit = units(spec.workload)
     header = names.subject or "candidate"
     header = header if len(header) <= room else "value"
     left = min(room, max(cell_len(header), *map(len, names.labels.values())))
-    titles = {_TPS: unit.title, _LATENCY: figure_title(spec)}
+    titles = {_TPS: unit.title, _FIGURE: measure.title}
     lines = [_row(header, [(titles.get(column.title, column.title), column.width) for column in columns], left, "dim")]
     shown = _candidates_shown(board, spec, rows)
     labels = dict(zip(names.labels, distinct(list(names.labels.values()), left), strict=True))
@@ -193,7 +193,7 @@ def _table(board: Board, spec: StudySpec, width: int, rows: int) -> list[Text]:
             "trials": str(standing.trials),
             "failed": str(standing.failed) if standing.failed else "",
             _TPS: number(standing.tps),
-            _LATENCY: number(standing.lower_is_better),
+            _FIGURE: measure.show(standing.figure),
             "to baseline": "baseline" if is_base else change(standing.ratio),
             "race": "out" if standing.out else "",
         }
@@ -214,9 +214,9 @@ def _candidates_shown(board: Board, spec: StudySpec, rows: int) -> set[str]:
 
     def rank(name: str) -> tuple[bool, float]:
         standing = board.standing(name)
-        if spec.goal in LOWER_IS_BETTER:
-            return standing.out, standing.lower_is_better or float("inf")
-        return standing.out, -(standing.tps or 0.0)
+        if spec.goal is Goal.THROUGHPUT:
+            return standing.out, -(standing.tps or 0.0)
+        return standing.out, float("inf") if standing.figure is None else standing.figure
 
     return set(list(dict.fromkeys([*first, *sorted(names, key=rank)]))[: max(1, rows - 1)])
 

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from dialin.errors import UserError
 from dialin.evidence.proof_view import proof_view
-from dialin.model.measure import deciding, measure_of
+from dialin.measures.of_verdict import deciding, measure_of
 from dialin.model.record import StudyRecord
 from dialin.model.setting import as_number
 from dialin.model.study_list import ListedStudy, StudyList

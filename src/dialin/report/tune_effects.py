@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from scipy.special import ndtri
 
+from dialin.measures.table import Measure
 from dialin.model.dimension import CATEGORY, Dimension
-from dialin.model.measure import Measure
 from dialin.model.setting import same_value
 from dialin.model.study import StudySpec
 from dialin.model.verdict import ResponsePoint, TunedVariable, TuneFindings

@@ -6,12 +6,13 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from dialin.measures.of_trials import deciding_trials
 from dialin.model.study import Candidate, Goal, StudySpec
 from dialin.model.trial import Trial
+from dialin.model.verdict import DecidedBy
 from dialin.stats.allocation import SIZE, next_block
 from dialin.stats.decide import Rules
-from dialin.stats.throughput import by_typical_speed
-from dialin.stats.trial_figures import FIGURE_OF, Figures, timed_trials, trial_speeds
+from dialin.stats.trial_figures import Figures
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +77,8 @@ class Contenders:
         if spec.is_aa or spec.is_live or room.first_on_host or len(racing) <= SIZE:
             return racing
         rules = Rules(spec.worthwhile, spec.confidence, claims=spec.claims)
-        if spec.goal is Goal.THROUGHPUT:
-            trials = by_typical_speed(trial_speeds(history.trials, history.figures))
-        else:
-            trials = timed_trials(history.trials, history.figures, FIGURE_OF[spec.goal])
+        decided_by = DecidedBy.TYPICAL_SPEED if spec.goal is Goal.THROUGHPUT else DecidedBy.GOAL
+        trials = deciding_trials(history.trials, history.figures, spec.goal, decided_by)
         names = [candidate.name for candidate in racing]
         named = next_block(trials, names, spec.baseline, rules, spec.until, identical=history.identical)
         return [candidate for candidate in racing if candidate.name in named]

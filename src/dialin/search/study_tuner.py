@@ -10,8 +10,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from dialin.cause_sentences import with_advice
+from dialin.measures.of_trials import value
+from dialin.measures.table import MEASURES
 from dialin.model.setting import Setting, Value, changed, parse_value, same_value
-from dialin.model.study import Goal, StudySpec
+from dialin.model.study import StudySpec
 from dialin.model.trial import Purpose as TrialPurpose
 from dialin.model.trial import Step, Trial, TrialState
 from dialin.model.tune import TuneAsk, TunePlan, TuneStage, ask_finder
@@ -20,12 +22,10 @@ from dialin.search.constraints import Constraints
 from dialin.search.space import Space
 from dialin.search.trial_records import Ask, Options, TrialOutcome
 from dialin.search.tuner import Tuner
-from dialin.stats.trial_figures import FIGURE_OF, Figures, value
+from dialin.stats.trial_figures import Figures
 
+_UNREAD = "no second of it counts, or its probes did not read the measure of the goal"
 _OF_TUNE = (TrialPurpose.SEARCH, TrialPurpose.RACE)
-
-NOISE = {Goal.THROUGHPUT: (0.02, 0.12), Goal.LATENCY: (0.03, 0.25), Goal.STABILITY: (0.08, 0.7)}
-"""Noise of a trial that is expected before any is repeated, for each goal; see `Options.noise`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +80,9 @@ class StudyTuner:
         requested, trial = answer.ask, answer.trial
         setting = changed(spec.candidate(requested.candidate).setting, self._base)
         measured = figures.get(trial.id) if trial.state is TrialState.DONE else None
-        if measured is None:
-            reason = with_advice(trial.failure.cause) if trial.failure else "no second of it counts"
+        figure = None if measured is None else value(measured, self.goal)
+        if measured is None or figure is None:
+            reason = with_advice(trial.failure.cause) if trial.failure else _UNREAD
             self.failures.append(TuneFailure(trial=trial.id, setting=setting, reason=reason))
         effective = effective_point(self.space, setting, trial.in_force) if measured is not None else setting
         is_proof = requested.stage is TuneStage.PROOF and requested.number > self._plan.searched
@@ -94,11 +95,10 @@ class StudyTuner:
             block=requested.block - self._plan.searched if is_proof else 0,
             candidate=requested.subset if is_proof else "",
         )
-        if measured is None:
+        if measured is None or figure is None:
             return TrialOutcome(ask, ok=False, throughput=0.0, life=answer.life, cost=answer.cost)
-        error = measured.error if self.goal is Goal.THROUGHPUT else 0.0
-        speed = value(measured, FIGURE_OF[self.goal])
-        return TrialOutcome(ask, ok=True, throughput=speed, life=answer.life, cost=answer.cost, error=error)
+        error = MEASURES[self.goal].error(measured)
+        return TrialOutcome(ask, ok=True, throughput=figure, life=answer.life, cost=answer.cost, error=error)
 
 
 def answers(asks: Sequence[TuneAsk], trials: Sequence[Trial]) -> Iterator[TrialAnswer]:
@@ -160,7 +160,7 @@ def make_options(spec: StudySpec, plan: TunePlan) -> Options:
         proof_seconds=levels * plan.proof_seconds,
         start_seconds=plan.start_seconds,
         set_seconds=plan.set_seconds,
-        noise=NOISE[spec.goal],
+        noise=MEASURES[spec.goal].noise,
         worthwhile=spec.worthwhile,
         resumed=plan.searched,
     )

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from dialin.measures.of_trials import goal_ratio
 from dialin.model.dimension import CATEGORY
 from dialin.model.study import Goal
 from dialin.model.tune import TuneStage
@@ -16,7 +17,6 @@ from dialin.search.study_tuner import StudyTuner
 from dialin.search.surrogate import Surrogate
 from dialin.search.trial_records import Result
 from dialin.stats.blocks import estimate_of_logs
-from dialin.stats.trial_figures import goal_ratio
 
 _GRID = 17
 """Values along a range at which the model is evaluated, besides the baseline's and that of the best setting."""
@@ -107,4 +107,4 @@ def _effect(response: list[ResponsePoint]) -> float:
 
 
 def _by_goal(point: ResponsePoint, goal: Goal) -> ResponsePoint:
-    return point if goal is Goal.THROUGHPUT else point.model_copy(update={"ratio": goal_ratio(point.ratio, goal)})
+    return point.model_copy(update={"ratio": goal_ratio(point.ratio, goal)})

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dialin.model.measure import cost_unit, deciding, measure_of
+from dialin.measures.of_verdict import deciding, measure_of
 from dialin.model.saturation import ALL_SATURATED
-from dialin.model.study import COST_GOALS, Goal, StudySpec
+from dialin.model.study import Goal, StudySpec
 from dialin.model.verdict import CandidateState, CandidateVerdict, DecidedBy, LiveFindings, Outcome, Verdict
-from dialin.model.workload import latency_name
 from dialin.sentences.changes import change_with_confidence, detectable_difference, is_too_noisy
 from dialin.sentences.host_notes import HostsDisagree, NotOnEachKind
 from dialin.sentences.live_notes import GuardTripped
@@ -17,21 +16,11 @@ from dialin.sentences.notes import among, serious
 from dialin.sentences.result_notes import Unsafe
 from dialin.sentences.setting_notes import Confound, InertConfound, SameInForce
 from dialin.sentences.tune_words import tune_headline
-from dialin.text import change, counted, exact_percent, listed, number, percent
+from dialin.text import change, counted, exact_percent, listed, percent
 
 _LEADS = 0.5
 """The probability from which on the headline of an inconclusive study names a leading candidate."""
 _NOT_COMPARED = (CandidateState.NOT_MEASURED, CandidateState.UNSAFE)
-_WORSE = {
-    Goal.THROUGHPUT: "slower",
-    Goal.STABILITY: "less steady",
-    Goal.LATENCY: "slower to answer",
-    Goal.CPU: "dearer in CPU",
-    Goal.IO: "dearer in I/O",
-    Goal.PAGES: "dearer in pages",
-    Goal.ROWS: "dearer in rows",
-}
-"""What the other candidates are where the baseline wins, by the goal."""
 
 
 def headline(spec: StudySpec, verdict: Verdict) -> str:
@@ -41,23 +30,12 @@ def headline(spec: StudySpec, verdict: Verdict) -> str:
 
 def before_and_after(verdict: Verdict, candidate: CandidateVerdict, spec: StudySpec) -> str:
     """Return the goal's figure under the baseline and under a candidate: `2,437 → 2,860 tps`; empty where one is missing."""
-    base = verdict.candidate(verdict.baseline)
-    pairs = {
-        Goal.THROUGHPUT: (base.tps, candidate.tps),
-        Goal.STABILITY: (base.cv, candidate.cv),
-        Goal.LATENCY: (base.latency_ms, candidate.latency_ms),
-    }
-    before, after = pairs.get(verdict.goal, (base.cost, candidate.cost))
+    aim = measure_of(verdict)
+    before, after = aim.level(verdict.candidate(verdict.baseline)), aim.level(candidate)
     if before is None or after is None:
         return ""
-    if verdict.goal is Goal.STABILITY:
-        return f"CV {percent(before.mean)} → {percent(after.mean)}"
-    if verdict.goal is Goal.LATENCY:
-        return f"{latency_name(verdict.percentile)} latency {number(before.mean)} → {number(after.mean)} ms"
-    if verdict.goal in COST_GOALS:
-        unit = f" {cost_unit(verdict.goal)}".rstrip()
-        return f"{measure_of(verdict).noun} {number(before.mean)} → {number(after.mean)}{unit}"
-    return f"{number(before.mean)} → {number(after.mean)} {units(spec.workload).title}"
+    figures = f"{aim.show(before.mean)} → {aim.figure(after.mean, units(spec.workload).title)}"
+    return figures if aim.unit is None else f"{aim.noun} {figures}"
 
 
 def gain(spec: StudySpec, verdict: Verdict, candidate: CandidateVerdict) -> str:
@@ -109,7 +87,7 @@ def _headline(spec: StudySpec, verdict: Verdict) -> str:
     if chosen.name == verdict.baseline:
         role = "what the server has now" if chosen.name == spec.initial else "the baseline"
         if verdict.verdict is Outcome.WINNER:
-            return f"Keep {name}, {role}: every other candidate is {_WORSE[verdict.goal]}."
+            return f"Keep {name}, {role}: every other candidate is {measure_of(verdict).worse}."
         return f"Keep {name}, {role}: {_why_baseline(spec, verdict, chosen, near)}."
     figures = gain(spec, verdict, chosen) or "the best of those that could be measured"
     price = "; but it weakens durability" if chosen.weaker_durability else ""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dialin.cause_sentences import guard_reason
+from dialin.measures.table import measure_of_study
 from dialin.model.cause import Cause
-from dialin.model.measure import measure
 from dialin.model.study import StudySpec
 from dialin.model.verdict import Estimate
 from dialin.sentences.names import name_in_sentence
@@ -52,7 +52,7 @@ class LoadDisagrees(TypedNote):
     without_load: Estimate
 
     def sentence(self, spec: StudySpec) -> str:
-        noun = measure(spec.goal, spec.workload.percentile).noun
+        noun = measure_of_study(spec).noun
         return (
             f"Nothing is claimed of {name_in_sentence(spec, self.candidate)}: clients sent {_ratio(self.load)} statements "
             f"with it, and {noun} differs by {_ratio(self.with_load)} with that counted in, by {_ratio(self.without_load)} "
@@ -78,7 +78,7 @@ class CarriesOver(TypedNote):
     after_other: float | None = None
 
     def sentence(self, spec: StudySpec) -> str:
-        name, of_goal = name_in_sentence(spec, self.candidate), measure(spec.goal, spec.workload.percentile).noun
+        name, of_goal = name_in_sentence(spec, self.candidate), measure_of_study(spec).noun
         parts = []
         if self.settling is not None:
             parts.append(f"the second half of periods differs from the first by {change(self.settling)}")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import shlex
 
-from dialin.model.measure import deciding, improvement, measure, measure_of
+from dialin.measures.of_verdict import deciding, improvement, measure_of
+from dialin.measures.table import measure_of_study
 from dialin.model.record import StudyRecord
 from dialin.model.setting import describe
 from dialin.model.study import StudySpec
@@ -130,7 +131,7 @@ def no_change(record: StudyRecord) -> str:
 def goal(record: StudyRecord) -> str:
     """Return the measure of the goal, and which way it is better, such as `throughput; higher is better`."""
     spec = record.spec
-    aim = measure_of(record.verdict) if record.verdict else measure(spec.goal, spec.workload.percentile)
+    aim = measure_of(record.verdict) if record.verdict else measure_of_study(spec)
     return f"{aim.aim}; {aim.direction}."
 
 

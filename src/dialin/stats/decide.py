@@ -68,7 +68,7 @@ class Decision:
     detectable: float | None
     shown_best: bool = False
     better: tuple[str, ...] = ()
-    decided_by: DecidedBy = DecidedBy.THROUGHPUT
+    decided_by: DecidedBy = DecidedBy.GOAL
     typical_ratios: Mapping[str, Estimate | None] = field(default_factory=dict)
     stalls_differ: bool = False
     all_near: float | None = None

@@ -1,33 +1,27 @@
-"""A trial's measured seconds in figures, and the figure that the study's goal compares."""
+"""A trial's measured seconds in figures."""
 
 from __future__ import annotations
 
 import math
 import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from dialin.model.course import Course
 from dialin.model.evidence import Watched
 from dialin.model.load_driver import ALL_KINDS, TransactionTimes
-from dialin.model.study import COST_GOALS, Goal
 from dialin.model.traffic import TrafficPeriod, of_watched
-from dialin.model.trial import Sample, Step, Trial, TrialState
-from dialin.model.verdict import DecidedBy, Estimate
+from dialin.model.trial import CostFigure, Sample, Step, Trial, TrialState
 from dialin.model.workload import MEAN, WorkloadSpec
 from dialin.stats import counted_times
-from dialin.stats.blocks import Observation
 from dialin.stats.means import geometric_mean
 from dialin.stats.steady import Shape, examine
 from dialin.stats.throughput import TrialSpeed
-from dialin.stats.trial_fit import TimedTrial
 from dialin.stats.window import Window, effective_seconds, window
 
 _AS_IT_IS = Shape(begin=0, settled=True, course=Course.STEADY)
-_STEADIEST = 0.001
-"""The coefficient of variation below which a trial is as steady as can be: a driver's own clock is no better."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +43,7 @@ class Figures:
         lost: measured seconds that the host lost; a spoiled run of a timed query counts with the seconds that it took.
         seconds: seconds of load that count.
         traffic: what a live server did meanwhile; None for all other trials.
+        per_transaction: what a transaction cost the server, by each goal that is a cost.
     """
 
     window: Window
@@ -65,20 +60,28 @@ class Figures:
     lost: int
     seconds: float
     traffic: TrafficPeriod | None = None
+    per_transaction: Mapping[str, CostFigure] = field(default_factory=dict)
 
 
-def with_traffic(figures: Figures, watched: Mapping[str, Watched]) -> Figures:
-    """Return the figures of a trial with its traffic added; the load of live traffic varies, so it need not be steady."""
-    traffic = of_watched(watched)
-    return figures if traffic is None else replace(figures, traffic=traffic, shape=_AS_IT_IS)
+def figures_of_trial(
+    trial: Trial,
+    samples: Mapping[int, Sequence[Sample]],
+    workload: WorkloadSpec,
+    watched: Mapping[str, Watched] | None = None,
+) -> Figures | None:
+    """Sum up a trial of a study; None where it is not completed, or no second of it counts.
 
-
-def figures_of_trial(trial: Trial, samples: Mapping[int, Sequence[Sample]], workload: WorkloadSpec) -> Figures | None:
-    """Sum up a trial of a study; None where it is not completed, or no second of it counts."""
+    `watched` is what its probes saw; that of live traffic is needed. The load of live traffic varies, so it need not be steady.
+    """
     if trial.state is not TrialState.DONE:
         return None
     times = trial.transaction_times
-    return figures(samples.get(trial.id, ()), rate=workload.rate, times=times, percentile=workload.percentile)
+    summed = figures(samples.get(trial.id, ()), rate=workload.rate, times=times, percentile=workload.percentile)
+    if summed is None:
+        return None
+    traffic = of_watched(watched or {})
+    shape = summed.shape if traffic is None else _AS_IT_IS
+    return replace(summed, traffic=traffic, shape=shape, per_transaction=trial.costs.per_transaction if trial.costs else {})
 
 
 def figures(
@@ -216,79 +219,14 @@ def by_threads(samples: Iterable[Sample], *, rate: int = 0) -> dict[int, Level]:
     }
 
 
-FIGURE_OF = {
-    Goal.THROUGHPUT: DecidedBy.THROUGHPUT,
-    Goal.STABILITY: DecidedBy.VARIATION,
-    Goal.LATENCY: DecidedBy.LATENCY,
-    **{goal: DecidedBy(goal.value) for goal in COST_GOALS},
-}
-"""The figure that each goal compares; throughput may be decided by typical speed, see `stats.throughput`."""
-
-
-def value(measured: Figures, decided_by: DecidedBy) -> float:
-    """Return the figure that candidates are compared by: the higher the better, 0 where nothing was done."""
-    match decided_by:
-        case DecidedBy.THROUGHPUT:
-            return measured.window.mean
-        case DecidedBy.TYPICAL_SPEED:
-            return measured.typical
-        case DecidedBy.LATENCY:
-            return 1 / measured.latency if measured.latency else 0.0
-        case DecidedBy.VARIATION:
-            return 0.0 if measured.latency is None else 1 / max(measured.window.cv, _STEADIEST)
-        case DecidedBy.CPU | DecidedBy.IO | DecidedBy.PAGES | DecidedBy.ROWS:
-            cost = measured.traffic.totals.cost(decided_by.value) if measured.traffic is not None else 0.0
-            return 1 / cost if cost else 0.0
-
-
-def error(measured: Figures, decided_by: DecidedBy) -> float:
-    """Return the relative standard error of that figure by the trial's own seconds; 0 where they do not show it.
-
-    That of a coefficient of variation is the delta method's, (kurtosis - 1) / 4 over the number of independent seconds.
-    """
-    match decided_by:
-        case DecidedBy.THROUGHPUT | DecidedBy.TYPICAL_SPEED:
-            return measured.error
-        case DecidedBy.LATENCY:
-            return measured.latency_error
-        case DecidedBy.VARIATION:
-            return measured.cv_error
-        case _:
-            return 0.0
-
-
-def goal_ratio(ratio: Estimate | None, goal: Goal) -> Estimate | None:
-    """Return the level or the ratio of the goal's own measure: variation, latency and costs are compared as inverses.
-
-    None also where nothing was done, so that the measure has no level.
-    """
-    if ratio is None or goal is Goal.THROUGHPUT:
-        return ratio
-    return ratio.inverted() if ratio.mean > 0 else None
-
-
-def _measured(trials: Iterable[Trial], by_trial: Mapping[int, Figures]) -> Iterator[tuple[Trial, Figures]]:
+def completed(trials: Iterable[Trial], by_trial: Mapping[int, Figures]) -> Iterator[tuple[Trial, Figures]]:
+    """Yield the completed trials that have figures, with these."""
     return ((trial, by_trial[trial.id]) for trial in trials if trial.state is TrialState.DONE and trial.id in by_trial)
-
-
-def observations(trials: Iterable[Trial], by_trial: Mapping[int, Figures], decided_by: DecidedBy) -> list[Observation]:
-    """Return one figure of each completed trial; trials that ran close together in time share a stratum."""
-    measured = _measured(trials, by_trial)
-    return [Observation(trial.stratum, trial.candidate, value(one, decided_by)) for trial, one in measured]
-
-
-def timed_trials(trials: Iterable[Trial], by_trial: Mapping[int, Figures], decided_by: DecidedBy) -> list[TimedTrial]:
-    """Return one figure of each completed trial, with its time and its own error."""
-    measured = _measured(trials, by_trial)
-    return [
-        TimedTrial(trial.run, trial.candidate, trial.middle, value(one, decided_by), error(one, decided_by))
-        for trial, one in measured
-    ]
 
 
 def trial_speeds(trials: Iterable[Trial], by_trial: Mapping[int, Figures]) -> list[TrialSpeed]:
     """Return throughput and typical speed of each completed trial, with its time."""
     return [
         TrialSpeed(trial.run, trial.candidate, trial.middle, one.window.mean, one.typical, one.error)
-        for trial, one in _measured(trials, by_trial)
+        for trial, one in completed(trials, by_trial)
     ]

@@ -231,7 +231,8 @@ def fit_trials(trials: Iterable[TimedTrial], names: Sequence[str]) -> TrialFit |
     used = [trial for trial in trials if trial.candidate in compared]
     measured = {trial.candidate for trial in used}
     present = tuple(name for name in names if name in measured)
-    logs = log_values([Observation(None, trial.candidate, trial.value) for trial in used])
+    # A trial that did nothing counts as a hundredth of what is typical of its own candidate: others may differ by more.
+    logs = log_values([Observation(trial.candidate, trial.candidate, trial.value) for trial in used])
     if logs is None or len(present) < 2 or len(used) == len(present):
         return None
     index_of = {name: index for index, name in enumerate(present)}

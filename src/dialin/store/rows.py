@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from typing import Any
 
 from pydantic import TypeAdapter
@@ -81,7 +82,11 @@ def ask(row: Row[Any]) -> TuneAsk:
 
 def progress(stored: Mapping[str, Any]) -> Progress:
     step = Step(stored["step"]) if stored["step"] else None
-    standings = {name: Standing(**figures) for name, figures in stored["standings"].items()}
+    known = {each.name for each in fields(Standing)}  # that of an older version may have others
+    standings = {
+        name: Standing(**{key: figure for key, figure in figures.items() if key in known})
+        for name, figures in stored["standings"].items()
+    }
     hosts = {name: _host_progress(figures) for name, figures in stored.get("hosts", {}).items()}
     typed = {"session": SessionState(stored["session"]), "step": step, "standings": standings, "hosts": hosts}
     return Progress(**{**stored, **typed})

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from dialin.errors import DialinError, UserError
-from dialin.model.study import WORTHWHILE
+from dialin.measures.table import MEASURES
 from dialin.model.suite import SuiteMember, SuitePlan
 from dialin.places.check_study import check_question, check_resume
 from dialin.places.permission import Permission
@@ -70,7 +70,7 @@ def plan_suite(
         created=created,
         minutes=first.minutes,
         confidence=first.confidence,
-        worthwhile=max(WORTHWHILE[one.goal] if one.worthwhile is None else one.worthwhile for one in questions),
+        worthwhile=max(MEASURES[one.goal].worthwhile if one.worthwhile is None else one.worthwhile for one in questions),
         until=first.until,
         fail_if_worse=request.fail_if_worse,
         members=members,

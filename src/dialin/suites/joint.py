@@ -12,7 +12,9 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from dialin.model.study import Goal, StudySpec
+from dialin.measures.of_trials import goal_ratio
+from dialin.measures.table import MEASURES
+from dialin.model.study import StudySpec
 from dialin.model.suite import (
     BarReason,
     Gate,
@@ -33,7 +35,6 @@ from dialin.sentences.names import naming
 from dialin.sentences.suite_sentences import COSTS
 from dialin.stats.decide import Decision, Rules, decide_fit
 from dialin.stats.thresholds import thresholds_of
-from dialin.stats.trial_figures import goal_ratio
 from dialin.stats.trial_fit import TrialFit
 from dialin.stats.weighted_mean import times_more, weighted_mean
 from dialin.verdict import comparison
@@ -196,7 +197,7 @@ def _row(plan: SuitePlan, study: SuiteStudy) -> SuiteRow:
         weight=study.member.weight,
         load=spec.workload.describe(),
         goal=spec.goal,
-        unit="ms" if spec.goal is Goal.LATENCY else "" if spec.goal is Goal.STABILITY else units(spec.workload).title,
+        unit=MEASURES[spec.goal].unit_or(units(spec.workload).title),
         baseline=level,
         outcome=verdict.verdict if verdict else None,
         decided=study.decided,

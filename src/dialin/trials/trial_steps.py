@@ -19,6 +19,7 @@ from dialin.errors import (
     machine_error,
     server_failure,
 )
+from dialin.measures.costs import costs_per_transaction
 from dialin.model.cause import PASSING, Cause, CauseCode, Fault
 from dialin.model.cpus import parse_cpus
 from dialin.model.evidence import Gauge, Watched
@@ -187,6 +188,7 @@ class _RunningTrial:
         self._choice: DriverChoice | None = None
         self._is_choosing = False
         self._measured: dict[int, list[Second]] = {}
+        self._samples: list[Sample] = []
         self._load_facts: list[Mapping[str, float]] = []
         self._seconds = 0
         self._well = False
@@ -248,6 +250,9 @@ class _RunningTrial:
             with self._timed(Step.STOP):
                 evidence = watching.evidence(self._trial.id)
                 self._progress.transaction_times = transaction_times(self._measured)
+                if self._progress.costs is not None:
+                    per_transaction = costs_per_transaction(evidence.watched, evidence.points, self._samples)
+                    self._progress.costs = replace(self._progress.costs, per_transaction=per_transaction)
                 self._progress.evidence = replace(
                     evidence, watched=(*evidence.watched, *self._facts_of_the_load(), *self._facts_of_the_network())
                 )
@@ -449,6 +454,8 @@ class _RunningTrial:
             seconds=second.seconds,
         )
         self._choice, self._is_choosing = second.choice, second.is_choosing
+        if step is Step.MEASURE:
+            self._samples.append(sample)
         if step is Step.MEASURE and not sample.lost:
             self._measured.setdefault(self._threads, []).append(second)
         yield Sampled(sample)

@@ -8,9 +8,10 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 
 from dialin.evidence.load_limits import load_figures
+from dialin.measures.table import MEASURES
 from dialin.model.course import Course
 from dialin.model.evidence import Watched
-from dialin.model.study import WORTHWHILE, Goal, StudySpec
+from dialin.model.study import Goal, StudySpec
 from dialin.model.trial import Trial
 from dialin.model.workload import LoadLimit
 from dialin.sentences.load_notes import BeyondLimit, NotCold, NotTheCapture, OwnLimit
@@ -47,7 +48,7 @@ def cost_notes(spec: StudySpec, choice: str, speed: Decision, figures: Mapping[s
         return []
     notes: list[TypedNote] = []
     ratio = speed.ratios.get(choice)
-    if spec.goal is not Goal.THROUGHPUT and ratio is not None and ratio.mean < 1 - WORTHWHILE[Goal.THROUGHPUT]:
+    if spec.goal is not Goal.THROUGHPUT and ratio is not None and ratio.mean < 1 - MEASURES[Goal.THROUGHPUT].worthwhile:
         notes.append(CostsThroughput(candidate=choice, ratio=ratio))
     if _is_timed_by_the_run(spec):
         return notes  # a run that takes twice as long as others is not a stall

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from dialin.evidence import effective_settings
+from dialin.measures.of_trials import deciding_trials, level_trials
 from dialin.model.cause import Fault
 from dialin.model.study import Goal, StudySpec
 from dialin.model.trial import Purpose, Trial, TrialState
@@ -13,9 +14,8 @@ from dialin.model.verdict import AgainstBest, DecidedBy, Estimate, Outcome
 from dialin.stats.candidate_figures import CandidateFigures, candidate_figures
 from dialin.stats.decide import Decision, Rules, decide, trials_to_choose
 from dialin.stats.standings import Failures, unsafe
-from dialin.stats.throughput import by_mean, decide_throughput
-from dialin.stats.trial_figures import FIGURE_OF, Figures, timed_trials, trial_speeds
-from dialin.stats.trial_fit import TimedTrial
+from dialin.stats.throughput import decide_throughput
+from dialin.stats.trial_figures import Figures, trial_speeds
 from dialin.verdict.live_periods import decide_live
 
 GIVE_UP_AFTER = 2
@@ -111,8 +111,7 @@ def decide_by(spec: StudySpec, goal: Goal, trials: Sequence[Trial], figures: Map
     elif goal is Goal.THROUGHPUT:
         decision = decide_throughput(trial_speeds(compared, figures), names, spec.baseline, rules(spec), identical=identical)
     else:
-        decision = decide(goal_trials(goal, compared, figures), names, spec.baseline, rules(spec), identical=identical)
-        decision = replace(decision, decided_by=FIGURE_OF[goal])
+        decision = decide(level_trials(compared, figures, goal), names, spec.baseline, rules(spec), identical=identical)
     if not excluded:
         return decision
     if len(names) < 2:  # only the baseline is left: nothing can be compared
@@ -134,7 +133,7 @@ def figures_by(spec: StudySpec, goal: Goal, trials: Sequence[Trial], figures: Ma
         return CandidateFigures(decision.levels, decision.ratios)
     raced, excluded = racing(trials), unsafe_candidates(spec, trials)
     names = [name for name in spec.names if name not in excluded]
-    compared = candidate_figures(goal_trials(goal, raced, figures), names, spec.baseline, rules(spec).alpha)
+    compared = candidate_figures(level_trials(raced, figures, goal), names, spec.baseline, rules(spec).alpha)
     return CandidateFigures(
         levels=compared.levels | _levels_of(excluded, spec, goal, raced, figures),
         ratios=compared.ratios | dict.fromkeys(excluded),
@@ -147,13 +146,8 @@ def _levels_of(
     """Return the levels of candidates that are not compared, by a fit of all candidates."""
     if not excluded:
         return {}
-    levels = candidate_figures(goal_trials(goal, raced, figures), spec.names, spec.baseline, rules(spec).alpha).levels
+    levels = candidate_figures(level_trials(raced, figures, goal), spec.names, spec.baseline, rules(spec).alpha).levels
     return {name: levels[name] for name in excluded}
-
-
-def goal_trials(goal: Goal, trials: Sequence[Trial], figures: Mapping[int, Figures]) -> list[TimedTrial]:
-    """Return the completed trials with the measure of a goal, the higher the better, as its levels are estimated from them."""
-    return by_mean(trial_speeds(trials, figures)) if goal is Goal.THROUGHPUT else timed_trials(trials, figures, FIGURE_OF[goal])
 
 
 def trials_needed(
@@ -164,5 +158,5 @@ def trials_needed(
     names = [candidate.name for candidate in spec.candidates if candidate.name not in excluded]
     if spec.is_live:
         return None  # the traffic of the hours to come cannot be predicted from the hours so far
-    values = timed_trials([trial for trial in raced if trial.candidate not in excluded], figures, decided_by)
+    values = deciding_trials([trial for trial in raced if trial.candidate not in excluded], figures, spec.goal, decided_by)
     return trials_to_choose(values, names, rules(spec), identical=identical_candidates(spec, raced))

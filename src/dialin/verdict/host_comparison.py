@@ -7,6 +7,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar, cast
 
+from dialin.measures.of_trials import deciding_trials, goal_ratio
 from dialin.model.host_kind import Kind, kind_of
 from dialin.model.record import StudyRecord
 from dialin.model.study import StudySpec
@@ -17,7 +18,7 @@ from dialin.stats.decide import Decision
 from dialin.stats.host_effects import Interaction, can_be_compared, fit_groups, host_interactions
 from dialin.stats.standings import without_claims
 from dialin.stats.thresholds import thresholds
-from dialin.stats.trial_figures import Figures, goal_ratio, timed_trials
+from dialin.stats.trial_figures import Figures
 from dialin.verdict import comparison
 
 _Kind = TypeVar("_Kind", bound=HostsDiffer)
@@ -80,7 +81,7 @@ def compare_hosts(
         return HostComparison()
     excluded = comparison.unsafe_candidates(spec, done)
     names = [name for name in spec.names if name not in excluded]
-    trials = timed_trials(done, figures, decision.decided_by)
+    trials = deciding_trials(done, figures, spec.goal, decision.decided_by)
     kinds = {host: kind_of(record.hosts.get(host, {})) for host in sorted(counts)}
     of_kind: dict[Hashable, list[str]] = defaultdict(list)
     for host, kind in kinds.items():

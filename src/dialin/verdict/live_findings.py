@@ -5,18 +5,20 @@ from __future__ import annotations
 import statistics
 from collections.abc import Mapping, Sequence
 
+from dialin.measures.of_trials import goal_ratio
+from dialin.measures.table import COSTS
 from dialin.model.cause import Fault
 from dialin.model.live import PERIOD
 from dialin.model.saturation import ALL_SATURATED
 from dialin.model.study import Goal, StudySpec
 from dialin.model.traffic import TrafficTotals
 from dialin.model.trial import Trial, TrialState
-from dialin.model.verdict import Estimate, LiveCandidate, LiveCost, LiveFindings
+from dialin.model.verdict import Estimate, LiveCandidate, LiveFindings
 from dialin.sentences import live_notes as caveats
 from dialin.sentences.note import TypedNote
 from dialin.stats.decide import Rules
 from dialin.stats.switchback import QUADS_TO_DECIDE, Switchback, fit_periods, washout_needed
-from dialin.stats.trial_figures import Figures, goal_ratio
+from dialin.stats.trial_figures import Figures
 from dialin.verdict.live_periods import (
     Measured,
     cpu_share,
@@ -41,7 +43,7 @@ def live_findings(
     result = switchback(spec, trials, figures, names, rules)
     totals = TrafficTotals.of(traffic.totals for _, traffic in measured)
     washout = washout_of(measured)
-    costs = {cost: _ratios(measured, Goal(cost.value), names, spec.baseline, rules) for cost in LiveCost}
+    costs = {cost: _ratios(measured, cost, names, spec.baseline, rules) for cost in COSTS}
     latencies = {} if spec.goal is Goal.LATENCY else _ratios(measured, Goal.LATENCY, names, spec.baseline, rules)
     shares = [share for trial, traffic in measured if (share := cpu_share(trial, traffic)) is not None]
     return LiveFindings(
@@ -65,7 +67,7 @@ def _candidate(
     goal: Goal,
     result: Switchback,
     latencies: Mapping[str, Estimate | None],
-    costs: Mapping[LiveCost, Mapping[str, Estimate | None]],
+    costs: Mapping[Goal, Mapping[str, Estimate | None]],
     trips: int,
 ) -> LiveCandidate:
     carry_over = result.carry_over.get(name)

@@ -11,8 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from dialin.measures.table import COSTS, MEASURES
 from dialin.model.saturation import ALL_SATURATED, is_saturated
-from dialin.model.study import COST_GOALS, Goal, StudySpec
+from dialin.model.study import Goal, StudySpec
 from dialin.model.traffic import ALL_STATEMENTS, TrafficPeriod, TrafficTotals, fixed_mix
 from dialin.model.trial import Purpose, Sample, Step, Trial, TrialState
 from dialin.question.plan import Plan
@@ -20,7 +21,7 @@ from dialin.stats.baseline_observation import detectable_in, observe
 from dialin.stats.candidate_figures import figures_of_fit
 from dialin.stats.decide import Decision, Rules
 from dialin.stats.switchback import Period, Switchback, decide_periods, fit_periods, without_any_claim
-from dialin.stats.trial_figures import FIGURE_OF, Figures
+from dialin.stats.trial_figures import Figures
 
 FORECAST_HOURS = (1, 4, 24)
 """Hours of live traffic for which a study reports the detectable difference."""
@@ -46,15 +47,13 @@ def goal_periods(measured: Measured, goal: Goal) -> list[Period]:
     Latency is compared in one mix of statements. Throughput has no covariates, because the offered load is the same figure.
     """
     measured = longest_washout(measured)
-    mix = fixed_mix(traffic for _, traffic in measured)
+    mix, measure = fixed_mix(traffic for _, traffic in measured), MEASURES[goal]
 
     def value(totals: TrafficTotals) -> float:
-        if goal is Goal.THROUGHPUT:
-            return totals.per_second
-        figure = totals.latency(mix) if goal is Goal.LATENCY else totals.cost(goal.value)
-        return 1 / figure if figure else 0.0
+        figure = measure.of_traffic(totals, mix) if measure.of_traffic else None
+        return 0.0 if figure is None else measure.compared(figure)
 
-    load = _Load(measured, has_changes=goal in COST_GOALS)
+    load = _Load(measured, has_changes=goal in COSTS)
     periods: list[Period] = []
     previous: Trial | None = None
     for trial, traffic in measured:
@@ -121,10 +120,9 @@ def switchback(
     """Return the comparison of periods by the study's goal; throughput claims nothing where the server was not saturated."""
     measured = measured_periods(trials, figures)
     compared = decide_periods(goal_periods(measured, spec.goal), names, spec.baseline, rules, identical=identical)
-    decision = replace(compared.decision, decided_by=FIGURE_OF[spec.goal])
     if spec.goal is Goal.THROUGHPUT and share_saturated(measured) < ALL_SATURATED:
-        decision = without_any_claim(decision)
-    return replace(compared, decision=decision)
+        return replace(compared, decision=without_any_claim(compared.decision))
+    return compared
 
 
 def share_saturated(measured: Measured) -> float:
@@ -167,7 +165,7 @@ def decide_live(
     periods = goal_periods(measured_periods(trials, figures), goal)
     fitted = fit_periods(periods, names)
     shown = figures_of_fit(fitted, periods, names, spec.baseline, rules.alpha)
-    return replace(decision, decided_by=FIGURE_OF[goal], ratios=shown.ratios, levels=shown.levels, fit=fitted)
+    return replace(decision, ratios=shown.ratios, levels=shown.levels, fit=fitted)
 
 
 def observed_figures(spec: StudySpec, plan: Plan, samples: Sequence[Sample]) -> dict[str, Any]:

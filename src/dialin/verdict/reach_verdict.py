@@ -9,12 +9,14 @@ from typing import Any
 
 from dialin.evidence import effective_settings
 from dialin.evidence.load_limits import client_limits, other_load
+from dialin.measures.of_trials import goal_ratio, level_trials, observations, value
+from dialin.measures.table import COSTS
 from dialin.model.durability import DurabilityLoss
 from dialin.model.evidence import load_gauge
 from dialin.model.load_driver import describe_driver
 from dialin.model.progress import Standing
 from dialin.model.record import StudyRecord
-from dialin.model.study import COST_GOALS, Goal, StudySpec
+from dialin.model.study import Goal, StudySpec
 from dialin.model.trial import EffectiveSettings, Purpose, Step, Trial, TrialState, first_driver_choices, seconds_of
 from dialin.model.verdict import (
     AgainstBest,
@@ -35,15 +37,7 @@ from dialin.stats.decide import Decision
 from dialin.stats.forecast import detectable
 from dialin.stats.intervals import stall_seconds_per_1000
 from dialin.stats.standings import FEWEST_COMPARED, Failures, pareto_front
-from dialin.stats.trial_figures import (
-    FIGURE_OF,
-    Figures,
-    figures_of_trial,
-    goal_ratio,
-    observations,
-    queries_per_transaction,
-    with_traffic,
-)
+from dialin.stats.trial_figures import Figures, figures_of_trial, queries_per_transaction
 from dialin.stats.trial_fit import TrialFit
 from dialin.variables.catalogue import catalogues_of
 from dialin.variables.durability import weaker_durability
@@ -274,8 +268,9 @@ def _live(spec: StudySpec, trials: Sequence[Trial], figures: Mapping[int, Figure
 
 def figures_of(record: StudyRecord, trials: Sequence[Trial]) -> dict[int, Figures]:
     """Return the figures of completed trials with at least one second that counts, by trial id."""
-    by_trial = {trial.id: figures_of_trial(trial, record.samples, record.spec.workload) for trial in trials}
-    return {number: with_traffic(of_trial, record.watched.get(number, {})) for number, of_trial in by_trial.items() if of_trial}
+    load, samples, watched = record.spec.workload, record.samples, record.watched
+    by_trial = ((trial.id, figures_of_trial(trial, samples, load, watched.get(trial.id))) for trial in trials)
+    return {number: of_trial for number, of_trial in by_trial if of_trial is not None}
 
 
 def standings(spec: StudySpec, trials: Sequence[Trial], figures: Mapping[int, Figures]) -> dict[str, Standing]:
@@ -296,8 +291,7 @@ def standings(spec: StudySpec, trials: Sequence[Trial], figures: Mapping[int, Fi
             failed=sum(t.candidate == name and t.state is TrialState.FAILED for t in raced),
             tps=_mean(speeds.levels[name]),
             ratio=_mean(ratios[name]),
-            latency=_mean(of_goal[name]) if spec.goal is Goal.LATENCY else None,
-            cost=_mean(of_goal[name]) if spec.goal in COST_GOALS else None,
+            figure=None if spec.goal is Goal.THROUGHPUT else _mean(of_goal[name]),
             out=name in unsafe or comparison.is_given_up(name, raced),
         )
     return standing
@@ -358,7 +352,7 @@ def _candidate(case: _Case, name: str, state: CandidateState, *, pareto: bool) -
         stall_seconds_per_1000=_stalls(case, trials, alpha),
         latency_ms=goal_ratio(case.latency.levels.get(name), Goal.LATENCY),
         latency_ratio=goal_ratio(case.latency.ratios.get(name), Goal.LATENCY),
-        cost=goal_ratio(case.decision.levels.get(name), spec.goal) if spec.goal in COST_GOALS else None,
+        cost=goal_ratio(case.decision.levels.get(name), spec.goal) if spec.goal in COSTS else None,
         errors_per_s=statistics.fmean(trial.errors for trial in trials) if trials else None,
         effective_seconds=sum(trial.effective for trial in trials) if trials else None,
         lost_seconds=sum(trial.lost for trial in trials),
@@ -389,7 +383,7 @@ def confirmation(record: StudyRecord, chosen: str) -> Confirmation | None:
     """Return what the confirmation trials of a candidate say; None where there are too few."""
     spec = record.spec
     fresh = [trial for trial in record.trials if trial.purpose is Purpose.CONFIRM]
-    values = observations(fresh, figures_of(record, fresh), FIGURE_OF[spec.goal])
+    values = observations(fresh, figures_of(record, fresh), spec.goal)
     fitted = fit(values, (chosen, spec.baseline)) if chosen != spec.baseline else None
     if fitted is None or fitted.dof == 0:
         return None
@@ -431,8 +425,9 @@ def _warnings(case: _Case, chosen: str) -> list[TypedNote]:
 
 
 def _odd_trial_notes(case: _Case, fitted: TrialFit) -> Sequence[TypedNote]:
-    compared = [trial for trial in case.done if trial.candidate in fitted.names]
-    return caveats.odd_trial_notes(compared, comparison.goal_trials(case.spec.goal, compared, case.figures), fitted)
+    goal, figures = case.spec.goal, case.figures
+    shown = [trial for trial in case.done if trial.candidate in fitted.names and value(figures[trial.id], goal) is not None]
+    return caveats.odd_trial_notes(shown, level_trials(shown, figures, goal), fitted)
 
 
 def _warnings_of_live_traffic(case: _Case, live: LiveFindings) -> list[TypedNote]:

@@ -10,6 +10,7 @@ from typing import Any
 from dialin.errors import UserError
 from dialin.evidence import effective_values
 from dialin.evidence.effective_settings import first_and_last, values_to_compare
+from dialin.measures.of_trials import goal_ratio
 from dialin.model.load_driver import FIRST_DRIVER, RESUMED_DRIVERS, describe_driver
 from dialin.model.option_types import kebab
 from dialin.model.record import StudyRecord
@@ -20,7 +21,6 @@ from dialin.model.trial import first_driver_choices
 from dialin.model.verdict import Estimate
 from dialin.sentences.setting_notes import InertConfound
 from dialin.stats.contrasts import change_of_level, change_of_noise, change_of_ratio
-from dialin.stats.trial_figures import goal_ratio
 from dialin.stats.trial_fit import TrialFit
 from dialin.text import listed, size
 from dialin.verdict import comparison

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from dialin.evidence.proof_view import candidate_of
-from dialin.model.measure import deciding, improvement, measure_of
+from dialin.measures.of_trials import goal_ratio
+from dialin.measures.of_verdict import deciding, improvement, measure_of
 from dialin.model.record import StudyRecord
 from dialin.model.setting import Setting, Value, same_value
 from dialin.model.study import Candidate, StudySpec
@@ -29,7 +30,7 @@ from dialin.sentences.notes import serious
 from dialin.sentences.reasons import FewestChanges, GainExcluded, GainNotShown
 from dialin.sentences.result_notes import Inconclusive
 from dialin.sentences.verdict_sentences import add_sentences
-from dialin.stats.trial_figures import Figures, goal_ratio
+from dialin.stats.trial_figures import Figures
 from dialin.stats.trial_fit import TrialFit
 from dialin.verdict.candidate_states import Claim, candidate_states
 from dialin.verdict.reach_verdict import reach_verdict

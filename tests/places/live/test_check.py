@@ -122,7 +122,7 @@ def test_the_goal_may_be_what_a_statement_costs_and_its_cpu_must_be_seen(check):
         spec = check({CAPACITY: [2000]}, goal=goal).spec
         assert (spec.goal, spec.worthwhile) == (goal, 0.05)
     assert check({CAPACITY: [2000]}, {"cpu_share": None}, goal="io").spec.goal == "io"
-    with pytest.raises(UserError, match="the CPU of a server elsewhere cannot be read"):
+    with pytest.raises(UserError, match="the process of a server elsewhere cannot be read"):
         check({CAPACITY: [2000]}, {"cpu_share": None}, goal="cpu")
 
 
@@ -168,7 +168,7 @@ def test_the_largest_digests_are_stored_and_their_cost_is_said_where_it_is_too_h
     [
         ({"observe": 60}, "add traffic = own"),
         ({"traffic": "own"}, "add attach"),
-        ({"goal": "cpu"}, "goal cpu is for a live server"),
+        ({"goal": "cpu", "probes": False}, "goal cpu is read by probes"),
         ({"accept-resizing": True}, "add traffic = own"),
         ({"attach": True, "traffic": "own", "database": "shop"}, "database is not for a live server"),
         ({"attach": True, "traffic": "own", "goal": "stability"}, "not for live traffic"),

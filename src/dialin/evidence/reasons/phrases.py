@@ -8,21 +8,9 @@ from dialin.evidence.block_figures import block_figures
 from dialin.evidence.measured import FigureOf, MeasuredTrial, throughput, values_of
 from dialin.evidence.reasons.rule import More
 from dialin.model.record import StudyRecord
-from dialin.model.study import Goal
 from dialin.text import change, listed, number, percent, visible
 
 _MANY = 4
-
-GOALS = {
-    Goal.THROUGHPUT: "throughput",
-    Goal.STABILITY: "variation",
-    Goal.LATENCY: "latency",
-    Goal.CPU: "CPU per statement",
-    Goal.IO: "I/O per statement",
-    Goal.PAGES: "pages per statement",
-    Goal.ROWS: "rows per statement",
-}
-"""The name of each goal's measure in a sentence."""
 
 
 def holding_for(names: Sequence[str], record: StudyRecord) -> str:

@@ -12,8 +12,8 @@ from dialin.evidence import measured
 from dialin.evidence.block_figures import block_figures
 from dialin.evidence.measured import MeasuredTrial, by_candidate, values_of
 from dialin.evidence.reasons.rule import SPELLED_BY_SERVER, ReasonRule
+from dialin.measures.table import MEASURES
 from dialin.model.record import StudyRecord
-from dialin.model.study import Goal
 from dialin.model.verdict import Estimate
 from dialin.model.why import Reason, ReasonChart, ReasonKind
 from dialin.stats import blocks
@@ -63,7 +63,8 @@ class _Followed:
 def choose_pair(record: StudyRecord, trials: Sequence[MeasuredTrial]) -> Pair | None:
     """Return the two candidates that are compared; None where no other can be compared with the baseline."""
     baseline = record.spec.baseline
-    fit = _fit({one.trial.id: one.value for one in trials}, trials, baseline, measured.names(trials, record))
+    values = {one.trial.id: one.value for one in trials if one.value is not None}
+    fit = _fit(values, trials, baseline, measured.names(trials, record))
     if fit is None:
         return None
     others = [name for name in fit.names if name != baseline]
@@ -107,7 +108,8 @@ def all_changes(
     names = measured.names(trials, record)
     followed = [one for rule in rules if (one := _follow(rule, trials, names, compared)) is not None]
     selected = _selected(followed, compared, record.spec.alpha)
-    goals = {one.trial.id: _natural(one, record.spec.goal) for one in trials if one.value > 0}
+    higher_is_better = MEASURES[record.spec.goal].higher_is_better
+    goals = {one.trial.id: one.value if higher_is_better else 1 / one.value for one in trials if one.value}
     reasons = []
     for one, ratio in selected:
         r = correlation(one.values, goals, trials)
@@ -129,11 +131,6 @@ def correlation(values: Mapping[int, float], goals: Mapping[int, float], trials:
     right = _less_block([goals[one.trial.id] for one in used], used)
     norms = float(np.linalg.norm(left) * np.linalg.norm(right))
     return float(np.clip(left @ right / norms, -1, 1)) if norms > 1e-12 else None
-
-
-def _natural(one: MeasuredTrial, goal: Goal) -> float:
-    """Return the goal's measure itself: goals other than throughput compare candidates by its inverse."""
-    return one.value if goal is Goal.THROUGHPUT else 1 / one.value
 
 
 def _less_block(values: Sequence[float], used: Sequence[MeasuredTrial]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dialin.evidence.measured import MeasuredTrial
-from dialin.evidence.reasons.phrases import GOALS
 from dialin.evidence.reasons.rule import SPELLED_BY_SERVER
 from dialin.evidence.reasons.significance import Pair
+from dialin.measures.table import measure_of_study
 from dialin.model.record import StudyRecord
 from dialin.model.why import Reason
 
@@ -19,7 +19,7 @@ def summary(
 
     `changes` are the changes that are shown, the strongest first; `count` is the number of all changes.
     """
-    goal = GOALS[record.spec.goal]
+    goal = measure_of_study(record.spec).name
     if not any(one.watched for one in trials):
         return "No probe ran while load was measured, so no reason is available."
     if compared is None:

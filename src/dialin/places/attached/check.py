@@ -18,7 +18,7 @@ from dialin.model.study import Candidate, StudySpec
 from dialin.places.attached.rehearsal import rehearse
 from dialin.places.attached.site import AttachedServer
 from dialin.places.permission import Permission
-from dialin.preflight.checked import CheckedStudy, StudyRequest, with_plan
+from dialin.preflight.checked import CheckedStudy, StudyRequest, check_goal, with_plan
 from dialin.preflight.option_files import requested_settings
 from dialin.question.candidates import Variables, candidates_of
 from dialin.question.plan import Plan
@@ -94,6 +94,7 @@ def check_on_server(
     Raises:
         UserError: a variable requires a restart that is not allowed, or the server is in use and that is not allowed.
     """
+    check_goal(spec.goal, is_here=attached.pid is not None)
     site = make_site(spec, place, attached, workload, tools, permission)
     if place.database:
         _check_tables(attached, place.database, workload)

@@ -17,6 +17,7 @@ from dialin.model.saturation import is_saturated
 from dialin.model.setting import as_number
 from dialin.model.study import Goal, StudySpec
 from dialin.model.traffic import TrafficSecond
+from dialin.preflight.checked import check_goal
 from dialin.probes import host
 from dialin.servers.attached import activity
 from dialin.servers.attached.server import Attached
@@ -218,11 +219,7 @@ def _check_replication(live: LivePlace, state: LiveState) -> None:
 
 
 def _check_goal(spec: StudySpec, state: LiveState) -> None:
-    if spec.goal is Goal.CPU and state.cpu_share is None:
-        raise UserError(
-            "--goal cpu requires a server on this machine: the CPU of a server elsewhere cannot be read",
-            "Run dialin where the server runs, or use --goal latency, io, pages or rows",
-        )
+    check_goal(spec.goal, is_here=state.cpu_share is not None)
     if spec.goal is Goal.THROUGHPUT and not state.is_saturated:
         raise UserError(
             f"--goal throughput requires a saturated server: with {_level(state)}, clients decide what this one completes",

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from dialin.model.measure import capital, cost_unit, deciding, measure_of
+from dialin.measures.of_verdict import capital, deciding, measure_of
 from dialin.model.setting import Value, as_number
-from dialin.model.study import COST_GOALS, Goal, StudySpec
+from dialin.model.study import Goal, StudySpec
 from dialin.model.verdict import CandidateVerdict, Estimate, Verdict
-from dialin.model.workload import latency_name
 from dialin.report.charts import plotly_data as go
 from dialin.report.charts.chart import Chart, axis, blank, error_bars, plain, safe
 from dialin.report.charts.style import Style
@@ -25,6 +24,9 @@ _WORSE, _SAME, _BETTER = "var(--worse)", "var(--same)", "var(--better)"
 """Colours of cells, on which the page's ink has contrast in both themes."""
 _CELL = 150
 """The width of a cell of a heatmap, in CSS pixels, where there is room."""
+
+_BY_SPEED = (Goal.THROUGHPUT, Goal.STABILITY)
+"""Goals of which throughput and CV are shown."""
 
 _Of = Callable[[CandidateVerdict], Estimate | None]
 
@@ -147,11 +149,10 @@ def _has_useful_interval(level: Estimate) -> bool:
 
 
 def _second(verdict: Verdict) -> tuple[str, str, _Of, Callable[[float], str]]:
-    if verdict.goal is Goal.LATENCY:
-        return latency_name(verdict.percentile), "ms", lambda one: one.latency_ms, number
-    if verdict.goal in COST_GOALS:
-        return measure_of(verdict).noun, cost_unit(verdict.goal), lambda one: one.cost, number
-    return "CV", "%", lambda one: one.cv and in_percent(one.cv), number
+    if verdict.goal in _BY_SPEED:
+        return "CV", "%", lambda one: one.cv and in_percent(one.cv), number
+    aim = measure_of(verdict)
+    return aim.noun, aim.unit or "", aim.level, aim.show
 
 
 def _curve(

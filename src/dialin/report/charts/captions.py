@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dialin.cause_sentences import with_advice
-from dialin.model.measure import band, deciding
+from dialin.measures.of_verdict import band, deciding
 from dialin.model.trial import TrialState
 from dialin.model.verdict import Verdict
 from dialin.model.workload import latency_name

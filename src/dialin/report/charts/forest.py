@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dialin.model.measure import band, deciding
+from dialin.measures.of_verdict import band, deciding
 from dialin.model.verdict import Estimate, Verdict
 from dialin.sentences.verdict_sentences import deciding_of
 from dialin.text import change

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from dialin.model.measure import band, capital, deciding, measure_of
+from dialin.measures.of_verdict import band, capital, deciding, measure_of
 from dialin.model.verdict import CandidateVerdict, Verdict
 from dialin.report.charts import captions
 from dialin.report.charts import plotly_data as go

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from dialin.cause_sentences import with_advice
-from dialin.model.measure import Measure, capital, measure
+from dialin.measures.of_verdict import capital
+from dialin.measures.table import MEASURES, Measure, measure_of_study
 from dialin.model.record import CoursePoint, TuneCourse
 from dialin.model.setting import Value
-from dialin.model.study import Goal, StudySpec
+from dialin.model.study import StudySpec
 from dialin.model.tune import TuneStage
 from dialin.model.verdict import Estimate, FigureSource, TunedVariable, TuneFindings
 from dialin.report.charts import plotly_data as go
@@ -28,7 +29,7 @@ from dialin.report.charts.chart import (
 from dialin.sentences.changes import change_with_interval
 from dialin.sentences.load_units import change_in_percent, units
 from dialin.sentences.tune_words import STAGES, not_separated, setting_text, value_text
-from dialin.text import change, counted, number, percent, shorten
+from dialin.text import change, counted, shorten
 
 _COLOURS = {
     TuneStage.START: ("var(--c5)", "circle"),
@@ -43,15 +44,13 @@ HOVER = 160
 
 def figure_text(figure: float, spec: StudySpec) -> str:
     """Return the figure of a trial by the goal, with its unit."""
-    if spec.goal is Goal.STABILITY:
-        return f"CV {percent(figure)}"
-    return f"{number(figure)} {'ms' if spec.goal is Goal.LATENCY else units(spec.workload).rate}"
+    return MEASURES[spec.goal].figure(figure, units(spec.workload).rate)
 
 
 def search_course(course: TuneCourse, spec: StudySpec) -> Chart | None:
     """Return each trial in order by the goal, the mean of the baseline, and the best so far; None without trials."""
-    aim = measure(spec.goal, spec.workload.percentile)
-    points = course.points(spec.goal)
+    aim = measure_of_study(spec)
+    points = course.points()
     measured = [(point, point.figure) for point in points if point.figure is not None]
     if not measured:
         return None
@@ -59,11 +58,14 @@ def search_course(course: TuneCourse, spec: StudySpec) -> Chart | None:
     highest = max(figure for _, figure in measured)
     room = 0.08 * (highest - lowest) or 0.05 * highest
     of_baseline = [figure for point, figure in measured if point.ask.candidate == spec.baseline]
-    title = {Goal.THROUGHPUT: units(spec.workload).rate, Goal.LATENCY: f"{aim.noun}, ms", Goal.STABILITY: "CV"}[spec.goal]
     drawn = blank(
         margin={"l": 68, "r": 16, "t": 12, "b": 44},
         xaxis={**axis("trial"), "zeroline": False, "range": [0.2, len(points) + 0.8]},
-        yaxis={**axis(title), "zeroline": False, "range": [max(0.0, lowest - 2.2 * room), highest + room]},
+        yaxis={
+            **axis(aim.axis(units(spec.workload).rate)),
+            "zeroline": False,
+            "range": [max(0.0, lowest - 2.2 * room), highest + room],
+        },
         meta={"narrow": {"margin": {"l": 56}, "yaxis": {"title": {"text": ""}}}},
     )
     if of_baseline:

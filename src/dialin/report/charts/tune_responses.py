@@ -6,8 +6,9 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from dialin.measures.of_verdict import capital
+from dialin.measures.table import Measure
 from dialin.model.dimension import CATEGORY, Dimension
-from dialin.model.measure import Measure, capital
 from dialin.model.setting import Value, same_value
 from dialin.model.study import StudySpec
 from dialin.model.verdict import ResponsePoint, TunedVariable, TuneFindings

@@ -43,7 +43,7 @@ def measured_settings(course: TuneCourse, spec: StudySpec, verdict: Verdict | No
     """
     judged = {one.name: one for one in (verdict.candidates if verdict else ())}
     by_candidate: dict[str, list[tuple[float, float]]] = {}
-    for point in course.points(spec.goal):
+    for point in course.points():
         figures = course.figures.get(point.trial.id)
         if figures is not None and figures.latency is not None and figures.throughput > 0:
             by_candidate.setdefault(point.ask.candidate, []).append((figures.throughput, figures.latency))

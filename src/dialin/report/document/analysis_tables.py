@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from dialin.measures.of_verdict import capital
+from dialin.measures.table import MEASURES
 from dialin.model.analysis import Analysis, CandidateAnalysis, CellAnalysis, RatePoint, RateRamp, RunAnalysis, ScalingCurve
 from dialin.model.course import Course
 from dialin.model.study import Goal
@@ -24,7 +26,6 @@ _NARROW = 7
 _ALIKE = 5e-4
 """Levels of the baseline whose relative difference is no larger than this are shown as one."""
 _NOT_COMPARED = "not compared"
-_MEASURE = {Goal.STABILITY: "CV to baseline", Goal.LATENCY: "latency to baseline"}
 _SECOND = 1000.0
 """Milliseconds from which a latency is shown in seconds."""
 
@@ -43,8 +44,8 @@ def candidates_table(analysis: Analysis) -> Table:
         _estimates(analysis.unit, [one.tps for one in rows], rank=1),
         *_baseline_column(rows),
     ]
-    if analysis.goal in _MEASURE:
-        decisive = _column(_MEASURE[analysis.goal], is_figure=True)
+    if analysis.goal is not Goal.THROUGHPUT:
+        decisive = _column(f"{MEASURES[analysis.goal].name} to baseline", is_figure=True)
         columns.insert(1, (decisive, _ratios(analysis, [one.goal_ratio for one in rows])))
         ratio = (_column(f"{analysis.unit} to baseline", 2, is_figure=True), ratio[1])
     columns += [
@@ -88,7 +89,7 @@ def suite_table(analysis: Analysis) -> Table:
             for name in names
         ),
     ]
-    measure = {Goal.THROUGHPUT: "Throughput", Goal.STABILITY: "CV", Goal.LATENCY: "Latency"}[analysis.goal]
+    measure = capital(MEASURES[analysis.goal].name)
     caption = f"{measure} relative to {visible(analysis.baseline)}, by load; the intervals of all loads hold together."
     return _table("suite-table", caption, columns)
 
@@ -171,7 +172,7 @@ def cells_table(analysis: Analysis) -> list[Part]:
     others = [one.name for one in analysis.candidates if one.name != analysis.baseline and one.compared]
     shown = analysis.cells[:_CELLS]
     keys = [key for key in shown[0].where if len({cell.where[key] for cell in analysis.cells}) > 1]
-    measure = "" if analysis.goal is Goal.THROUGHPUT else f", by {_MEASURE[analysis.goal].partition(' ')[0]}"
+    measure = "" if analysis.goal is Goal.THROUGHPUT else f", by {MEASURES[analysis.goal].name}"
     baseline = visible(analysis.baseline)
     columns: list[tuple[Column, Values]] = [
         *((_column(visible(key)), [Cell(visible(cell.where[key])) for cell in shown]) for key in keys),

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from dialin.model.measure import capital, cost_unit, measure
-from dialin.model.study import COST_GOALS, Goal, StudySpec
+from dialin.measures.of_verdict import capital
+from dialin.measures.table import measure_of_study
+from dialin.model.study import StudySpec
 from dialin.model.study_diff import Area, CandidateChange, ComparedStudy, StudyDiff
 from dialin.model.verdict import Estimate
 from dialin.report.board import study_title
@@ -51,7 +52,7 @@ def diff_document(diff: StudyDiff, spec: StudySpec) -> Document:
     """Return the comparison as a document; `spec` is the first study's."""
     names = naming(spec)
     return Document(
-        headline=f"{_what_differs(diff)} {_what_changed(diff, names)}",
+        headline=f"{_what_differs(diff)} {_what_changed(diff, spec, names)}",
         outcome=f"{study_title(spec)}, by {diff.goal}",
         outcome_key="diff",
         colophon=f"Each interval holds by itself at {exact_percent(diff.confidence)} confidence.",
@@ -68,9 +69,9 @@ def _what_differs(diff: StudyDiff) -> str:
     )
 
 
-def _what_changed(diff: StudyDiff, names: Naming) -> str:
+def _what_changed(diff: StudyDiff, spec: StudySpec, names: Naming) -> str:
     shown = [one for one in diff.candidates if one.name != diff.baseline and one.ratio_change.excludes_one]
-    noun = measure(diff.goal, diff.percentile).noun
+    noun = measure_of_study(spec).noun
     if not shown:
         return f"No change of any gain in {noun} is shown: the interval of each change includes 0 %."
     strongest = max(shown, key=lambda one: max(one.ratio_change.mean, 1 / one.ratio_change.mean))
@@ -123,8 +124,8 @@ def _value(text: str | None) -> Cell:
 
 
 def _changes(diff: StudyDiff, spec: StudySpec, names: Naming) -> Section:
-    aim = measure(diff.goal, diff.percentile)
-    show, unit = _level_format(spec)
+    aim = measure_of_study(spec)
+    unit = aim.unit_or(units(spec.workload).title)
     title = "value" if names.subject else "candidate"
     ratios = Table(
         "ratios-table",
@@ -140,18 +141,9 @@ def _changes(diff: StudyDiff, spec: StudySpec, names: Naming) -> Section:
         "levels-table",
         f"{capital(aim.noun)} itself{f', {unit}' if unit else ''}, and its change from A to B. {_LEVELS}",
         _columns(title),
-        [_row(names.labels, one, (one.level_a, one.level_b, one.level_change), show) for one in diff.candidates],
+        [_row(names.labels, one, (one.level_a, one.level_b, one.level_change), aim.show) for one in diff.candidates],
     )
     return Section(SectionKey.CHANGE, "What changed", [ratios, levels])
-
-
-def _level_format(spec: StudySpec) -> tuple[Callable[[float], str], str]:
-    """Return how a level of the goal's measure is shown, and its unit."""
-    if spec.goal is Goal.STABILITY:
-        return percent, ""
-    if spec.goal in COST_GOALS:
-        return number, cost_unit(spec.goal)
-    return number, "ms" if spec.goal is Goal.LATENCY else units(spec.workload).title
 
 
 def _columns(title: str) -> list[Column]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from dialin.model.measure import cost_unit, deciding, measure_of
-from dialin.model.study import COST_GOALS, Goal
+from dialin.measures.of_verdict import deciding, measure_of
+from dialin.model.study import Goal
 from dialin.model.verdict import CandidateVerdict, Estimate, Verdict
 from dialin.model.workload import latency_name
 from dialin.report.document.glossary import Word
@@ -74,12 +74,10 @@ def columns(verdict: Verdict) -> list[FigureColumn]:
         f"{aim.short} to baseline", lambda c: to_baseline(c, c.goal_ratio), 0, decides=True, better=aim.direction
     )
     ratio = FigureColumn(f"{unit.title} to baseline", lambda c: to_baseline(c, c.ratio), 7)
-    if verdict.goal in COST_GOALS:
-        cost = FigureColumn(f"{aim.short} {cost_unit(verdict.goal)}".rstrip(), lambda c: _estimate(c.cost, number), 1)
-        return [decides, cost, latency, tps, ratio, cv, worst, stalls, *rest]
-    if verdict.goal is Goal.STABILITY:
-        return [decides, cv, tps, ratio, worst, stalls, latency, *rest]
-    return [decides, latency, tps, ratio, cv, worst, stalls, *rest]
+    beside = [tps, ratio, latency, cv, worst, stalls]
+    of_goal = FigureColumn(aim.title, lambda c: _estimate(aim.level(c), aim.show), -1)
+    of_goal = next((one for one in beside if one.title == aim.title), of_goal)
+    return [decides, of_goal, *(one for one in beside if one is not of_goal), *rest]
 
 
 def _estimate(estimate: Estimate | None, show: Callable[[float], str], scale: float = 1.0) -> Cell:

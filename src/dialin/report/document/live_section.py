@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from dialin.cause_sentences import guard_reason
-from dialin.model.measure import measure
+from dialin.measures.table import COSTS, MEASURES, measure_of_study
 from dialin.model.record import LogCode, StudyRecord
 from dialin.model.study import Goal
-from dialin.model.verdict import Estimate, LiveCandidate, LiveCost, LiveFindings
+from dialin.model.verdict import Estimate, LiveCandidate, LiveFindings
 from dialin.report.charts.live_chart import live_charts
 from dialin.report.charts.style import Style
 from dialin.report.document.parts import (
@@ -32,12 +32,6 @@ from dialin.sentences.log_sentences import log_text
 from dialin.sentences.names import Naming
 from dialin.text import NOTHING, change, clock_time, counted, number, percent, visible
 
-_COSTS = {
-    LiveCost.CPU: "CPU/statement",
-    LiveCost.IO: "I/O/statement",
-    LiveCost.PAGES: "pages/statement",
-    LiveCost.ROWS: "rows/statement",
-}
 _SOURCES = {
     "histogram": "the statement histogram of the performance schema",
     "summary": "the statement summary of the performance schema",
@@ -85,8 +79,9 @@ def _summary(record: StudyRecord, findings: LiveFindings) -> str:
 
 def _effects(record: StudyRecord, findings: LiveFindings, names: Naming) -> Table:
     goal = record.spec.goal
-    aim = measure(goal, record.spec.workload.percentile)
-    shown = [cost for cost in _COSTS if cost.value != goal and any(cost in one.costs for one in findings.candidates)]
+    aim, load = measure_of_study(record.spec), record.spec.workload
+    shown = [cost for cost in COSTS if cost != goal and any(cost in one.costs for one in findings.candidates)]
+    titles = {cost: MEASURES[cost].filled(load.percentile, load.traits.unit).short for cost in shown}
     has_latency = goal is not Goal.LATENCY
     title = "latency" if goal is Goal.LATENCY else aim.short
     has_tripped = any(one.trips for one in findings.candidates)
@@ -96,7 +91,7 @@ def _effects(record: StudyRecord, findings: LiveFindings, names: Naming) -> Tabl
         Column("without", "without the load", 2, is_figure=True),
         *([Column("latency", "latency", 1, is_figure=True)] if has_latency else []),
         *([] if goal is Goal.THROUGHPUT else [Column("load", "offered load", 1, is_figure=True)]),
-        *(Column(cost.value, _COSTS[cost], place, is_figure=True) for place, cost in enumerate(shown, start=3)),
+        *(Column(cost.value, titles[cost], place, is_figure=True) for place, cost in enumerate(shown, start=3)),
         *([Column("trips", "guard trips", is_figure=True)] if has_tripped else []),
     ]
     width = len(columns) - 1 - has_tripped

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass
 
+from dialin.measures.of_verdict import capital, measure_of
 from dialin.model.load_driver import ALL_KINDS
-from dialin.model.measure import capital, cost_unit, measure_of
 from dialin.model.record import StudyRecord
-from dialin.model.study import COST_GOALS, Goal
+from dialin.model.study import Goal
 from dialin.model.verdict import CandidateState, CandidateVerdict, ComparedFigure, Estimate, Verdict
 from dialin.model.why import TransactionLatency, Why
 from dialin.model.workload import MEAN, latency_name
@@ -16,7 +16,7 @@ from dialin.report.document.parts import Cell, Column, Row, Table
 from dialin.sentences import headline
 from dialin.sentences.changes import change_with_interval, is_too_noisy
 from dialin.sentences.load_units import Units, seconds_a_run, units_of_record
-from dialin.text import change, exact_percent, number, percent, size
+from dialin.text import change, exact_percent, number, size
 
 _CPU = "server CPU"
 """The name of the cost that is the server's CPU time per query."""
@@ -47,12 +47,9 @@ def main_figures(record: StudyRecord, verdict: Verdict, why: Why) -> list[MainFi
     unit, aim = units_of_record(record), measure_of(verdict)
     title = "Offered load" if verdict.is_throughput_offered else "Throughput"
     figures = [MainFigure("throughput", title, unit.title, number, _of(verdict, lambda one: (one.tps, one.ratio)))]
-    if verdict.goal is Goal.STABILITY:
-        of = _of(verdict, lambda one: (one.cv, one.goal_ratio))
-        figures.append(MainFigure("variation", "Variation (CV)", "", percent, of))
-    if verdict.goal in COST_GOALS:
-        of = _of(verdict, lambda one: (one.cost, one.goal_ratio))
-        figures.append(MainFigure("cost", capital(aim.noun), cost_unit(verdict.goal), number, of))
+    if verdict.goal not in (Goal.THROUGHPUT, Goal.LATENCY):  # both are shown in any case
+        of = _of(verdict, lambda one: (aim.level(one), one.goal_ratio))
+        figures.append(MainFigure("goal", capital(aim.noun), aim.unit_or(unit.title), aim.show, of))
     if unit.by_run:
         figures.append(_run_time(verdict, unit))
     else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from dialin.measures.table import MEASURES
 from dialin.model.study_diff import Area, StudyDiff
 from dialin.model.suite import Margin, Suite, SuiteCandidate, SuiteCell, SuitePlan, SuiteResult, SuiteRow
 from dialin.model.verdict import CandidateState, Estimate
@@ -28,7 +29,7 @@ from dialin.report.document.parts import (
 )
 from dialin.sentences.suite_sentences import COSTS, OUTCOMES
 from dialin.sentences.verdict_sentences import state_text
-from dialin.text import NOTHING, change, counted, exact_percent, listed, number, percent, shorten, visible, without_secrets
+from dialin.text import NOTHING, change, counted, exact_percent, listed, shorten, visible, without_secrets
 
 TABLE = "suite-table"
 """The key of the table of workloads."""
@@ -134,8 +135,7 @@ def _mean_row(plan: SuitePlan, result: SuiteResult, columns: int) -> Row:
 def _level(row: SuiteRow) -> str:
     if row.baseline is None:
         return NOTHING
-    show = number if row.unit else percent
-    return f"{show(row.baseline.mean)} {row.unit}".rstrip()
+    return f"{MEASURES[row.goal].show(row.baseline.mean)} {row.unit}".rstrip()
 
 
 def _marked(ratio: Estimate | None, state: CandidateState) -> Cell:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from dialin.apply.option_file import changes
-from dialin.model.measure import capital, measure_of
+from dialin.measures.of_verdict import capital, measure_of
 from dialin.model.record import StudyRecord
 from dialin.model.verdict import Verdict
 from dialin.model.why import Why

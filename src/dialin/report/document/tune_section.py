@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from dialin.measures.of_verdict import capital
+from dialin.measures.table import Measure, measure_of_study
 from dialin.model.dimension import Dimension
-from dialin.model.measure import Measure, capital, measure
 from dialin.model.record import CoursePoint, StudyRecord, TuneCourse
 from dialin.model.setting import Value, changed, parse_value
 from dialin.model.study import StudySpec
@@ -45,7 +46,7 @@ def tune_section(record: StudyRecord) -> Section:
     course, spec = record.course, record.spec
     if course is None:
         return Section(SectionKey.SEARCH, "", ())
-    aim, findings = measure(spec.goal, spec.workload.percentile), course.findings
+    aim, findings = measure_of_study(spec), course.findings
     parts: list[Part] = []
     if findings is not None:
         shown = shown_effects(findings, spec, aim)
@@ -201,11 +202,11 @@ def _trials(course: TuneCourse, spec: StudySpec) -> Table:
     columns = [
         Column("number", "trial", is_figure=True),
         Column("stage", "for", 1),
-        Column("figure", capital(measure(spec.goal, spec.workload.percentile).noun), is_figure=True),
+        Column("figure", capital(measure_of_study(spec).noun), is_figure=True),
         Column("setting", "setting", is_code=True),
     ]
     base = spec.candidate(spec.baseline).setting
-    rows = [_trial(point, course, base, spec) for point in course.points(spec.goal)]
+    rows = [_trial(point, course, base, spec) for point in course.points()]
     return Table(
         "tune-trials-table",
         "Each trial in order; the setting is what it changes of the baseline.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from dialin.model.measure import measure
+from dialin.measures.table import measure_of_study
 from dialin.model.record import StudyRecord
 from dialin.model.why import Reason, ReasonKind, Why
 from dialin.text import counted, percent, visible
@@ -61,7 +61,7 @@ def remark(reason: Reason, record: StudyRecord) -> str:
     """Return the correlation of a reason with the goal; empty where it has none."""
     if reason.correlation is None:
         return ""
-    noun = measure(record.spec.goal, record.spec.workload.percentile).noun
+    noun = measure_of_study(record.spec).noun
     return f"Correlation with {noun} over the trials: r = {reason.correlation:+.2f}.".replace("-", "−")
 
 

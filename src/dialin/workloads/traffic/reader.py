@@ -17,6 +17,7 @@ import psutil
 
 from dialin.answers import bad_answer, number
 from dialin.clock import Clock
+from dialin.measures.table import COSTS, LOG_FSYNCS, STATUS
 from dialin.model.live import LatencySource
 from dialin.model.query import Query
 from dialin.model.traffic import ALL_STATEMENTS, TrafficSecond
@@ -26,19 +27,18 @@ from dialin.workloads.traffic import latency_sources
 from dialin.workloads.traffic.digests import Digest, without_digests
 from dialin.workloads.traffic.latency_sources import Statements
 
-_SUMS: Mapping[str, tuple[str, ...]] = {
-    "rows": ("Innodb_rows_read",),
-    "pages": ("Innodb_buffer_pool_read_requests",),
-    "io": ("Innodb_data_reads", "Innodb_data_writes", "Innodb_data_fsyncs"),
+_SUMS: dict[str, tuple[str, ...]] = {
     "aborted": ("Aborted_clients", "Aborted_connects"),
     "connections": ("Connections",),
     "questions": ("Questions",),
     "selects": ("Com_select",),
     "changes": ("Com_insert", "Com_update", "Com_delete", "Com_replace", "Com_insert_select", "Com_update_multi"),
 }
+_COSTS = {goal: counters for goal, counters in COSTS.items() if counters.probe == STATUS}
+_OF_COSTS = (*dict.fromkeys(name for counters in _COSTS.values() for name in counters.on(())), LOG_FSYNCS)
 _GAUGES = ("Threads_running", "Threads_connected")
 _STATUS = "SHOW GLOBAL STATUS WHERE Variable_name IN ({})".format(
-    ", ".join(f"'{name}'" for name in (*(name for names in _SUMS.values() for name in names), *_GAUGES))
+    ", ".join(f"'{name}'" for name in (*(name for names in _SUMS.values() for name in names), *_OF_COSTS, *_GAUGES))
 )
 _Key = TypeVar("_Key")
 LAG_STATEMENTS = ("SHOW REPLICA STATUS", "SHOW SLAVE STATUS")
@@ -133,7 +133,8 @@ class Reader:
         self._own = {}
         statements = latency_sources.read(self._timed("sql/select"), self._source, self._chosen)
         status = {str(name): number(value) for name, value in self._timed("sql/show_status")(_STATUS)}
-        figures = {name: sum(status.get(each, 0.0) for each in names) for name, names in _SUMS.items()}
+        sums = _SUMS | {goal.value: counters.on(status) for goal, counters in _COSTS.items()}
+        figures = {name: sum(status.get(each, 0.0) for each in names) for name, names in sums.items()}
         figures["errors"] = statements.errors
         if self._pid is not None:
             with suppress(psutil.Error, OSError):  # the server may end at any time
