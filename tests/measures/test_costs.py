@@ -115,7 +115,7 @@ def test_every_measure_passes_the_error_of_a_trial():
 
 def test_candidates_whose_costs_differ_a_thousandfold_have_their_own_levels():
     trials = [
-        TimedTrial("run", name, 60.0 * place, MEASURES[Goal.ROWS].compared(cost * (1 + 0.01 * (place % 3))), 0.01)
+        TimedTrial("run", name, 60.0 * place, MEASURES[Goal.IOPS].compared(cost * (1 + 0.01 * (place % 3))), 0.01)
         for place, (name, cost) in enumerate([("a", 2.0), ("b", 0.002)] * 4)
     ]
     fitted = fit_trials(trials, ("a", "b"))

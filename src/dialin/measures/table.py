@@ -275,6 +275,16 @@ _ROWS = (
         seconds=30.0,
     ),
     _cost(
+        Goal.IOPS,
+        "InnoDB I/O operations per {unit}",
+        "I/O operations/{unit}",
+        "",
+        "dearer in I/O operations",
+        "operations of InnoDB",
+        Counters(STATUS, ("Innodb_data_reads", "Innodb_data_writes", "Innodb_data_fsyncs"), redo_log="Innodb_log_writes"),
+        seconds=30.0,
+    ),
+    _cost(
         Goal.PAGES,
         "pages read per {unit}",
         "pages/{unit}",

@@ -32,6 +32,7 @@ class Goal(StrEnum):
     LATENCY = "latency"
     CPU = "cpu"
     IO = "io"
+    IOPS = "iops"
     PAGES = "pages"
     ROWS = "rows"
 
