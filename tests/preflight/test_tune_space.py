@@ -1,11 +1,15 @@
 """What a user names to tune, against what a build takes: nothing is run."""
 
+import re
+from pathlib import Path
+
 import pytest
 
 from dialin.errors import UserError
 from dialin.model.study import FormKind, SettingForm
 from dialin.preflight.tune_space import (
     ends_of,
+    idle_notes,
     name_variables,
     parse_named,
     propose_variables,
@@ -171,10 +175,20 @@ def test_a_variable_without_effect_is_refused_unless_what_limits_it_is_tuned_as_
     assert named_on_a_real_build(f"{CLEANERS}=1..16", f"{INSTANCES}=1..16") == [CLEANERS, INSTANCES]
 
 
-def test_a_variable_that_another_one_switches_off_is_refused():
+def test_a_variable_that_another_one_may_switch_off_is_tuned_with_a_note():
     known = real_catalogue("mariadb@10.11.19")
     values = {**known.defaults(), "log_bin": "ON", "binlog_commit_wait_usec": "0"}
     situation = Situation(memory=2**36, disk=2**36, cpus=16, connections=8, tables=4, data=2**34, in_force=values)
     requested = resolve(parse_named(["binlog_commit_wait_count=1..8"]), known, {})
-    with pytest.raises(UserError, match="binlog_commit_wait_count has no effect while binlog_commit_wait_usec is 0"):
-        name_variables(requested, known, situation, weaker=False)
+    variables = name_variables(requested, known, situation, weaker=False)
+    (note,) = idle_notes(variables, known, situation)
+    assert note.startswith("binlog_commit_wait_count may have no effect while binlog_commit_wait_usec is 0: tune")
+    both = resolve(parse_named(["binlog_commit_wait_count=1..8", "binlog_commit_wait_usec=0..1000"]), known, {})
+    assert idle_notes(name_variables(both, known, situation, weaker=False), known, situation) == ()
+
+
+def test_the_tune_of_the_documentation_is_taken():
+    (command,) = re.findall(
+        r"dialin tune (bulk_insert_buffer_size.*)\\", (Path(__file__).parents[2] / "docs/tune.md").read_text()
+    )
+    assert len(named_on_a_real_build(*command.split())) == 3

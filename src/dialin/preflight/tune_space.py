@@ -90,7 +90,8 @@ def name_variables(
     """Return the variables that a user named, with ranges.
 
     Raises:
-        UserError: no range is known for one, it has no effect, or it could weaken durability and `weaker` does not allow that.
+        UserError: no range is known for one, another variable leaves it no effect, or it could weaken durability and `weaker`
+            does not allow that.
     """
     variables = []
     for one in requested:
@@ -104,16 +105,33 @@ def name_variables(
         dimension = make_dimension(facts, one)
         _check_durability(dimension, situation.in_force, weaker=weaker)
         variables.append(_variable(dimension, known, "" if one.values or one.low is not None else dimension.reason))
-    _check_effects(variables, catalogue, situation)
+    _check_limits(variables, catalogue, situation)
     return variables
 
 
-def _check_effects(variables: Sequence[Dimension], catalogue: Catalogue, situation: Situation) -> None:
-    """Raise UserError where a variable has no effect, because of the value of another one that is not tuned with it."""
+def idle_notes(variables: Sequence[Dimension], catalogue: Catalogue, situation: Situation) -> tuple[str, ...]:
+    """Return, for each variable that the value of another one may leave without effect under the load, a sentence.
+
+    They are not refused: dialin would not propose them, but a load may use what it does not know of. `max_heap_table_size`
+    limits tables that a user creates, too.
+    """
+    idle = (
+        variable_choice.switched_off(one.name, catalogue.variables, situation, [each.name for each in variables])
+        for one in variables
+    )
+    return tuple(
+        f"{one.name} may have no effect while {one.by} is {one.value or 'empty'}: "
+        f"tune {one.by} with it, or set that (--set {one.by}=...)"
+        for one in idle
+        if one is not None
+    )
+
+
+def _check_limits(variables: Sequence[Dimension], catalogue: Catalogue, situation: Situation) -> None:
+    """Raise UserError where a variable has no effect, because the value of another one limits it and is not tuned with it."""
     taken = {one.name: one for one in variables}
     for one in variables:
-        off = variable_choice.switched_off(one.name, catalogue.variables, situation, taken)
-        idle = off or variable_choice.fitted_to_others(one, taken, catalogue.variables, situation)
+        idle = variable_choice.fitted_to_others(one, taken, catalogue.variables, situation)
         if isinstance(idle, LeftOut):
             raise UserError(
                 f"{one.name} has no effect while {idle.by} is {idle.value or 'empty'}",

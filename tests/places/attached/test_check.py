@@ -98,6 +98,16 @@ def test_an_option_file_is_compared_with_what_the_server_has(check, tmp_path):
     assert spec.candidate("now").setting == {CAPACITY: 200, "max_connections": 151}
 
 
+MOST = "innodb_io_capacity_max"
+
+
+def test_the_ranges_of_a_tune_follow_the_values_that_its_baseline_sets(check):
+    with pytest.raises(UserError, match=f"{CAPACITY} has no effect while {MOST} is 2000"):
+        check({}, tune=[f"{CAPACITY}=3000..9000"])
+    (capacity,) = check({}, tune=[f"{CAPACITY}=3000..9000"], set={MOST: 9000}).spec.question.variables
+    assert capacity.high == 9000
+
+
 def test_a_baseline_that_is_named_needs_no_other(check):
     spec = check({POOL: ["64M", "512M"]}, baseline="64M").spec
     assert (names(spec), spec.baseline, spec.initial) == (["64M", "512M"], "64M", None)

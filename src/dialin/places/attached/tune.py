@@ -43,7 +43,7 @@ def check_tuned_attached(request: StudyRequest, place: LoadedPlace, tools: Tools
         connections=request.load.threads,
         tables=request.load.tables,
         data=workload.expected_bytes(),
-        in_force=attached.variables(),
+        in_force={**attached.variables(), **{name: str(value) for name, value in setting.items()}},
         build=known.build_id,
     )
     named = tune_space.name_variables(requested, known, situation, weaker=question.accept_weaker_durability)
@@ -59,6 +59,6 @@ def check_tuned_attached(request: StudyRequest, place: LoadedPlace, tools: Tools
         tools,
         permission,
         values=known.defaults(),
-        notes=of_file.notes,
+        notes=(*of_file.notes, *tune_space.idle_notes(variables, known, situation)),
         known=known,
     )

@@ -111,9 +111,11 @@ def check_tuned(request: StudyRequest, tools: Tools) -> CheckedStudy:
     build, setting, catalogue = server.build, server.setting, server.catalogue
     restore = tools.preparer.forecast_restore(build, request.workload, rules.shapes_data(setting))
     request = replace(request, place=SandboxPlace(restore=restore))
+    idle: tuple[str, ...] = ()
     if server.named:
         weaker = request.question.accept_weaker_durability
         variables = tune_space.name_variables(server.named, catalogue, server.situation, weaker=weaker)
+        idle = tune_space.idle_notes(variables, catalogue, server.situation)
         spec = specify(request, build.id, setting, variables, catalogue, server.situation)
     else:
         spec = propose(request, build.id, setting, catalogue, _with_counters(request, tools, server), server.of_file.form)
@@ -124,7 +126,7 @@ def check_tuned(request: StudyRequest, tools: Tools) -> CheckedStudy:
     changes = changes_between(spec, inspected, catalogue) if spec.switch is Switch.SET else None
     known = {build.id: catalogue}
     ready = checked_on_sandboxes(spec, allowed, used, request.workload, tools, inspected, changes, known)
-    return replace(ready, notes=(*server.notes, *restore_notes(spec)))
+    return replace(ready, notes=(*server.notes, *idle, *restore_notes(spec)))
 
 
 def _check_ends(build: Build, setting: Mapping[str, Value], ends: Mapping[str, Value]) -> None:
