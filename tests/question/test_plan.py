@@ -97,7 +97,7 @@ def test_blocks_of_a_live_server_come_in_pairs_of_mirrored_order():
 
 def live(washout=2.0, **changes):
     spec = live_spec(Live(effects={"400": 1.0}))
-    return spec.model_copy(update={"place": spec.place.model_copy(update={"washout": washout}), **changes})
+    return spec.model_copy(update={"place": spec.place.model_copy(update={"washout": washout}), "warmup": washout, **changes})
 
 
 def test_a_study_of_a_live_server_has_periods_of_a_minute_after_a_washout_and_time_to_observe():
@@ -113,6 +113,13 @@ def test_a_budget_of_a_live_server_that_decides_nothing_is_refused_with_the_one_
     plan(live(measure=60, washout=5, minutes=45))
     with pytest.raises(UserError, match="washout of at least 1 s"):
         plan(live(washout=0))
+
+
+def test_a_live_study_that_lengthened_its_washout_is_not_refused_when_it_is_resumed():
+    longer = plan(live(measure=60, washout=30, warmup=5, minutes=45))
+    assert (longer.warmup, longer.blocks) == (30, 11)
+    with pytest.raises(UserError, match="nothing is decided before 16"):
+        plan(live(measure=60, washout=30, minutes=45))
 
 
 def reporting_every(seconds, **more):

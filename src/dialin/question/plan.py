@@ -166,7 +166,8 @@ def _plan_of_live(spec: StudySpec, live: LivePlace) -> Plan:
     slot = measure + washout + _SWITCHING
     block = slot * len(spec.candidates)
     blocks = int((spec.minutes * 60 - live.observe) // block)
-    if blocks < 2 * QUADS_TO_DECIDE:
+    is_lengthened = spec.warmup is not None and washout > spec.warmup  # by the study, which saw that its budget holds it
+    if blocks < 2 * QUADS_TO_DECIDE and not is_lengthened:
         needed = int((live.observe + 2 * QUADS_TO_DECIDE * block) / 60) + 1
         raise UserError(
             f"{spec.minutes:g} minutes are enough for {max(blocks, 0)} periods of each candidate, after {live.observe:g} s of "
