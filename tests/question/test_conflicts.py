@@ -3,8 +3,11 @@
 import pytest
 from pydantic import ValidationError
 
+from dialin.cli.study_flags import spelled
+from dialin.errors import UserError
 from dialin.question.conflicts import TABLE, Kind, refuse, refused_in
 from dialin.question.options import StudyOptions
+from dialin.question.study_file import question
 
 VALUES = {
     "server": "mysql@9.7",
@@ -67,7 +70,33 @@ def test_a_study_is_of_one_place_and_asks_one_question(kind):
 def test_what_a_kind_of_study_does_not_take_is_refused_by_its_name(option, kind, row):
     with pytest.raises(ValidationError) as refused:
         StudyOptions.model_validate({**STUDIES[kind], option: VALUES.get(option, True)})
-    assert f"{option} {row.why}" in str(refused.value)
+    assert f"{option} {row.why.format(attach='attach', traffic='traffic = own')}" in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("asked", "on_the_command_line", "in_a_file"),
+    [
+        (
+            {"observe": 60},
+            "--observe is for a live server. Add --attach and --traffic own",
+            "Add 'attach' and traffic = \"own\"",
+        ),
+        ({"observe": 60, "attach": True}, "--observe is for a live server. Add --traffic own", 'Add traffic = "own"'),
+        ({"traffic": "own"}, "--traffic is for an attached server. Add --attach", "Add 'attach'"),
+        ({"attach": True, "server": "mysql@9.7"}, "--server and --attach cannot be combined", "'server' and 'attach' cannot"),
+    ],
+)
+def test_a_remedy_names_options_as_the_user_writes_them(asked, on_the_command_line, in_a_file):
+    for how, says in (({"spelled": spelled}, on_the_command_line), ({}, in_a_file)):
+        with pytest.raises(UserError) as refused:
+            question({**COMPARED, **asked}, **how)
+        assert says in str(refused.value)
+
+
+def test_identical_candidates_are_of_one_build():
+    with pytest.raises(UserError, match="are of one build"):
+        question({"aa": 2, "server": ["mysql@9.7", "mysql@8.4"]})
+    assert question({"aa": 2, "server": ["mysql@9.7"]}).servers == ["mysql@9.7"]
 
 
 @pytest.mark.parametrize(("option", "value"), [("waits", "hash_table_locks"), ("confirm", True), ("switch", "set")])

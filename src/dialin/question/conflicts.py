@@ -5,11 +5,12 @@ The checks of a study, `--help` and `docs/cli.md` all read it: the help of tune 
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Final
 
+from dialin.errors import UserError
 from dialin.model.live import LiveOptions
 from dialin.model.option_types import kebab
 
@@ -27,11 +28,21 @@ class Kind(Enum):
 
 
 class ConflictError(ValueError):
-    """An option does not go with the rest of the question; `why` follows its name in a sentence."""
+    """An option does not go with the rest of the question; `why` follows its name in a sentence.
+
+    `why` and `remedy` have `{attach}` and `{traffic}` where they name these options.
+    """
 
     def __init__(self, option: str, why: str, remedy: str) -> None:
-        super().__init__(f"{option} {why}: {remedy[:1].lower()}{remedy[1:]}")
-        self.option, self.why, self.remedy = option, why, remedy
+        self._option, self._why, self._remedy = option, why, remedy
+        told = self.told(lambda key: key.replace(" ", " = "))
+        super().__init__(f"{told.what}: {told.remedy[:1].lower()}{told.remedy[1:]}")
+
+    def told(self, spelled: Callable[[str], str], place: str = "") -> UserError:
+        """Return the error for a user who writes options as `spelled` returns them; `place` comes first."""
+        names = {"attach": spelled("attach"), "traffic": spelled("traffic own")}
+        what = f"{place}{spelled(self._option)} {self._why.format_map(names)}"
+        return UserError(what, self._remedy.format_map(names))
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +59,11 @@ def _refused(options: str, *kinds: Kind, why: str, remedy: str = "Leave it out")
     return Refused(tuple(options.split()), frozenset(kinds), why, remedy)
 
 
-_NOT_LIVE = (Kind.SANDBOX, Kind.ATTACHED)
+_OF_LIVE = " ".join(map(kebab, LiveOptions.model_fields))
 _RUNNING = (Kind.ATTACHED, Kind.LIVE)
 
 TABLE: Final = (
-    _refused("server", *_RUNNING, why="and attach cannot be combined: an attached server has a fixed build"),
+    _refused("server", *_RUNNING, why="and {attach} cannot be combined: an attached server has a fixed build"),
     _refused(
         "waits",
         *_RUNNING,
@@ -64,20 +75,19 @@ TABLE: Final = (
         "defaults-file login-path database wait-for-server",
         Kind.SANDBOX,
         why="is for an attached server",
-        remedy="Add attach",
+        remedy="Add {attach}",
     ),
     _refused(
         "load-hosts load-token",
         Kind.SANDBOX,
         why="is for an attached server: those that dialin starts listen on a socket of their own machine only, and dialin "
         "sends no password to a load host",
-        remedy="Add attach, or leave it out",
+        remedy="Add {attach}, or leave it out",
     ),
     _refused("traffic", Kind.TUNE, why="is not for a tune", remedy="Name the values to compare"),
-    _refused("traffic", Kind.SANDBOX, why="is for an attached server", remedy="Add attach"),
-    _refused(
-        " ".join(map(kebab, LiveOptions.model_fields)), *_NOT_LIVE, why="is for a live server", remedy="Add traffic = own"
-    ),
+    _refused("traffic", Kind.SANDBOX, why="is for an attached server", remedy="Add {attach}"),
+    _refused(_OF_LIVE, Kind.SANDBOX, why="is for a live server", remedy="Add {attach} and {traffic}"),
+    _refused(_OF_LIVE, Kind.ATTACHED, why="is for a live server", remedy="Add {traffic}"),
     _refused("database wait-for-server set confirm profile", Kind.LIVE, why="is not for a live server"),
     _refused("worst", Kind.COMPARISON, Kind.AA, why="is for a tune", remedy="Leave it out, or use dialin tune"),
     _refused("waits profile hold confirm baseline until confidence", Kind.TUNE, why="is not for a tune"),
@@ -95,9 +105,9 @@ TABLE: Final = (
 
 def refused_in(kind: Kind) -> frozenset[str]:
     """Return the fields of options that all studies of a kind refuse; a tune, which is never live, also those of live ones."""
-    only_live = [one for one in TABLE if kind is Kind.TUNE and one.kinds == frozenset(_NOT_LIVE)]
-    rows = [*(one for one in TABLE if kind in one.kinds), *only_live]
-    return frozenset(option.replace("-", "_") for one in rows for option in one.options if "=" not in option)
+    options = [option for row in TABLE if kind in row.kinds for option in row.options]
+    options += _OF_LIVE.split() if kind is Kind.TUNE else []
+    return frozenset(option.replace("-", "_") for option in options if "=" not in option)
 
 
 def refuse(kinds: Collection[Kind], given: Collection[str]) -> None:

@@ -37,11 +37,17 @@ def read_keys(path: Path) -> dict[str, Any]:
     return read_toml(path, "See docs/study-file.md", "Name a study file (TOML)")
 
 
+def in_file(key: str) -> str:
+    """Return a key as a study file has it, with its value where that follows after a space."""
+    name, _, value = key.partition(" ")
+    return f'{name} = "{value}"' if value else repr(name)
+
+
 def question(
     data: Mapping[str, Any],
     *,
     where: str = "",
-    spelled: Callable[[str], str] = repr,
+    spelled: Callable[[str], str] = in_file,
     remedy: str = "See docs/study-file.md",
 ) -> StudyOptions:
     """Check the options of a study.
@@ -49,7 +55,7 @@ def question(
     Args:
         data: keys as a study file has them.
         where: the file that they come from.
-        spelled: returns a key as the user wrote it.
+        spelled: returns a key as the user wrote it; after a space it may have a value.
         remedy: the remedy that the error names.
 
     Raises:
@@ -72,7 +78,7 @@ def _mistake(error: ValidationError, where: str, spelled: Callable[[str], str], 
         hint = f"Did you mean {near[0]!r}?" if near else f"The keys are {', '.join(keys_known)}"
         return UserError(f"{place}unknown key {key!r}", hint)
     if isinstance(conflict := first.get("ctx", {}).get("error"), ConflictError):
-        return UserError(f"{place}{spelled(conflict.option)} {conflict.why}", conflict.remedy)
+        return conflict.told(spelled, place)
     text = _plain(first)
     value = first.get("input")
     shown = f" (given: {value!r})" if isinstance(value, (str, int, float)) and repr(value) not in text else ""

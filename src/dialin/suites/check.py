@@ -52,7 +52,7 @@ def plan_suite(
             try:
                 conflicts.refuse({*questions[-1].kinds, Kind.SUITE}, questions[-1].given)
             except ConflictError as error:
-                raise UserError(f"{spelled(error.option)} {error.why}", error.remedy) from None
+                raise error.told(spelled) from None
     first = questions[0]
     members = [
         SuiteMember(

@@ -166,10 +166,10 @@ def test_the_largest_digests_are_stored_and_their_cost_is_said_where_it_is_too_h
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"observe": 60}, "add traffic = own"),
+        ({"observe": 60}, "add attach and traffic = own"),
         ({"traffic": "own"}, "add attach"),
         ({"goal": "cpu", "probes": False}, "goal cpu is read by probes"),
-        ({"accept-resizing": True}, "add traffic = own"),
+        ({"attach": True, "accept-resizing": True}, "add traffic = own"),
         ({"attach": True, "traffic": "own", "database": "shop"}, "database is not for a live server"),
         ({"attach": True, "traffic": "own", "goal": "stability"}, "not for live traffic"),
         ({"workload": "traffic"}, "add attach and traffic = own"),
