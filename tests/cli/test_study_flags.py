@@ -53,8 +53,19 @@ def test_a_command_says_of_an_option_what_it_does_there_and_leaves_out_what_it_d
     text = shown("tune", "--help-all")
     assert "The build to tune" in text
     assert "or image:NAME" not in text
+    assert "are a suite" not in text
+    assert "--traffic own" not in text
+    assert "live traffic" not in text
     assert not {"--waits", "--traffic", "--guard-lag", "--suite", "--fleet"} & listed("tune", "--help-all")
     assert "--waits" in listed("sweep", "--help-all")
+
+
+@pytest.mark.parametrize(("command", "least"), [("sweep", "1 % of throughput"), ("tune", "2 % of throughput")])
+def test_the_help_has_the_defaults_of_every_goal(command, least):
+    text = " ".join(re.sub("[│╭╮╰╯─]", " ", shown(command, "--help-all")).split())
+    assert f"{least}, 25 % of variation, 5 % of latency or a cost." in text
+    assert ("Default: 15, or 30 by --goal stability, io and iops" in text) == (command == "tune")
+    assert re.search(r"--goal GOAL What to optimize", text)
 
 
 def test_help_shows_the_twelve_options_that_people_use_and_all_of_them_if_asked():

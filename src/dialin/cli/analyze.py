@@ -39,7 +39,7 @@ def analyze(
     baseline: Annotated[
         str | None, typer.Option(metavar="NAME", help="The candidate that the others are compared with. Default: the first.")
     ] = None,
-    goal: Annotated[Goal, typer.Option(help=f"What to optimize: {listed(goals_of_logs())}.")] = Goal.THROUGHPUT,
+    goal: Annotated[Goal, typer.Option(metavar="GOAL", help=f"What to optimize: {listed(goals_of_logs())}.")] = Goal.THROUGHPUT,
     worthwhile: Annotated[
         str | None,
         typer.Option(

@@ -13,12 +13,13 @@ import typer
 from rich.console import Console
 
 from dialin.cli.console import output
-from dialin.cli.study_flags import DefaultsFile, LoginPath, takes
+from dialin.cli.study_flags import DefaultsFile, LoginPath, as_sentence, takes
 from dialin.errors import ExitCode, UserError
 from dialin.model.fitness import Finding, Severity
 from dialin.paths import Home
 from dialin.report.render.terminal_page import Page
 from dialin.text import counted
+from dialin.workloads.kinds import load_option_help
 
 if TYPE_CHECKING:
     from dialin.model.fitness import Facts, ServerFacts
@@ -29,7 +30,16 @@ _MARGIN = 1.1
 """The free space that a study requires, as a multiple of its size; see `datasets.cache.check_space`."""
 
 
-@takes("measure", "server", "workload", "threads", "tables", "table_size", "workload_options", "set", panel=_NOISE)
+@takes(
+    *("measure", "server", "workload", "threads", "tables", "table_size", "workload_options", "set"),
+    panel=_NOISE,
+    helps={
+        "server": "The build to run, such as mysql@9.7 (see `dialin servers`).",
+        "workload": "The load to measure the noise under: a name (see `dialin sweep --help`) or a file.",
+        "threads": as_sentence(load_option_help("threads")),
+        "measure": "Seconds measured in each trial. Default: from the minutes.",
+    },
+)
 def doctor(
     *,
     directory: Annotated[

@@ -11,12 +11,15 @@ import typer
 
 from dialin.cli import study_flags as given
 from dialin.errors import UserError
+from dialin.measures.table import explain, explain_seconds, explain_worthwhile
 from dialin.model.setting import Value, parse_value
 from dialin.question.conflicts import Kind
 from dialin.question.study_file import question as check_options
 from dialin.question.study_file import read, read_keys
 from dialin.recipes.library import PREFIX, ScaleName
 from dialin.store import is_suite
+from dialin.workloads.kinds import workload_help
+from dialin.workloads.traffic.traffic_kind import TRAFFIC
 
 Directory = Annotated[Path, typer.Argument(metavar="DIR", help="The study's directory.")]
 TotalMinutes = Annotated[float | None, typer.Option(min=0.1, help="A new budget, including the minutes already used.")]
@@ -112,8 +115,11 @@ def compare(
     helps={
         "server": "The build to tune, such as mysql@9.7 (see `dialin servers`).",
         "set": "The baseline's value of a tuned variable; of any other variable, the value in all settings. Repeat.",
-        "worthwhile": "The smallest gain that matters. Default: 2 % of throughput, 5 % of latency, 25 % of variation.",
-        "measure": "Seconds measured in each trial of the search; twice as many in the proof. Default: 15.",
+        "workload": given.as_sentence(workload_help(without=TRAFFIC)),
+        "goal": f"What to optimize: {explain()}. Default: throughput.",
+        "worthwhile": f"The smallest gain that matters. Default: {explain_worthwhile(lambda row: row.worthwhile_of_tune)}.",
+        "measure": f"Seconds measured in each trial of the search. Default: {explain_seconds()}; "
+        "10 for each of several numbers of threads. The proof measures up to twice as many.",
     },
 )
 def tune(
@@ -138,7 +144,7 @@ def tune(
 ) -> None:
     """Find the best setting of many variables, and prove what it gains.
 
-    A search tries settings in short trials of --measure seconds (default 15): first a fixed design, then the settings for
+    A search tries settings in short trials of --measure seconds: first a fixed design, then the settings for
     which a model of all trials predicts the largest gain. The last quarter of --minutes proves the best one, in
     confirmation trials of it, of subsets of its changes, and of the baseline. The recommendation is the smallest set of
     changes that carries the gain, or no change if there is no gain.

@@ -28,6 +28,7 @@ LOCAL = "local"
 _SPELLING = {
     "server": ("--server", "BUILD"),
     "set": ("--set", "NAME=VALUE"),
+    "goal": ("--goal", "GOAL"),
     "workload_options": ("--workload-option", "NAME=VALUE"),
     "defaults_file": ("--defaults-file", "FILE"),
     "login_path": ("--login-path", "NAME"),
@@ -50,7 +51,12 @@ DEPENDENT = ("goal",)
 def help_of(field: str) -> str:
     """Return the help of an option: the description of its field, as a sentence."""
     text = StudyOptions.model_fields[field].description or ""
-    return f"{text[:1].upper()}{text[1:]}{'; repeat for more' if field == 'set' else ''}."
+    return as_sentence(f"{text}{'; repeat for more' if field == 'set' else ''}")
+
+
+def as_sentence(text: str) -> str:
+    """Return the description of a field as the sentence of a help."""
+    return f"{text[:1].upper()}{text[1:]}."
 
 
 DefaultsFile = Annotated[

@@ -321,6 +321,26 @@ def default_of(goal: Goal) -> str:
     return f"{exact_percent(MEASURES[goal].worthwhile)} of {MEASURES[goal].name}"
 
 
+def explain_worthwhile(of: Callable[[Measure], float] = lambda row: row.worthwhile) -> str:
+    """Return the smallest differences that matter by default, in words, for help; `of` reads them from a measure."""
+    names: dict[float, list[str]] = {}
+    for row in _ROWS:
+        known, name = names.setdefault(of(row), []), "a cost" if row.goal in COSTS else row.name
+        if name not in known:
+            known.append(name)
+    return ", ".join(f"{exact_percent(share)} of {' or '.join(known)}" for share, known in names.items())
+
+
+def explain_seconds() -> str:
+    """Return for how many seconds a trial of a tune measures by default, in words, for help."""
+    usual = MEASURES[Goal.THROUGHPUT].seconds
+    others: dict[float, list[str]] = {}
+    for row in _ROWS:
+        if row.seconds != usual:
+            others.setdefault(row.seconds, []).append(row.goal)
+    return ", ".join([f"{usual:g}", *(f"or {seconds:g} by --goal {listed(goals)}" for seconds, goals in others.items())])
+
+
 def goals_of_traffic() -> list[Goal]:
     """Return the goals that live traffic can have."""
     return [row.goal for row in _ROWS if row.of_traffic is not None]

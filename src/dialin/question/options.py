@@ -14,7 +14,7 @@ from pydantic import ConfigDict, Field, WithJsonSchema, field_validator, model_v
 from pydantic.fields import FieldInfo
 
 from dialin.errors import UserError
-from dialin.measures.table import COSTS, MEASURES, explain, goals_of_traffic
+from dialin.measures.table import COSTS, MEASURES, explain, explain_worthwhile, goals_of_traffic
 from dialin.model.live import LiveOptions
 from dialin.model.option_types import ATTACHED, FILES, LIVE, LOAD, METHOD, Fraction, Threads, kebab
 from dialin.model.place import WAIT_FOR_SERVER, AttachedPlace, LivePlace, ManagedPlace, Place, SandboxPlace
@@ -153,7 +153,7 @@ class StudyOptions(MethodOptions, LoadOptions, LiveOptions):
         default=None,
         ge=0.0001,
         le=1,
-        description="the smallest difference that matters. Default: 1 % of throughput, 5 % of latency, 25 % of variation",
+        description=f"the smallest difference that matters. Default: {explain_worthwhile()}",
     )
     fail_if_worse: Annotated[Fraction | None, METHOD] = Field(
         default=None,
@@ -199,6 +199,8 @@ class StudyOptions(MethodOptions, LoadOptions, LiveOptions):
         why = kinds.requested_kind(self.workload).on_sandboxes_only
         if self.attach and why:
             raise ValueError(f"{self.workload} runs on sandboxes only, because {why}: leave out attach")
+        if self.aa and len(self.servers) > 1:
+            raise ValueError("identical candidates (aa) are of one build: name one server")
         if self.server_memory and not (
             self.servers and all(name.startswith("image:") or "-image." in name for name in self.servers)
         ):
