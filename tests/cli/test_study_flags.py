@@ -64,7 +64,7 @@ def test_a_command_says_of_an_option_what_it_does_there_and_leaves_out_what_it_d
 def test_the_help_has_the_defaults_of_every_goal(command, least):
     text = " ".join(re.sub("[│╭╮╰╯─]", " ", shown(command, "--help-all")).split())
     assert f"{least}, 25 % of variation, 5 % of latency or a cost." in text
-    assert ("Default: 15, or 30 by --goal stability, io and iops" in text) == (command == "tune")
+    assert ("Default: 15, or 30 for --goal stability, io and iops" in text) == (command == "tune")
     assert re.search(r"--goal GOAL What to optimize", text)
 
 

@@ -338,7 +338,7 @@ def explain_seconds() -> str:
     for row in _ROWS:
         if row.seconds != usual:
             others.setdefault(row.seconds, []).append(row.goal)
-    return ", ".join([f"{usual:g}", *(f"or {seconds:g} by --goal {listed(goals)}" for seconds, goals in others.items())])
+    return ", ".join([f"{usual:g}", *(f"or {seconds:g} for --goal {listed(goals)}" for seconds, goals in others.items())])
 
 
 def goals_of_traffic() -> list[Goal]:
