@@ -175,6 +175,15 @@ def test_each_member_of_an_archive_is_a_log(tmp_path):
     assert [entry.status for entry in folder.files if entry.file == "all.zip/notes.txt"] == ["no_log"]
 
 
+def test_results_that_somebody_numbered_are_runs_and_no_samples(tmp_path):
+    tables = {f"mysql.results.r{run}.csv": series(seed=run) for run in (1, 2, 3)}
+    for name, values in tables.items():
+        (tmp_path / name).write_text("time,tps\n" + "".join(f"{at},{value}\n" for at, value in enumerate(values)))
+    assert names(load([tmp_path]).runs) == list(tables)
+    (tmp_path / "mysql.samples.csv").write_text("time,tps\n" + "".join(f"{at},{value}\n" for at, value in enumerate(X)))
+    assert names(load([tmp_path]).runs) == ["mysql.samples.csv"]
+
+
 def test_the_fate_of_every_file_is_listed(tmp_path):
     fatal = "sysbench 1.0.20\n\nFATAL: mysql_stmt_prepare() failed\n"
     summary = HEADER.format(threads=16) + SUMMARY.format(transactions=5000)

@@ -10,12 +10,14 @@ import numpy as np
 import pytest
 
 from dialin.errors import UserError
+from dialin.logs import other_programs
 from dialin.logs.csv_tables import CsvColumns, columns_of
 from dialin.logs.log_folder import load, natural_order
 from dialin.logs.other_programs import first_lines, read_other
 from dialin.logs.run_figures import sum_up_run
 from dialin.model.analysis import FileStatus
 from dialin.readers.log_text import files
+from dialin.workloads.command.load_file import Output
 from fixtures.sysbench_logs import human, series
 
 SECONDS = range(1, 31)
@@ -44,6 +46,14 @@ def test_the_kinds_of_go_tpc_add_up_over_the_time_that_its_lines_take(tmp_path):
     assert run.tps[0] == pytest.approx(90.1)
     assert run.latency_ms[0] == 104.9
     assert set(run.errors) == {0.3}
+
+
+@pytest.mark.parametrize("pair", [("TPS: 100", "ERR: 2"), ("ERR: 2", "TPS: 100")])
+@pytest.mark.parametrize(("figure", "tps"), [("rate", 100), ("count", 10)])
+def test_errors_on_lines_of_their_own_are_no_intervals(pair, figure, tps):
+    output = Output(lines=rf"^(?:TPS: (?P<{figure}>\d+)|ERR: (?P<errors>\d+))")
+    (run,) = other_programs._of_rows([line for _ in SECONDS for line in pair], output, None)
+    assert (run.tps.tolist(), run.errors.tolist()) == ([tps] * 30, [0.2] * 30)
 
 
 def test_failed_requests_of_locust_are_errors_and_no_throughput(tmp_path):
@@ -84,6 +94,20 @@ def test_the_counter_of_hammerdb_is_per_minute(tmp_path):
 def test_numbers_with_a_decimal_comma_are_read_where_semicolons_divide_columns(tmp_path):
     (run,) = runs_of(tmp_path, ["time;tps", *(f"{at},0;812,5" for at in SECONDS)])
     assert (run.times[-1], set(run.tps)) == (30, {812.5})
+
+
+def test_a_table_without_names_and_with_decimal_commas_is_divided_at_its_semicolons(tmp_path):
+    path = tmp_path / "run.csv"
+    path.write_text("".join(f"{at},0;812,5\n" for at in SECONDS))
+    ((_, opened),) = files(path)
+    (run,) = read_other(opened, str(path), CsvColumns("1", "2"))
+    assert (run.times[-1], set(run.tps)) == (30, {812.5})
+
+
+@pytest.mark.parametrize("per", [1, 10**3, 10**6, 10**9])
+def test_dates_in_a_table_are_read_in_any_unit(tmp_path, per):
+    (run,) = runs_of(tmp_path, ["timestamp,tps", *(f"{(1_793_000_000 + at) * per},812" for at in SECONDS)])
+    assert (run.interval, run.times.size) == (1, 30)
 
 
 @pytest.mark.parametrize(
@@ -277,7 +301,7 @@ def test_one_wrong_time_makes_no_run_of_decades(tmp_path, time, is_left_out):
     folder = load([tmp_path])
     assert len(folder.runs) == 1 + (not is_left_out)
     odd = [entry.detail for entry in folder.files if entry.status is FileStatus.TOO_LARGE]
-    assert odd == (["has times that are years apart: no run does"] if is_left_out else [])
+    assert odd == (["has times that are years apart. Remove the lines with a wrong time"] if is_left_out else [])
 
 
 @pytest.mark.parametrize(

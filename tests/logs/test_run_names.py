@@ -96,6 +96,16 @@ def test_words_that_are_not_in_every_name_vary():
     assert [own[WORDING] for own in find_factors(parts, ()).values()] == ["pareto", "uniform", "none"]
 
 
+@pytest.mark.parametrize(
+    ("values", "found"),
+    [((1, 4, 16), {"1", "4", "16"}), ((1, 2, 3), set()), ((0, 1), set()), ((1,), set()), ((8, 16), {"8", "16"})],
+)
+def test_results_are_numbered_only_where_the_numbers_count(values, found):
+    names = [f"results_{value}_{letter}.log" for value in values for letter in "abc"]
+    factors = find_factors({name: read_name(name, None) for name in names}, ())
+    assert {own["results"] for own in factors.values() if "results" in own} == found
+
+
 def test_dates_in_names_say_the_order_where_all_have_them():
     stamps = {name: read_name(name, None).stamp for name in PUBLISHED}
     assert in_order({name: stamps[name] for name in reversed(PUBLISHED)}) == PUBLISHED

@@ -86,3 +86,14 @@ def test_a_kind_that_comes_again_or_a_later_time_begins_the_next_interval():
     assert belongs(rows, LoadRow("a", time=1, errors=5))
     assert not belongs(rows, LoadRow("a", time=1, count=5))
     assert not belongs(rows, LoadRow("b", time=2, count=5))
+
+
+def test_errors_without_a_time_are_of_the_interval_beside_them():
+    assert belongs([LoadRow(time=1, count=5)], LoadRow(errors=2))
+    assert belongs([LoadRow(errors=2)], LoadRow(time=1, count=5))
+    assert not belongs([LoadRow(errors=2), LoadRow(time=1, count=5)], LoadRow(time=2, count=5))
+
+
+@pytest.mark.parametrize(("unit", "per"), [("s", 1), ("ms", 10**3), ("us", 10**6), ("ns", 10**9)])
+def test_times_of_today_are_read_in_any_unit(unit, per):
+    assert row_of({"count": 1, "time": 1_793_000_000 * per}, unit).time == 1_793_000_000

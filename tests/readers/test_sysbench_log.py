@@ -270,6 +270,23 @@ def _zip_of(path, text):
         archive.writestr("one.log", text)
 
 
+@pytest.mark.parametrize("form", ["zip", "tar.gz"])
+def test_a_log_is_read_though_a_large_file_that_is_none_is_packed_with_it(tmp_path, monkeypatch, form):
+    monkeypatch.setattr(log_text, "_MOST_UNPACKED", 1024**2)
+    members = {"ib_logfile0": b"\0\1" * 4 * 1024**2, "run.log": human(series(1000)).encode()}
+    path = tmp_path / f"all.{form}"
+    if form == "zip":
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            for name, content in members.items():
+                archive.writestr(name, content)
+    else:
+        with tarfile.open(path, "w:gz") as archive:
+            for name, content in members.items():
+                (member := tarfile.TarInfo(name)).size = len(content)
+                archive.addfile(member, io.BytesIO(content))
+    assert [(file.name, len(file.logs)) for file in read(path)] == [("ib_logfile0", 0), ("run.log", 1)]
+
+
 @pytest.mark.parametrize(
     "write",
     [
@@ -289,3 +306,4 @@ def test_a_file_that_unpacks_to_more_than_any_log_is_left_out_soon(tmp_path, mon
     assert all(not isinstance(one, UnreadableLog) or isinstance(one.error, TooLargeError) for one in others)
     assert isinstance(last.error, TooLargeError)
     assert "unpacks to more than" in str(last.error)
+    assert str(last.error).endswith("Pack only the logs")

@@ -48,6 +48,9 @@ _LATENCY = re.compile(
 _MEDIAN = re.compile(r"median latency \((micro|milli)seconds?\)", re.IGNORECASE)
 _DELIMITERS = ",;\t"
 _DECIMAL_COMMA = re.compile(r"(\d+),(\d+)")
+_NUMBER = re.compile(r"\s*[-+]?\d+(?:[.,]\d+)?\s*")
+_UNITS_OF_DATES = ((1e17, 1e9), (1e14, 1e6), (1e11, 1e3))
+"""Times from which on a number is a date in nanoseconds, microseconds or milliseconds, with how many of these a second has."""
 _PERCENTILES = (50, 95, 99)
 """Percentiles that are computed from single transactions."""
 
@@ -123,10 +126,14 @@ def _header(start: Sequence[str]) -> list[str]:
 
 
 def _rows(lines: Iterable[str]) -> Iterator[list[str]]:
-    """Yield the cells of each line, divided by what is most frequent in the first; semicolons go with decimal commas."""
+    """Yield the cells of each line, divided by what is most frequent in the first; semicolons go with decimal commas.
+
+    A first line of numbers with decimal commas has more of these than semicolons.
+    """
     rest = iter(lines)
     first = next(rest, "")
-    delimiter = max(_DELIMITERS, key=first.count)
+    is_of_numbers = ";" in first and all(map(_NUMBER.fullmatch, first.rstrip("\r\n").split(";")))
+    delimiter = ";" if is_of_numbers else max(_DELIMITERS, key=first.count)
     rows = csv.reader(chain([first], rest), delimiter=delimiter)
     if delimiter != ";":
         yield from rows
@@ -177,8 +184,9 @@ def read(lines: Iterable[str], columns: CsvColumns, where: str) -> list[RunLog]:
     return runs_of_points(points, {"program": "CSV"}, unit) if len(points) > 1 else []
 
 
-def _finite(text: str) -> float:
-    if not abs(figure := float(text)) <= _LARGEST:
+def _finite(text: str, per: float = 1.0) -> float:
+    """Return a figure of which a text has `per` times as much."""
+    if not abs(figure := float(text) / per) <= _LARGEST:
         raise ValueError(text)
     return figure
 
@@ -221,7 +229,8 @@ def _place(column: str, header: Sequence[str], where: str) -> int:
 
 def _seconds(text: str) -> float:
     try:
-        return _finite(text)
+        per = next((per for least, per in _UNITS_OF_DATES if float(text) >= least), 1.0)
+        return _finite(text, per)
     except ValueError:
         return datetime.fromisoformat(text).timestamp()
 
@@ -240,14 +249,14 @@ def _of_transactions(lines: Iterable[str], kind: _TransactionLog, where: str) ->
     workers: set[str] = set()
     for row in rows:
         with suppress(ValueError, IndexError):
-            began, took = _finite(row[begin]) / kind.begin_per_second, _finite(row[latency]) / kind.latency_per_second
+            began, took = _finite(row[begin], kind.begin_per_second), _finite(row[latency], kind.latency_per_second)
             is_failed = failed >= 0 and row[failed].lower() == "false"
             workers.add(row[worker])
             begins.append(began)
             latencies.append(took)
             failures.append(is_failed)
     if begins and max(begins) + max(latencies) - min(begins) > _LONGEST_RUN:
-        raise TooLargeError(f"{where} has times that are years apart: no run does", "Remove the lines with a wrong time")
+        raise TooLargeError(f"{where} has times that are years apart", "Remove the lines with a wrong time")
     points = _by_second(np.array(begins), np.array(latencies), np.array(failures, dtype=bool), len(workers))
     return runs_of_points(points, {"program": kind.program}, kind.unit)
 

@@ -125,7 +125,8 @@ def _without_samples(runs: Sequence[Run], entries: list[FileEntry]) -> list[Run]
         if match := _OF_BENCHBASE.fullmatch(run.name):
             rank = _PARTS.index(match["part"]) if match["part"] in _PARTS else len(_PARTS)
             parts.setdefault(match["run"], []).append((rank, run.name))
-    samples |= {name for of in parts.values() for _, name in sorted(of)[1:]}
+    # Where none of `_PARTS` is there, `PREFIX.results.r1.csv` is a name that somebody chose.
+    samples |= {name for of in parts.values() if min(of)[0] < len(_PARTS) for _, name in sorted(of)[1:]}
     entries += [
         FileEntry(file=name, status=FileStatus.BESIDE, detail="samples of the run beside it") for name in sorted(samples)
     ]
@@ -158,7 +159,7 @@ def _read(path: Path, name: str, entries: list[FileEntry], columns: CsvColumns) 
 
 def _unreadable(label: str, error: Exception, path: Path) -> FileEntry:
     if isinstance(error, TooLargeError):
-        return FileEntry(file=label, status=FileStatus.TOO_LARGE, detail=error.what.removeprefix(f"{path} "))
+        return FileEntry(file=label, status=FileStatus.TOO_LARGE, detail=str(error).removeprefix(f"{path} "))
     reason = getattr(error, "strerror", None) or "truncated or damaged: it cannot be unpacked"
     return FileEntry(file=label, status=FileStatus.UNREADABLE, detail=reason)
 

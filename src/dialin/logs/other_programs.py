@@ -19,7 +19,7 @@ from dialin.errors import UserError
 from dialin.logs import csv_tables
 from dialin.logs.csv_tables import NO_COLUMNS, CsvColumns
 from dialin.logs.run_points import Point, runs_of_points
-from dialin.readers.load_rows import MEAN, LoadRow, belongs
+from dialin.readers.load_rows import MEAN, LoadRow, are_errors_alone, belongs
 from dialin.readers.log_text import LONGEST_LINE, Opened, is_binary
 from dialin.readers.sysbench_log import TPS, RunLog, Summary
 from dialin.workloads.command import load_file
@@ -145,18 +145,22 @@ def _groups(lines: Iterable[str], output: Output) -> Iterator[list[LoadRow]]:
 
 def _points(groups: Iterable[Sequence[LoadRow]], output: Output, interval: float) -> Iterator[Point]:
     per = 60.0 if output.per == "minute" else 1.0
-    clock, totals, failed = 0.0, dict[str, float](), 0.0
+    clock, totals, failed, alone = 0.0, dict[str, float](), 0.0, 0.0
     last: float | None = None
-    for rows in groups:
+    for group in groups:
+        if are_errors_alone(group):  # of the next interval
+            alone = sum((row.errors for row in group), 0.0 if output.cumulative else alone)
+            continue
+        rows = sorted(group, key=lambda row: row.has_only_errors)  # these may lack the time
         time, printed = rows[0].time, rows[0].seconds or interval
         length = printed if time is None or last is None or time <= last else time - last  # where time goes back, a run begins
         clock, last = clock + length if time is None else time, time
         counted = [row for row in rows if not row.has_only_errors]
         counts = {row.kind: (row.count or 0.0) if row.rate is None else row.rate / per * length for row in counted}
-        errors = sum(row.errors for row in rows)
+        errors, alone = sum((row.errors for row in rows), 0.0 if output.cumulative else alone) or alone, 0.0
         if output.cumulative:
             counts, totals = {kind: count - totals.get(kind, 0.0) for kind, count in counts.items()}, {**totals, **counts}
-            errors, failed = max(0.0, errors - failed), errors
+            errors, failed = max(0.0, errors - failed), errors or failed  # a total that was not printed stays
         # Percentiles of several kinds cannot be put together: the highest stands for all.
         busy = [row for row in counted if counts.get(row.kind)] or rows
         known = set.intersection(*(set(row.latencies) for row in busy)) - {MEAN}

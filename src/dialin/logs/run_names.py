@@ -24,10 +24,11 @@ _PART = re.compile(
     r"|(?P<mixed>[A-Za-z0-9]+)"
 )
 _REPEAT = re.compile(
-    "r|run|rep(?:eat)?|iter(?:ation)?|try|trial|attempt|copy|pass|round|seq|take|sample|part|rerun|again|no|nr|results?|output",
-    re.IGNORECASE,
+    "r|run|rep(?:eat)?|iter(?:ation)?|try|trial|attempt|copy|pass|round|seq|take|sample|part|rerun|again|no|nr", re.IGNORECASE
 )
 """Words that number the runs of one setting."""
+_OUTPUT = re.compile(r"results?|output", re.IGNORECASE)
+"""Words that may do so: only if the numbers after them, in all names, count without a gap."""
 _OF_THREADS = re.compile(r"t|th|thr|thds?|threads?|c|conns?|clients?|vus?|users?", re.IGNORECASE)
 _MOST_REPEATS = 100
 """A number of this size or larger after such a word is a setting."""
@@ -174,7 +175,7 @@ def read_name(name: str, expression: str | None) -> NameParts:
         words.discard(before if part["number"] else "")
         before = ""
         *others, last = key.split("_")
-        counts = _REPEAT.fullmatch(last) or _OF_THREADS.fullmatch(last)
+        counts = any(word.fullmatch(last) for word in (_REPEAT, _OUTPUT, _OF_THREADS))
         if others and counts and _LOADS.issuperset(one.lower() for one in others):
             loads.append("_".join(others).lower())  # such as `point_select_t16`
             key, others = last, []
@@ -194,7 +195,7 @@ def find_factors(
 
     `threads` are those in the logs: they tell `innodb_8` and `rocksdb_8`, words before a number of threads, from settings.
     """
-    parts = _with_words(parts, threads or {})
+    parts = _with_words(_without_numbering(parts), threads or {})
     keys = dict.fromkeys(key for one in parts.values() for key in one.settings)
     shared = frozenset.intersection(*(one.words for one in parts.values())) if parts else frozenset()
     table = {key: {name: one.settings.get(key, NONE) for name, one in parts.items()} for key in keys if key not in ignored}
@@ -204,6 +205,20 @@ def find_factors(
         table[WORDING] = {name: " ".join(sorted(one.words - shared - set(ignored))) or NONE for name, one in parts.items()}
     table = {key: values for key, values in table.items() if len(set(values.values())) > 1}
     return {name: {key: values[name] for key, values in table.items()} for name in parts}
+
+
+def _without_numbering(parts: Mapping[str, NameParts]) -> Mapping[str, NameParts]:
+    """Return the parts of names without the numbers after `results` and the like that only number the runs."""
+    keys = {key for one in parts.values() for key in one.settings if _OUTPUT.fullmatch(key.partition(".")[0].split("_")[-1])}
+    values = {key: {one.settings[key] for one in parts.values() if key in one.settings} for key in keys}
+    numbering = {key for key, of_key in values.items() if is_counting(of_key) or of_key <= {"0", "1"}}
+
+    def without(one: NameParts) -> NameParts:
+        words = {word for key in numbering & set(one.settings) for word in key.split("_")[:-1]}
+        settings = {key: value for key, value in one.settings.items() if key not in numbering}
+        return NameParts(settings, one.words | words, one.stamp)
+
+    return {name: without(one) for name, one in parts.items()} if numbering else parts
 
 
 def _with_words(parts: Mapping[str, NameParts], threads: Mapping[str, str]) -> Mapping[str, NameParts]:

@@ -55,9 +55,21 @@ class LoadRow:
 
 
 def belongs(rows: Sequence[LoadRow], row: LoadRow) -> bool:
-    """Return whether a row is of the same interval as those before it: each is of another kind, or has the errors of one."""
+    """Return whether a row is of the same interval as those before it: each is of another kind, or has the errors of one.
+
+    Errors that are printed without a time are of the interval beside which they stand.
+    """
     same = (row.kind, row.has_only_errors)
-    return row.time == rows[0].time and all(same != (other.kind, other.has_only_errors) for other in rows)
+    times = {one.time for one in (*rows, row) if one.time is not None or not one.has_only_errors}
+    return len(times) <= 1 and all(same != (other.kind, other.has_only_errors) for other in rows)
+
+
+def are_errors_alone(rows: Sequence[LoadRow]) -> bool:
+    """Return whether rows are errors of no kind, printed apart from the interval that they belong to, which is none of its own.
+
+    The errors of a kind are different: a program that prints figures by kind prints only them while all of it fails.
+    """
+    return all(row.has_only_errors and not row.kind for row in rows)
 
 
 ReadLine = Callable[[str], LoadRow | None]
@@ -168,18 +180,18 @@ def percentile_of(name: str) -> float:
     return MEAN if name == "latency_ms" else float(name[1:-3].replace("_", "."))
 
 
-def _number(value: Any) -> float | None:
+def _number(value: Any, most: float = _LARGEST) -> float | None:
     if isinstance(value, bool) or value is None:
         return None
     with suppress(ValueError):
         number = float(str(value).replace(",", ""))
-        return number if 0 <= number <= _LARGEST else None
+        return number if 0 <= number <= most else None
     return None
 
 
 def _time(value: Any, unit: str) -> float | None:
     """Return a time in seconds, of a number, `00:01:30`, `0d00h01m30.5s`, or a date with a time."""
-    number = _number(value)
+    number = _number(value, _LARGEST * _SECONDS_PER[unit])
     if number is not None:
         return number / _SECONDS_PER[unit]
     text = str(value or "").strip()

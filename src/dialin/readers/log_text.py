@@ -37,8 +37,8 @@ archive unpacks to more."""
 LONGEST_LINE = 64 * 1024
 _MOST_UNPACKED, _MOST_FOLDED = 256 * 1024**2, 200
 """Bytes that any compressed file may unpack to, and how many times its size: logs are compressed to a tenth or so."""
-_IN_MEMORY, _LARGEST_MEMBER = 16 * 1024**2, 1024**3
-"""Bytes of a file in a tar archive up to which it is kept in memory, and read at all."""
+_IN_MEMORY, _LARGEST_MEMBER, _START = 16 * 1024**2, 1024**3, 4096
+"""Bytes of a file in a tar archive up to which it is kept in memory, and read at all; and by which it is told from a binary."""
 
 DAMAGED = (
     EOFError,
@@ -66,15 +66,13 @@ def files(path: Path) -> Iterator[tuple[str | None, Opened]]:
     Raises:
         OSError: the file cannot be read.
         zipfile.BadZipFile: the archive is damaged.
-        TooLargeError: it unpacks to more than any logs.
+        TooLargeError: the texts in a tar archive unpack to more than any logs.
     """
     if _magic(path) == _ZIP:
         with zipfile.ZipFile(path) as archive:
-            if sum(member.file_size for member in archive.infolist()) > _most(path):
-                raise _unpacks_to_more(path)
             for member in archive.infolist():
                 if not member.is_dir() and not _is_hidden(member.filename):
-                    yield member.filename, functools.partial(_as_utf8, functools.partial(archive.open, member))
+                    yield member.filename, functools.partial(_as_utf8, functools.partial(_of_zip, archive, member, path))
     elif _is_tar(path):
         yield from _of_tar(path)
     else:
@@ -93,14 +91,25 @@ def _is_tar(path: Path) -> bool:
         return False
 
 
+@contextmanager
+def _of_zip(archive: zipfile.ZipFile, member: zipfile.ZipInfo, path: Path) -> Iterator[IO[bytes]]:
+    with archive.open(member) as stream:
+        yield _limited(stream, f"{path}: {member.filename}", member.compress_size)
+
+
 def _of_tar(path: Path) -> Iterator[tuple[str, Opened]]:
     with _unpacked(path) as stream, tarfile.open(fileobj=stream, mode="r|") as archive:
         for member in archive:
             content = archive.extractfile(member) if member.isfile() else None
             if content is None or _is_hidden(member.name):
+                _skip(stream, member.size)
                 continue
             with tempfile.SpooledTemporaryFile(_IN_MEMORY) as copy:
-                if member.size <= _LARGEST_MEMBER:
+                start = content.read(_START)
+                copy.write(start)
+                if member.size > _LARGEST_MEMBER or (start[:2] not in _UTF16 and is_binary(start)):
+                    _skip(stream, member.size)
+                else:
                     shutil.copyfileobj(content, copy)
                 yield member.name.removeprefix("./"), functools.partial(_as_utf8, functools.partial(_copied, copy, member.size))
 
@@ -133,28 +142,36 @@ class _Read(io.RawIOBase):
 
 
 class _Limited(_Read):
-    """What a compressed file unpacks to, as far as a log may."""
+    """What a compressed file unpacks to, as far as a log may.
 
-    def __init__(self, stream: IO[bytes], path: Path) -> None:
+    `left` is how many bytes may still be read; `to_skip` how many that belong to no log may be read besides.
+    """
+
+    def __init__(self, stream: IO[bytes], where: str, packed: int) -> None:
         super().__init__(stream)
-        self._path = path
-        self._left = _most(path)
+        self._where = where
+        self._most = self.left = max(_MOST_UNPACKED, _MOST_FOLDED * packed)
+        self.to_skip = LARGEST
 
     def readinto(self, buffer: Any) -> int:
         data = self._stream.read(len(buffer))
-        self._left -= len(data)
-        if self._left < 0:
-            raise _unpacks_to_more(self._path)
+        self.left -= len(data)
+        if self.left < 0:
+            raise TooLargeError(f"{self._where} unpacks to more than {in_units(self._most)}", "Pack only the logs")
         buffer[: len(data)] = data
         return len(data)
 
 
-def _most(path: Path) -> int:
-    return max(_MOST_UNPACKED, _MOST_FOLDED * path.stat().st_size)
+def _limited(stream: IO[bytes], where: str, packed: int) -> IO[bytes]:
+    return cast("IO[bytes]", io.BufferedReader(_Limited(stream, where, packed), LONGEST_LINE))
 
 
-def _unpacks_to_more(path: Path) -> TooLargeError:
-    return TooLargeError(f"{path} unpacks to more than {in_units(_most(path))}: no log does", "Leave it out")
+def _skip(stream: IO[bytes], size: int) -> None:
+    """Let bytes of a tar archive that nobody reads not count."""
+    if isinstance(limited := getattr(stream, "raw", None), _Limited):
+        skipped = min(size, limited.to_skip)
+        limited.to_skip -= skipped
+        limited.left += skipped
 
 
 class _FromUtf16(_Read):
@@ -181,7 +198,7 @@ def _unpacked(path: Path) -> Iterator[IO[bytes]]:
             yield stack.enter_context(path.open("rb"))
         else:
             stream = cast("IO[bytes]", stack.enter_context(opened(path)))
-            yield cast("IO[bytes]", io.BufferedReader(_Limited(stream, path), LONGEST_LINE))
+            yield _limited(stream, str(path), path.stat().st_size)
 
 
 _OPENED: Mapping[bytes, Callable[[Path], Any]] = {
@@ -225,7 +242,7 @@ class LogText:
             size += len(data)
             if size > LARGEST:
                 most = f"{LARGEST // 1024**2:,} MiB"
-                raise TooLargeError(f"{self._where} is larger than {most}: no log of sysbench is", "Leave it out")
+                raise TooLargeError(f"{self._where} is larger than {most}", "Leave it out, or keep only the lines of one run")
             self.digest.update(data)
             self.zeros += data.count(0)
             head, newline, tail = data.rpartition(b"\n")

@@ -54,6 +54,21 @@ def test_a_program_that_floods_its_output_and_ignores_signals_is_ended(load):
     assert running.was_killed
 
 
+APART = r"^(?:TPS: (?P<rate>[\d.]+)|ERR: (?P<errors>\d+))"
+
+
+def test_errors_on_lines_of_their_own_make_no_samples(load):
+    running = load("for i in 1 2 3 4; do echo TPS: 100; echo ERR: 2; sleep 0.5; done; sleep 60", APART)
+    seconds = [running.read(10.0) for _ in range(4)]
+    assert [second.tps for second in seconds] == [100] * 4
+    assert sum(second.errors for second in seconds) == 8
+
+
+def test_a_program_that_prints_errors_alone_without_end_is_ended(load):
+    with pytest.raises(WorkloadError, match="ERR: 2"):
+        load("while :; do echo ERR: 2; done", APART).read(0.5)
+
+
 def test_a_program_that_cannot_be_guarded_is_ended(tmp_path, monkeypatch):
     """As where the machine allows one more process, and not two."""
     started = []

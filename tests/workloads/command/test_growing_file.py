@@ -28,7 +28,16 @@ def test_nothing_but_a_file_is_removed_or_waited_for(tmp_path):
     directory.mkdir()
     for path in (pipe, link, directory):
         with pytest.raises(UserError, match="not a regular file"):
-            GrowingFile.anew(path)
-        with pytest.raises(UserError, match="not a regular file"):
             GrowingFile(path).read(str)
+    for path in (pipe, directory):
+        with pytest.raises(UserError, match="not a regular file"):
+            GrowingFile.anew(path)
     assert len(list(tmp_path.iterdir())) == 3
+
+
+def test_of_a_link_that_a_program_made_to_its_file_only_the_link_is_removed(tmp_path):
+    path, target = tmp_path / "latest.csv", tmp_path / "run-1.csv"
+    target.write_text("of an earlier run\n")
+    path.symlink_to(target)
+    assert GrowingFile.anew(path).read(str) is None
+    assert list(tmp_path.iterdir()) == [target]

@@ -54,6 +54,23 @@ def test_errors_that_are_printed_apart_are_those_of_their_kind():
     assert intervals.second([LoadRow("a", errors=9)], 2.0).tps == 0
 
 
+def test_errors_that_are_printed_alone_are_no_sample_and_those_of_the_next_one():
+    intervals = Intervals(1.0, None)
+    intervals.begin(0.0)
+    assert intervals.second([LoadRow(errors=3)], 0.5) is None
+    assert intervals.second([LoadRow(errors=1)], 0.6) is None
+    seconds = [intervals.second([LoadRow(rate=100)], 1.0), intervals.second([LoadRow(rate=100)], 2.0)]
+    assert [(second.tps, second.errors, second.seconds) for second in seconds] == [(100, 4, 1), (100, 0, 1)]
+
+
+def test_totals_of_errors_that_are_printed_apart_are_subtracted_and_stay_where_none_is_printed():
+    intervals = Intervals(1.0, None, cumulative=True)
+    groups = [[LoadRow(time=1, count=10), LoadRow(errors=2)], [LoadRow(errors=5)], [LoadRow(time=2, count=30)]]
+    groups += [[LoadRow(time=3, count=40)], [LoadRow(errors=6), LoadRow(time=4, count=60)]]
+    seconds = filter(None, (intervals.second(group, 0.0) for group in groups))
+    assert [(second.tps, second.errors) for second in seconds] == [(20, 3), (10, 0), (20, 1)]
+
+
 @given(st.lists(st.tuples(st.integers(0, 1000), st.integers(1, 5)), min_size=1, max_size=50))
 def test_transactions_are_neither_lost_nor_made(counts):
     """At a clock without jitter, samples hold exactly what the program counted, whatever gaps it had."""

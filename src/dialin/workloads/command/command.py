@@ -286,6 +286,7 @@ class CommandLoad(DriverLoad):
         self._began = monotonic()
         self.intervals.begin(self._began)
         self._next: LoadRow | None = None
+        self._has_errors_apart = False
         self._last_line = ""
         self._cpu = 0.0
         self._read_seconds = 0.0
@@ -306,6 +307,8 @@ class CommandLoad(DriverLoad):
                 self._read_seconds += second.seconds
                 self._sessions.record(self._driver.pid)
                 return second
+            if self._monotonic() >= limit:  # errors without end are no sample
+                break
         code = CauseCode.DRIVER_OTHER_FORM if self._last_line else CauseCode.DRIVER_SILENT
         figures = {"driver": self._file.name, "seconds": timeout, "words": self._last_line[:300]}
         raise WorkloadError(Cause(code, figures), "Compare what it prints with output in the file")
@@ -317,9 +320,10 @@ class CommandLoad(DriverLoad):
         if first is None:
             return None
         rows = [first]
-        if not self._file.output.has_kinds:
+        self._has_errors_apart = self._has_errors_apart or first.has_only_errors
+        if not (self._file.output.has_kinds or self._has_errors_apart):
             return rows
-        # Kinds that did nothing are not printed, so only a pause or the next interval shows that all rows are here.
+        # What did nothing is not printed, so only a pause or the next interval shows that all rows are here.
         pause = min(0.2, self._file.interval / 4)
         while (row := self._row(self._monotonic() + pause)) is not None:
             if not belongs(rows, row):

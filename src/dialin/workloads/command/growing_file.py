@@ -33,7 +33,8 @@ class GrowingFile:
             UserError: something else than a file is there, which nobody can read line by line while it grows.
         """
         with suppress(FileNotFoundError):
-            if not stat.S_ISREG(path.lstat().st_mode):
+            mode = path.lstat().st_mode
+            if not (stat.S_ISREG(mode) or stat.S_ISLNK(mode)):  # of a link, only the link is removed
                 raise _no_file(path)
             path.unlink()
         return cls(path)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from dialin.model.load_driver import KindFigures
-from dialin.readers.load_rows import MEAN, LoadRow
+from dialin.readers.load_rows import MEAN, LoadRow, are_errors_alone
 from dialin.workloads.base import Second
 
 
@@ -34,6 +34,7 @@ class Intervals:
     _time: float | None = None
     _arrived: float | None = None
     _before: dict[str, tuple[float, float]] = field(default_factory=dict)
+    _errors_alone: float = 0.0
 
     def begin(self, arrived: float) -> None:
         """Note when the program began, by the clock that `second` gets."""
@@ -42,10 +43,16 @@ class Intervals:
     def second(self, rows: Sequence[LoadRow], arrived: float) -> Second | None:
         """Return the sample of one interval; None where its length is unknown, or it only begins a cumulative count.
 
+        Errors that were printed alone are none either: the next sample has them.
+
         Args:
             rows: of the interval, one for each kind, and one for its errors where these are printed apart.
             arrived: when the last of them arrived, by a monotonic clock.
         """
+        if are_errors_alone(rows):
+            self._errors_alone = self._errors(self._errors_alone, sum(row.errors for row in rows))
+            return None
+        rows = sorted(rows, key=lambda row: row.has_only_errors)  # these may lack the time
         elapsed = self._elapsed(rows, arrived)
         counts = self._counts(rows)
         if elapsed is None or elapsed <= 0 or counts is None:
@@ -84,20 +91,24 @@ class Intervals:
 
     def _counts(self, rows: Sequence[LoadRow]) -> dict[str, tuple[float, float]] | None:
         """Return transactions (or their rate) and errors of the interval by kind; None for the first cumulative report."""
-        current: dict[str, tuple[float, float]] = {}
+        current: dict[str, tuple[float, float]] = {"": (0.0, self._errors_alone)} if self._errors_alone else {}
+        self._errors_alone = 0.0
         for row in rows:
             count, errors = current.get(row.kind, (0.0, 0.0))
-            current[row.kind] = (count + (row.rate if row.rate is not None else row.count or 0.0), errors + row.errors)
+            amount = row.rate if row.rate is not None else row.count or 0.0
+            current[row.kind] = (count + amount, self._errors(errors, row.errors))
         if not self.cumulative:
             return current
-        before, self._before = self._before, {**self._before, **current}
-        if not before:
-            return None
-        risen = {}
+        before, risen = dict(self._before), dict[str, tuple[float, float]]()
         for kind, (count, errors) in current.items():
             last_count, last_errors = before.get(kind, (0.0, 0.0))
             risen[kind] = (max(0.0, count - last_count), max(0.0, errors - last_errors))
-        return risen
+            self._before[kind] = (count or last_count, errors or last_errors)  # a total that was not printed stays
+        return risen if before else None
+
+    def _errors(self, before: float, more: float) -> float:
+        """Return the errors of two rows of one kind; the larger where they are totals."""
+        return max(before, more) if self.cumulative else before + more
 
     def _latency(self, rows: Sequence[LoadRow], counts: Mapping[str, tuple[float, float]]) -> float:
         """Return the latency of the interval, over several kinds the mean weighted by transactions; 0 if unknown."""
