@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import resource
+from contextlib import suppress
 
 from dialin.errors import UserError
 
 _MINIMUMS = (
     (resource.RLIMIT_AS, "-v", "address space", 8 * 1024**3),
     (resource.RLIMIT_FSIZE, "-f", "the size of a file", 4 * 1024**3),
-    (resource.RLIMIT_NOFILE, "-n", "the number of open files", 256),
 )
-"""For each limit: its number, its ulimit option, what it limits, and the minimum: bytes, or files.
+"""For each limit: its number, its ulimit option, what it limits, and the minimum in bytes.
 
-A server reserves several times the memory that it uses; a redo log or the tables of a load are files of hundreds of megabytes;
-and a server that has too few files for its tables ends with an error of its own, which would count against a setting.
+A server reserves several times the memory that it uses; a redo log or the tables of a load are files of hundreds of megabytes.
+"""
+_FEWEST_FILES, _FILES = 256, 65_536
+"""Open files that dialin and its servers need, and as many as they get where the hard limit allows it.
+
+A server that has too few files for its tables ends with an error of its own, which would count against a setting.
 """
 
 
 def check() -> None:
-    """Make sure that servers and their data fit the limits of this shell.
+    """Make sure that servers and their data fit the limits of this shell; the soft limit of open files is raised.
 
     Raises:
         UserError: a limit is too low.
@@ -27,11 +31,27 @@ def check() -> None:
     for limit, option, what, minimum in _MINIMUMS:
         soft, _ = resource.getrlimit(limit)
         if soft != resource.RLIM_INFINITY and soft < minimum:
-            shown, wanted = (f"{soft}", "1024") if option == "-n" else (f"{soft / 1024**2:,.0f} MiB", "unlimited")
             raise UserError(
-                f"ulimit {option} limits {what} to {shown}, which is too little for a server",
-                f"Run `ulimit {option} {wanted}` first",
+                f"ulimit {option} limits {what} to {soft / 1024**2:,.0f} MiB, which is too little for a server",
+                f"Run `ulimit {option} unlimited` first",
             )
+    if (files := _raised_files()) < _FEWEST_FILES:
+        raise UserError(
+            f"The hard limit of open files is {files} (`ulimit -Hn`), which is too little for a server",
+            "Raise it: in /etc/security/limits.conf, or as LimitNOFILE= of the service",
+        )
+
+
+def _raised_files() -> int:
+    """Return the soft limit of open files, raised as far as the hard one allows, which is low by default for old programs."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _FILES if hard == resource.RLIM_INFINITY else min(hard, _FILES)
+    if soft == resource.RLIM_INFINITY or soft >= wanted:
+        return _FILES if soft == resource.RLIM_INFINITY else soft
+    with suppress(OSError, ValueError):  # a sandbox may forbid it
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+        return wanted
+    return soft
 
 
 def too_low() -> str:
