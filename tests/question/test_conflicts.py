@@ -83,6 +83,11 @@ def test_what_a_kind_of_study_does_not_take_is_refused_by_its_name(option, kind,
         ),
         ({"observe": 60, "attach": True}, "--observe is for a live server. Add --traffic own", 'Add traffic = "own"'),
         ({"traffic": "own"}, "--traffic is for an attached server. Add --attach", "Add 'attach'"),
+        (
+            {"workload": "traffic"},
+            "--workload traffic is a live server's own. Add --attach and --traffic own",
+            "Add 'attach' and",
+        ),
         ({"attach": True, "server": "mysql@9.7"}, "--server and --attach cannot be combined", "'server' and 'attach' cannot"),
     ],
 )

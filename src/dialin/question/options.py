@@ -32,7 +32,7 @@ from dialin.model.tune import TunePlan
 from dialin.model.workload import MOST_THREADS, LoadOptions, WorkloadSpec
 from dialin.question import conflicts
 from dialin.question.candidates import Variables, canonical, option_file_names, sweep_settings
-from dialin.question.conflicts import Kind
+from dialin.question.conflicts import ConflictError, Kind
 from dialin.text import listed
 from dialin.variables.size_units import with_letter
 from dialin.workloads import kinds
@@ -215,7 +215,7 @@ class StudyOptions(MethodOptions, LoadOptions, LiveOptions):
         if both := swept & fixed:
             raise ValueError(f"{min(both)} is swept, and set for all candidates: leave one of them out")
         if self.traffic is None and self.workload == TRAFFIC:
-            raise ValueError("the workload traffic is a live server's own: add attach and traffic = own")
+            raise ConflictError("workload traffic", "is a live server's own", "Add {attach} and {traffic}")
         if self.traffic is None and self.goal in COSTS and not self.probes:
             raise ValueError(f"goal {self.goal} is read by probes: leave out probes = false")
         if self.traffic is not None and MEASURES[self.goal].of_traffic is None:
