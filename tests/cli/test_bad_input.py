@@ -190,13 +190,13 @@ def test_a_candidate_without_a_name_is_refused(dialin, tmp_path):
     assert (code, "candidates: a candidate has no name" in err.replace("'", "")) == (2, True), err
 
 
-@pytest.mark.parametrize(("option", "amount"), [("-v", 4_000_000), ("-f", 1000), ("-n", 64)])
-def test_a_limit_of_the_shell_that_is_too_low_is_named(tmp_path, option, amount):
-    command = f"ulimit {option} {amount}; exec {sys.executable} -m dialin sweep innodb_io_capacity=200,2000 --minutes 9"
+@pytest.mark.parametrize(("limit", "named"), [("-v 4000000", "-v"), ("-f 1000", "-f"), ("-n 64", "-Hn")])
+def test_a_limit_of_the_shell_that_is_too_low_is_named(tmp_path, limit, named):
+    command = f"ulimit {limit}; exec {sys.executable} -m dialin sweep innodb_io_capacity=200,2000 --minutes 9"
     environment = {**os.environ, "DIALIN_HOME": str(tmp_path / "home")}
     done = subprocess.run(["bash", "-c", command], cwd=tmp_path, env=environment, capture_output=True, text=True)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
-    assert f"ulimit {option} limits" in done.stderr
+    assert f"ulimit {named} limits" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -44,5 +44,5 @@ def test_the_soft_limit_of_open_files_is_raised_as_far_as_needed(limited, soft, 
 @pytest.mark.parametrize("soft", [100, 200])
 def test_a_hard_limit_that_is_too_low_is_named_with_what_raises_it(limited, soft):
     limited(soft, 200)
-    with pytest.raises(UserError, match=r"hard limit of open files is 200 .*ulimit -Hn.*LimitNOFILE"):
+    with pytest.raises(UserError, match=r"ulimit -Hn limits the number of open files to 200.*LimitNOFILE"):
         process_limits.check()

@@ -37,8 +37,8 @@ def check() -> None:
             )
     if (files := _raised_files()) < _FEWEST_FILES:
         raise UserError(
-            f"The hard limit of open files is {files} (`ulimit -Hn`), which is too little for a server",
-            "Raise it: in /etc/security/limits.conf, or as LimitNOFILE= of the service",
+            f"ulimit -Hn limits the number of open files to {files}, which is too little for a server",
+            "Raise this hard limit: in /etc/security/limits.conf, or as LimitNOFILE= of the service",
         )
 
 
