@@ -135,7 +135,6 @@ def test_a_disturbance_is_said_with_its_figures_its_effect_and_how_to_mend_it(su
         ("swap", {"memory": {"swap_total": GIB}}, "swapoff -a"),
         ("swap", {"memory": {"swap_total": 90 * GIB, "swap_used": 80 * GIB}}, "sysctl vm.swappiness=1"),
         ("disk", {"disk": {"rotational": True, "disk": "vda"}}, "echo 0 | tee /sys/block/vda/queue/rotational"),
-        ("open files", {"limits": {"files": 1024, "files_most": 20000}}, "ulimit -n 20000"),
         ("open files", {"limits": {"files": 20000, "files_most": 20000}}, ""),
         ("asynchronous I/O", {"limits": {"aio_used": 65536}}, "sysctl fs.aio-max-nr=1048576"),
     ],
@@ -149,9 +148,7 @@ def test_the_command_that_mends_it_fits_the_machine(subject, groups, command):
     ("soft", "hard", "mysql", "mariadb"),
     [
         (1024, 1024, "get 1,024 and reduce table_open_cache from 4,000 to 431", "to 421 and its instances from 8 to 1"),
-        (1024, 4096, "get 1,024 and reduce table_open_cache from 4,000 to 431", "to 421 and its instances from 8 to 1"),
-        (1024, 10000, None, "get 1,024 and reduce table_open_cache from 2,000 to 421 and its instances from 8 to 1"),
-        (1024, 20000, None, "get 1,024 and reduce table_open_cache from 2,000 to 421 and its instances from 8 to 1"),
+        (1024, 20000, None, "get 20,000 and reduce table_open_cache_instances from 8 to 4"),
         (8160, 8160, "get 8,160 and reduce table_open_cache from 4,000 to 3,999", "table_open_cache_instances from 8 to 1"),
         (8161, 8161, None, "get 8,161 and reduce table_open_cache_instances from 8 to 1"),
         (20000, 20000, None, "get 20,000 and reduce table_open_cache_instances from 8 to 4"),

@@ -19,23 +19,16 @@ def open_files(limits: LimitFacts) -> Finding | None:
     observed = f"{limits.files:,}, and up to {limits.files_most:,} on request"
     if limits.may_raise:
         return Finding.good("open files", f"{limits.files:,}, and more on request")
-    mysql, mariadb = (
-        # A server requests all the files that it needs at once; where that is refused, its limit stays as it is.
-        needed if limits.files < needed <= limits.files_most else limits.files
-        for needed in (_FILES_MYSQL, _FILES_MARIADB)
-    )
-    cuts = [cut for cut in (_mysql_cut(mysql), _mariadb_cut(mariadb)) if cut]
+    files = max(limits.files, limits.files_most)  # dialin raises its soft limit before it starts a server
+    cuts = [cut for cut in (_mysql_cut(files), _mariadb_cut(files)) if cut]
     if not cuts:
         return Finding.good("open files", observed)
-    remedy = "Raise the hard limit and log in again: nofile in /etc/security/limits.conf, --ulimit nofile=65536 of a container"
-    more = limits.files < limits.files_most
     return Finding(
         "open files",
         observed,
         Severity.NOTICE,
         f"By default {'; '.join(cuts)}. That is then effective for all candidates, and your server may have other values.",
-        f"{remedy}. Until then use the current maximum, in the shell that starts dialin:" if more else f"{remedy}.",
-        f"ulimit -n {limits.files_most}" if more else "",
+        "Raise the hard limit and log in again: nofile in /etc/security/limits.conf, --ulimit nofile=65536 of a container.",
     )
 
 
