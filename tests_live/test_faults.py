@@ -153,7 +153,7 @@ def check(study, cell):
     return err
 
 
-BUDGET = ["--minutes", "0.5"]
+BUDGET = ["--minutes", "0.7"]
 """Enough for some trials: what a study under a fault finds does not matter."""
 
 

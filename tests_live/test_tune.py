@@ -17,7 +17,7 @@ CAPACITY, DEPTH = "innodb_io_capacity", "innodb_lru_scan_depth"
 def test_a_tune_that_is_stopped_shows_the_best_so_far_and_resumes_to_a_verdict_from_fresh_trials(dialin):
     out = dialin.directory / "tune"
     words = ["tune", f"{CAPACITY}=200..2000", f"{DEPTH}=200..3000", "--server", FAST, *SHORT, *EASY, "--goal", "latency"]
-    process = dialin.start(*words, "--minutes", "1.4", "--out", out)
+    process = dialin.start(*words, "--minutes", "2", "--out", out)
     measuring(out, block=4)
     err = interrupt(process)
     assert process.returncode == 130

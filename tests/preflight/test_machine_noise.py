@@ -37,6 +37,12 @@ def test_the_noise_of_a_study_is_what_the_next_one_with_that_load_expects(tmp_pa
     assert machine_noise.recall(path, spec.model_copy(update={"place": AttachedPlace()})) is None, "another machine's noise"
 
 
+def test_a_budget_with_fewer_trials_than_a_decision_needs_detects_nothing():
+    ten_minutes = [machine_noise.budgets(Noise(0.01, 0.05), 0.0, 600 / trials - 0.01, 0.95)[0] for trials in (7, 8)]
+    assert ten_minutes[0] == ["10 minutes", *["too few trials"] * 3]
+    assert "%" in ten_minutes[1][1]
+
+
 def test_of_several_studies_the_newest_counts_and_that_on_the_same_build_goes_first(tmp_path, spec, known):
     path = tmp_path / "noise.json"
     newer, elsewhere = replace(known, at=200.0), replace(known, at=300.0, build="mariadb@10.11.19")

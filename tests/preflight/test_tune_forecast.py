@@ -38,7 +38,7 @@ def test_minutes_that_can_show_nothing_are_said_to():
 
 
 def test_more_added_minutes_show_smaller_gains():
-    gains = [float(smallest_gain(tune_spec(minutes), spent=20).removesuffix(" %")) for minutes in (25, 40, 80)]
+    gains = [float(smallest_gain(tune_spec(minutes), spent=20).removesuffix(" %")) for minutes in (30, 45, 80)]
     assert gains == sorted(gains, reverse=True)
     assert len({*gains}) == 3
 

@@ -7,7 +7,8 @@ from dialin.errors import UserError
 from dialin.model.place import Restore, RestoreWay, SandboxPlace
 from dialin.model.study import Goal, Switch
 from dialin.model.workload import LoadTraits
-from dialin.question.plan import BLOCKS_NEEDED, block_order, load_seed, plan
+from dialin.question.plan import BLOCKS_NEEDED, BudgetTooSmallError, block_order, load_seed, plan
+from dialin.stats.forecast import fewest_trials
 from fixtures.live_studies import Live, live_spec
 from fixtures.studies import scan, study
 
@@ -77,6 +78,18 @@ def test_a_budget_that_holds_too_few_blocks_is_refused_and_the_remedy_suffices(s
         plan(short)
     needed = int(refused.value.remedy.split("--minutes ")[1].split()[0])
     assert plan(spec.model_copy(update={"minutes": needed})).blocks >= BLOCKS_NEEDED
+
+
+@pytest.mark.parametrize(
+    ("switch", "names", "blocks"), [(Switch.RESTART, "ab", 4), (Switch.SET, "ab", 3), (Switch.RESTART, "abc", 3)]
+)
+def test_the_least_budget_holds_the_trials_that_a_decision_needs(switch, names, blocks):
+    spec = study({name: {} for name in names}, switch=switch, measure=10.0, warmup=2.0, minutes=1)
+    with pytest.raises(BudgetTooSmallError, match=f"fewer than {blocks} trials of each") as refused:
+        plan(spec.model_copy(update={"minutes": 0.5}))
+    least = plan(spec.model_copy(update={"minutes": refused.value.minutes + 1e-6}))
+    assert least.blocks == blocks
+    assert least.blocks * len(names) >= fewest_trials(len(names), shares_start=spec.shares_start)
 
 
 def test_a_scan_is_planned_by_its_runs_and_their_size():

@@ -11,6 +11,7 @@ from dialin.search.tune_budget import (
     provable_gain,
     separable_variables,
 )
+from dialin.stats.forecast import fewest_trials
 
 
 def test_more_trials_separate_more_variables_within_limits() -> None:
@@ -38,6 +39,12 @@ def test_a_longer_budget_and_less_noise_show_smaller_gains() -> None:
 def test_too_few_trials_show_no_gain() -> None:
     assert provable_gain(Options(2), restarts=True) is None
     assert provable_gain(Options(60), restarts=True, spent=59) is None
+
+
+def test_a_gain_is_promised_only_where_the_proof_has_the_trials_of_a_decision() -> None:
+    trial = Options(1).proof_seconds + Options(1).set_seconds
+    minutes = [2 * trials * trial / 60 + 1e-6 for trials in (fewest_trials(2) - 1, fewest_trials(2))]
+    assert [provable_gain(Options(one), restarts=False) is None for one in minutes] == [True, False]
 
 
 def test_a_short_budget_gives_the_proof_more_than_its_share_and_never_more_than_half() -> None:

@@ -3,7 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pytest
@@ -16,6 +16,7 @@ from dialin.search.constraints import Constraints
 from dialin.search.space import Space
 from dialin.search.trial_records import Options, TrialOutcome
 from dialin.search.tuner import BASELINE, Tuner
+from dialin.stats.forecast import fewest_trials
 
 SPACE = Space(
     (
@@ -154,6 +155,16 @@ def test_without_a_gain_in_sight_the_proof_compares_one_set_with_the_baseline(wi
     proof = Counter(outcome.ask.candidate for outcome in without_gain.history if outcome.ask.purpose is TuneStage.PROOF)
     assert proof.keys() == {BASELINE, "set 1"}
     assert proof[BASELINE] >= 5
+
+
+def test_nothing_to_gain_is_said_only_after_the_trials_of_a_decision(without_gain: Tuner) -> None:
+    fresh = [place for place, outcome in enumerate(without_gain.history, 1) if outcome.ask.purpose is TuneStage.PROOF]
+    said = []
+    for trials, place in enumerate(fresh, 1):
+        early = Tuner.resume(SPACE, CONSTRAINTS, Options(60), without_gain.seed, without_gain.history[:place])
+        early.options = replace(early.options, worthwhile=0.5)
+        said += [trials] * (early.result().outcome is TuneOutcome.NOTHING)
+    assert said[0] == fewest_trials(2)
 
 
 def test_a_crash_is_no_score_and_moves_the_fence() -> None:

@@ -61,7 +61,9 @@ def test_an_odd_trial_is_named_with_its_difference():
     two = one.model_copy(update={"ratios": (0.9, 0.8), "trials": (3, 11)})
     assert "2 of 6 trials were up to 20.0 % slower than its others" in two.sentence(spec)
     steadiness = spec.model_copy(update={"goal": Goal.STABILITY})
-    assert "1 of 6 trials was 10.0 % worse" in one.sentence(steadiness)
+    assert "1 of 6 trials was 10.0 % better" in one.sentence(steadiness), "the measure is how much seconds vary"
+    worse = one.model_copy(update={"ratios": (1.2, 0.8), "trials": (3, 11)})
+    assert "2 of 6 trials were up to 20.0 % better" in worse.sentence(steadiness), "a fifth less is more than a fifth more"
 
 
 def test_failed_trials_of_an_unknown_cause_are_said_to_have_none():

@@ -287,6 +287,15 @@ def test_where_a_choice_is_safe_no_more_trials_are_needed():
     assert trials_to_choose(study(a=100, b=110, c=101), "abc", RULES) == 18
 
 
+@pytest.mark.parametrize(("shares_start", "needed"), [(False, 8), (True, 6)])
+def test_a_pair_needs_more_trials_where_each_starts_a_server_and_as_many_are_foreseen(shares_start, needed):
+    rules = Rules(worthwhile=0.01, confidence=0.95, shares_start=shares_start)
+    trials = study(blocks=4, drift=0.0, wiggle=wiggle(8), a=100, b=130)
+    assert trials_to_choose(trials[:4], "ab", rules) == needed
+    for count in range(4, 9):
+        assert (decide(trials[:count], "ab", "a", rules).choice is not None) == (count >= needed)
+
+
 def test_more_noise_takes_more_trials_and_too_much_cannot_be_foreseen():
     rng = np.random.default_rng(3)
     quiet, loud = (noisy_study(rng, {"a": 100.0, "b": 101.5, "c": 100.0}, 6, sd) for sd in (0.01, 0.03))

@@ -98,6 +98,30 @@ def test_a_workload_under_which_nothing_works_ends_alone(suite):
     assert ended.result.outcome is SuiteOutcome.INCONCLUSIVE
 
 
+def test_the_others_do_not_use_up_the_minutes_where_a_workload_ended_with_too_little_for_a_mean(suite):
+    trials = {"fine": levels(1000, 0.1), "broken": levels(1000, fails=frozenset({"4"}))}
+    ended = suite.run(suite_plan({"fine": 1, "broken": 1}, minutes=60), trials)
+    assert cell(ended, "fine").state is CandidateState.BETTER
+    assert ended.result.minutes < 20
+
+
+def test_a_gate_stays_open_and_asks_for_minutes_until_there_are_the_trials_of_a_decision(suite):
+    plan = suite_plan({"a": 1}, minutes=20, fail_if_worse=0.03)
+
+    def kill(trial):
+        if trial.id == 7:
+            raise Killed
+
+    with pytest.raises(Killed):
+        suite.run(plan, {"a": levels(1000, -0.5, before=kill)})
+    early = suite.result(plan)
+    assert cell(early, "a").trials == 3
+    assert early.result.gate.state is GateState.OPEN
+    assert early.result.gate.minutes_needed > 0
+    assert cell(early, "a").state is not CandidateState.WORSE
+    assert suite.run(plan, {"a": levels(1000, -0.5)}).result.gate.state is GateState.WORSE
+
+
 @pytest.mark.parametrize(
     ("change", "state", "code"),
     [(0.0, GateState.PASSED, ExitCode.VERDICT), (-0.1, GateState.WORSE, ExitCode.WORSE)],

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
 import pytest
 
 from dialin.model.evidence import Gauge, Watched
+from dialin.model.study import Goal
 from dialin.model.trial import Sample, Step, Trial, TrialState
 from dialin.model.workload import WorkloadSpec
 from dialin.stats.trial_figures import figures
-from dialin.verdict.caveats import load_notes, lost_notes, steadiness_notes
+from dialin.stats.trial_fit import fit_trials
+from dialin.verdict.caveats import load_notes, lost_notes, odd_trial_notes, steadiness_notes
 from fixtures.studies import scan, study
+from stats.timed import noisy_study
 
 SECONDS = study({"a": {}, "b": {}})
 RUNS = study({"a": {}, "b": {}}, workload=scan())
@@ -23,6 +30,17 @@ def measured(tps, *, took=1.0, lost=()):
     ]
     trial = Trial(id=1, block=1, session=1, position=1, candidate="a", state=TrialState.DONE, started=0.0)
     return [trial], {1: figures(samples)}
+
+
+@pytest.mark.parametrize(("goal", "ratio", "how"), [(Goal.THROUGHPUT, 0.8, "slower"), (Goal.LATENCY, 1.25, "worse")])
+def test_the_percentage_of_an_odd_trial_is_that_of_the_goals_own_measure(goal, ratio, how):
+    trials = noisy_study(np.random.default_rng(1), {"a": 100.0, "b": 101.0}, 12, 0.000001)
+    trials[9] = replace(trials[9], value=0.8 * trials[9].value)
+    shown = [SimpleNamespace(candidate=one.candidate, id=number) for number, one in enumerate(trials, 1)]
+    (note,) = odd_trial_notes(goal, shown, trials, fit_trials(trials, "ab"))
+    assert note.trials == (10,)
+    assert note.ratios == (pytest.approx(ratio, abs=0.003),)
+    assert f" % {how} than its others" in note.sentence(SECONDS.model_copy(update={"goal": goal}))
 
 
 @pytest.mark.parametrize(

@@ -290,6 +290,11 @@ class StudySpec(MethodOptions):
         return isinstance(self.place, SandboxPlace)
 
     @property
+    def shares_start(self) -> bool:
+        """Whether named candidates are known to be measured in one life of a server, so that its start favours none."""
+        return self.switch is Switch.SET and not self.tuned
+
+    @property
     def is_aa(self) -> bool:
         """Whether the candidates are one setting under several names, of which none can be chosen."""
         return isinstance(self.question, AA)

@@ -17,7 +17,7 @@ from dialin.model.study import Goal, StudySpec
 from dialin.paths import parse_json, replace_text
 from dialin.question.plan import Plan
 from dialin.sentences.load_notes import OtherLoad
-from dialin.stats.forecast import detectable, trials_for
+from dialin.stats.forecast import detectable, fewest_trials, trials_for
 from dialin.stats.noise_parts import Noise, separate
 from dialin.text import counted, exact_percent, percent
 from dialin.verdict import comparison
@@ -144,6 +144,7 @@ def _expected(spec: StudySpec, plan: Plan, sd: float, difference: float) -> str:
             confidence=spec.confidence,
             worthwhile=spec.worthwhile,
             proof=proof,
+            shares_start=spec.shares_start,
             power=0.5,
         )
         return _rounded(trials * plan.trial_seconds / 60)
@@ -164,7 +165,7 @@ def budgets(noise: Noise, trial_overhead: float, seconds: float, confidence: flo
         row = [f"{minutes} minutes"]
         for count in (2, 4, 8):
             trials = int(minutes * 60 // (trial_overhead + seconds))
-            least = detectable(sd, count, trials, confidence=confidence) if trials >= 3 * count else None
-            row.append("too few trials" if least is None else percent(least))
+            is_enough = trials >= max(3 * count, fewest_trials(count))
+            row.append(percent(detectable(sd, count, trials, confidence=confidence)) if is_enough else "too few trials")
         rows.append(row)
     return rows

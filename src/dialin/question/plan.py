@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -11,6 +12,7 @@ from dialin.model.live import PERIOD
 from dialin.model.place import LivePlace, LoadedServer, SandboxPlace
 from dialin.model.study import Goal, StudySpec, Switch
 from dialin.model.tune import TunePlan
+from dialin.stats.forecast import fewest_trials
 from dialin.stats.switchback import QUADS_TO_DECIDE
 
 BLOCKS_WANTED = 6
@@ -18,7 +20,7 @@ BLOCKS_WANTED = 6
 between trials (docs/method.md)."""
 
 BLOCKS_NEEDED = 3
-"""The fewest blocks of a verdict: with fewer, the spread is unknown."""
+"""The fewest blocks of any verdict: with fewer, the spread is unknown. A pair whose trials start servers needs more."""
 
 OVERHEAD = {Switch.RESTART: 2.0, Switch.SET: 0.2}
 """Seconds that a trial takes beside its load and restoring its data; used until the study has measured them."""
@@ -191,8 +193,10 @@ def _plan_of_tune(spec: StudySpec, tune: TunePlan) -> Plan:
     levels = spec.workload.number_of_levels
     starts = tune.start_seconds / 3 if tune.at_start else 0.0
     trial_seconds = levels * tune.search_seconds + tune.set_seconds + starts
-    proof = 4 * (levels * tune.proof_seconds + tune.set_seconds) + tune.start_seconds
-    least = FEWEST_OF_TUNE * trial_seconds + proof
+    # Each block of the proof begins with the server that runs, and starts one for the other candidate.
+    restart = tune.start_seconds - tune.set_seconds if tune.at_start else 0.0
+    proof = fewest_trials(2) * (levels * tune.proof_seconds + tune.set_seconds + restart / 2) + tune.start_seconds
+    least = proof + max(FEWEST_OF_TUNE * trial_seconds, proof)  # the proof has half of the budget at most
     if spec.minutes * 60 < least:
         raise UserError(
             f"{spec.minutes:g} minutes are too short for a search and its proof",
@@ -211,11 +215,12 @@ def _blocks(spec: StudySpec, trial_seconds: float, shorter: str = "") -> int:
     reserved = count * WAIT_TRIALS * wait_trial_seconds(spec, trial_seconds) if spec.waits else 0.0
     reserved += PROFILED * trial_seconds if spec.profile else 0.0
     blocks = int((spec.minutes * 60 - reserved) // (trial_seconds * count))
-    if blocks < BLOCKS_NEEDED:
-        least = (reserved + BLOCKS_NEEDED * trial_seconds * count) / 60
+    needed = max(BLOCKS_NEEDED, math.ceil(fewest_trials(count, shares_start=spec.shares_start) / count))
+    if blocks < needed:
+        least = (reserved + needed * trial_seconds * count) / 60
         others = " besides those with costly instruments" if reserved else ""
         raise BudgetTooSmallError(
-            f"{spec.minutes:g} minutes are enough for fewer than {BLOCKS_NEEDED} trials of each of {count} candidates{others}",
+            f"{spec.minutes:g} minutes are enough for fewer than {needed} trials of each of {count} candidates{others}",
             f"Give --minutes {int(least) + 1} or more, or fewer candidates{shorter}",
             least,
         )

@@ -76,7 +76,7 @@ class Contenders:
         racing, spec = history.in_the_race, history.spec
         if spec.is_aa or spec.is_live or room.first_on_host or len(racing) <= SIZE:
             return racing
-        rules = Rules(spec.worthwhile, spec.confidence, claims=spec.claims)
+        rules = Rules(spec.worthwhile, spec.confidence, claims=spec.claims, shares_start=spec.shares_start)
         decided_by = DecidedBy.TYPICAL_SPEED if spec.goal is Goal.THROUGHPUT else DecidedBy.GOAL
         trials = deciding_trials(history.trials, history.figures, spec.goal, decided_by)
         names = [candidate.name for candidate in racing]

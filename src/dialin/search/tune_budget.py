@@ -6,7 +6,7 @@ import math
 
 from dialin.search.proof import CONFIDENCE
 from dialin.search.trial_records import Options
-from dialin.stats.forecast import detectable
+from dialin.stats.forecast import detectable, fewest_trials
 
 TRIALS_PER_VARIABLE = 3
 """Trials of a tune, its proof included, for each variable that is chosen without being named.
@@ -21,8 +21,6 @@ FEWEST_BLOCKS = 2.5
 """Blocks that the proof needs at least to compare two changes, each of them by itself, both, and the baseline."""
 _MOST_PROOF = 0.5
 """The largest share of a short budget that the proof takes to have four blocks of one set and the baseline."""
-_FEWEST_TRIALS = 4
-"""Trials of a proof below which no gain can be shown."""
 
 
 def separable_variables(trials: int) -> int:
@@ -42,7 +40,7 @@ def proof_share(options: Options, *, restarts: bool) -> float:
     """
     restart = options.start_seconds - options.set_seconds if restarts else 0.0
     trial = options.proof_seconds + options.set_seconds
-    least = max(4 * (2 * trial + restart), FEWEST_BLOCKS * (4 * trial + 3 * restart))
+    least = max(fewest_trials(2) * (trial + restart / 2), FEWEST_BLOCKS * (4 * trial + 3 * restart))
     return max(options.proof_share, min(_MOST_PROOF, least / (60 * options.minutes)))
 
 
@@ -67,7 +65,7 @@ def provable_gain(options: Options, *, restarts: bool, noise: float | None = Non
     restart = options.start_seconds - options.set_seconds if restarts else 0.0
     seconds = proof_seconds(options, proof_share(options, restarts=restarts), 60 * spent)
     trials = int(seconds / (options.proof_seconds + options.set_seconds + restart / 2))
-    if trials < _FEWEST_TRIALS:
+    if trials < fewest_trials(2):
         return None
     sd = math.sqrt(options.variance(options.proof_seconds)) if noise is None else noise
     return detectable(sd, 2, trials, confidence=CONFIDENCE)

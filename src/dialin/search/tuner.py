@@ -31,6 +31,7 @@ from dialin.search.surrogate import Observations, Surrogate, Weights, correlatio
 from dialin.search.trial_costs import overheads
 from dialin.search.trial_records import Ask, Options, Result, TrialOutcome
 from dialin.search.tune_budget import FEWEST_BLOCKS, proof_seconds, proof_share
+from dialin.stats.forecast import fewest_trials
 from dialin.stats.trial_fit import TimedTrial, fit_trials
 
 _Array = NDArray[np.float64]
@@ -453,7 +454,8 @@ class Tuner:
         for name in safe:
             if name in decision.better:
                 return self._gain(state, trials, name)
-        outcome = TuneOutcome.NOTHING if proof.excludes_gain(decision, sets, worthwhile) else TuneOutcome.INCONCLUSIVE
+        excludes = counts.total() >= fewest_trials(len(counts)) and proof.excludes_gain(decision, sets, worthwhile)
+        outcome = TuneOutcome.NOTHING if excludes else TuneOutcome.INCONCLUSIVE
         return Result(outcome, {}, decision.ratios[safe[0]], state.settings[safe[0]])
 
     def _gain(self, state: _Proof, trials: list[TimedTrial], name: str) -> Result:

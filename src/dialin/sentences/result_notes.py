@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from enum import StrEnum
 
 from pydantic import Field
 
 from dialin.cause_sentences import with_advice
+from dialin.measures.table import MEASURES
 from dialin.model.cause import Cause
 from dialin.model.course import Course
 from dialin.model.durability import DurabilityLoss
@@ -166,7 +168,7 @@ class HostLostSeconds(TypedNote):
 
 
 class OddTrials(TypedNote):
-    """Trials of a candidate, `of` so many, that differ from its others; ratios by the goal."""
+    """Trials of a candidate, `of` so many, that differ from its others; ratios of the goal's measure."""
 
     code = "odd_trials"
     candidate: str
@@ -175,12 +177,13 @@ class OddTrials(TypedNote):
     trials: tuple[int, ...]
 
     def sentence(self, spec: StudySpec) -> str:
-        worst = max(self.ratios, key=lambda ratio: abs(ratio - 1))
+        worst = max(self.ratios, key=lambda ratio: abs(math.log(ratio)))
         how = ("slower", "faster") if spec.goal is Goal.THROUGHPUT else ("worse", "better")
+        is_better = (worst > 1) == MEASURES[spec.goal].higher_is_better
         is_one = len(self.ratios) == 1
         return (
             f"{name_in_sentence(spec, self.candidate)}: {len(self.ratios)} of {counted(self.of, 'trial')} "
-            f"{'was' if is_one else 'were up to'} {percent(abs(worst - 1))} {how[worst > 1]} than its others, which its "
+            f"{'was' if is_one else 'were up to'} {percent(abs(worst - 1))} {how[is_better]} than its others, which its "
             f"seconds do not explain. Trials: {listed([str(number) for number in self.trials])}"
         )
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from dialin.model.study import Until
 from dialin.model.verdict import AgainstBest, DecidedBy, Estimate, Outcome
 from dialin.stats.candidate_figures import CandidateFigures, figures_of_fit
-from dialin.stats.forecast import detectable, fewest_trials
+from dialin.stats.forecast import detectable, fewest_trials, is_enough
 from dialin.stats.posterior import Chances, chances
 from dialin.stats.standings import ROUNDING, leader_of, outcome_of, state_of_best
 from dialin.stats.thresholds import Thresholds, thresholds_of
@@ -101,12 +101,14 @@ class Rules:
         confidence: the confidence of a choice, of all claims together over all looks, and of each quoted interval by itself.
         choose: whether a safe choice is looked for; without it only what is shown is claimed (an A/A study).
         claims: the number of studies, this one included, whose claims and intervals hold together at the confidence.
+        shares_start: whether all trials share a start of the server.
     """
 
     worthwhile: float
     confidence: float
     choose: bool = True
     claims: int = 1
+    shares_start: bool = False
 
     @property
     def margin(self) -> float:
@@ -159,7 +161,7 @@ def decide(
         )
     each_alone = all(name == representative for name, representative in stands_for.items())
     compared = fitted if each_alone else fit(with_representatives(trials, stands_for), list(dict.fromkeys(stands_for.values())))
-    if fitted is None or compared is None or compared.trials.sum() < fewest_trials(len(compared.names)):
+    if fitted is None or compared is None or not is_enough(compared, shares_start=rules.shares_start):
         return decision
     decision = replace(
         decision,
@@ -292,7 +294,8 @@ def trials_to_choose(
     for more in _FORESEEN:
         odds = chances(fitted, rules.worthwhile, more=more)
         if max(*odds.near.values(), odds.all_near) >= needed.probable:
-            return math.ceil(len(trials) * more)
+            fewest = fewest_trials(len(fitted.names), shares_start=rules.shares_start)
+            return max(math.ceil(len(trials) * more), fewest)
     return None
 
 

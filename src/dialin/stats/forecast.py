@@ -7,7 +7,7 @@ import math
 from scipy.special import ndtr, ndtri, stdtrit
 
 from dialin.stats.thresholds import at_confidence, thresholds
-from dialin.stats.trial_fit import FEWEST_TO_CLAIM
+from dialin.stats.trial_fit import FEWEST_TO_CLAIM, TrialFit
 
 _POWER = 0.8
 _MOST_TRIALS = 100_000
@@ -15,8 +15,8 @@ _FEWEST_REPEATS = 4
 """Trials that a decision needs beyond the first of each candidate. On a machine whose starts differ by far more than its
 seconds, two repeats that happen to agree hide the noise in one study of twenty-five, four in one of three hundred."""
 _OF_A_PAIR = 8
-"""Trials that a decision on two candidates needs. Where starts fall into two modes, three of one candidate all meet the one and
-three of the other the other in one study of thirty, four of each in one of 130."""
+"""Trials that a decision on two candidates needs, each of which starts a server. Where starts fall into two modes, three of one
+candidate all meet the one and three of the other the other in one study of thirty, four of each in one of 130."""
 _SAFE = 1.9
 """The standard errors by which the best is ahead, the margin included, when its chance makes it a safe choice: in simulation
 between 1.8 and 2.1 (`benchmarks/decide.py`)."""
@@ -40,9 +40,14 @@ def detectable(sd: float, candidates: int, trials: int, *, confidence: float) ->
     return math.expm1(min(reach, 50.0))
 
 
-def fewest_trials(candidates: int) -> int:
-    """Return the trials of all candidates that a decision needs."""
-    return candidates + _FEWEST_REPEATS if candidates > 2 else _OF_A_PAIR
+def fewest_trials(candidates: int, *, shares_start: bool = False) -> int:
+    """Return the trials of all candidates that a decision needs; with `shares_start` they share a start of the server."""
+    return candidates + _FEWEST_REPEATS if shares_start or candidates > 2 else _OF_A_PAIR
+
+
+def is_enough(fit: TrialFit, *, shares_start: bool = False) -> bool:
+    """Return whether a fit has the trials that a decision on its candidates needs."""
+    return int(fit.trials.sum()) >= fewest_trials(len(fit.names), shares_start=shares_start)
 
 
 def trials_for(
@@ -53,12 +58,14 @@ def trials_for(
     confidence: float,
     worthwhile: float,
     proof: bool = False,
+    shares_start: bool = False,
     power: float = _POWER,
 ) -> int:
     """Return how many trials of all candidates settle a relative difference, at most 100,000.
 
     A difference smaller than `worthwhile` need not be settled. With `proof` the trials show that nothing is better than the
-    choice by more than what is worthwhile. `power` is the share of studies that need no more trials; 0.5 gives the median.
+    choice by more than what is worthwhile; with `shares_start` they share a start of the server. `power` is the share of
+    studies that need no more trials; 0.5 gives the median.
     """
     deviate = thresholds(confidence, candidates).best if proof else at_confidence(_SAFE, confidence)
     room = math.log1p(max(difference, worthwhile)) + math.log1p(worthwhile)
@@ -66,7 +73,7 @@ def trials_for(
     def suffices(trials: int) -> bool:
         return _reach(candidates, trials, deviate, power) * sd * _spread(candidates) / math.sqrt(trials) <= room
 
-    fewest = max(fewest_trials(candidates), FEWEST_TO_CLAIM * candidates if proof else 0)
+    fewest = max(fewest_trials(candidates, shares_start=shares_start), FEWEST_TO_CLAIM * candidates if proof else 0)
     low, high = fewest - 1, fewest
     while high < _MOST_TRIALS and not suffices(high):
         low, high = high, 2 * high

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from dialin.stats.forecast import fewest_trials
+from dialin.stats.forecast import is_enough
 from dialin.stats.trial_fit import FittedDifference, IntervalWidth, TrialFit
 
 _MOST_TIMES = 48
@@ -31,7 +31,7 @@ def weighted_mean(fits: Sequence[TrialFit | None], weights: Sequence[float]) -> 
     if not fits or len(fits) != len(weights) or min(weights) <= 0:
         raise ValueError("a mean needs studies, each with a weight above zero")
     known = [fit for fit in fits if fit is not None]
-    if len(known) < len(fits) or any(fit.trials.sum() < fewest_trials(len(fit.names)) for fit in known):
+    if len(known) < len(fits) or not all(is_enough(fit) for fit in known):
         return None
     names = tuple(name for name in known[0].names if all(name in fit.names for fit in known))
     if len(names) < 2:

@@ -34,8 +34,9 @@ from dialin.sentences.load_units import units
 from dialin.sentences.names import naming
 from dialin.sentences.suite_sentences import COSTS
 from dialin.stats.decide import Decision, Rules, decide_fit
+from dialin.stats.forecast import fewest_trials, is_enough
 from dialin.stats.thresholds import thresholds_of
-from dialin.stats.trial_fit import TrialFit
+from dialin.stats.trial_fit import FEWEST_TO_CLAIM, TrialFit
 from dialin.stats.weighted_mean import times_more, weighted_mean
 from dialin.verdict import comparison
 from dialin.verdict.candidate_states import Claim, Compared, candidate_states
@@ -90,7 +91,7 @@ def _margin(plan: SuitePlan, spec: StudySpec, judgement: Judgement | None, name:
 def margin_by_fit(plan: SuitePlan, spec: StudySpec, fit: TrialFit | None, name: str) -> Margin:
     """Return whether a candidate is worse than the baseline by more than the margin, as far as a fit shows it."""
     margin = margin_of(plan, spec)
-    if fit is None or not {name, spec.baseline} <= set(fit.names):
+    if fit is None or not is_enough(fit) or not {name, spec.baseline} <= set(fit.names):
         return Margin.OPEN
     if fit.difference(name, spec.baseline).shows(thresholds_of(fit, spec.confidence).best, margin):
         return Margin.NOT_WORSE
@@ -217,7 +218,7 @@ def _cell(study: SuiteStudy, name: str, margin: Margin) -> SuiteCell:
     if fit is not None and {name, spec.baseline} <= set(fit.names):
         ratio = fit.ratio(name, spec.baseline, spec.alpha)
         is_worse = fit.difference(spec.baseline, name).shows(comparison.rules(spec).needed(fit).worse)
-        if state not in _NOT_COMPARED and is_worse:
+        if state not in _NOT_COMPARED and is_enough(fit) and is_worse:
             state = CandidateState.WORSE
         elif state is CandidateState.WORSE:  # worse than the best, which need not be the baseline
             state = CandidateState.LIKELY_WORSE if ratio.excludes_one and ratio.mean < 1 else CandidateState.TOO_CLOSE
@@ -314,10 +315,11 @@ def _seconds_to_answer(plan: SuitePlan, study: SuiteStudy) -> float | None:
     for name in names:
         if fit is None or not {name, spec.baseline} <= set(fit.names):
             return None
+        difference = fit.difference(name, spec.baseline)
         not_worse = thresholds_of(fit, spec.confidence).best
         worse = thresholds_of(fit, spec.confidence, spec.claims).worse
-        more = times_more(fit.difference(name, spec.baseline), margin_of(plan, spec), not_worse, worse)
+        more = times_more(difference, margin_of(plan, spec), not_worse, worse)
         if more is None:
             return None
-        times.append(more)
+        times += [more, fewest_trials(len(fit.names)) / int(fit.trials.sum()), FEWEST_TO_CLAIM / difference.trials]
     return (max(times) - 1) * study.seconds

@@ -19,7 +19,7 @@ from dialin.race.runner import InSuite
 from dialin.search.proposer import CONTENDERS, History, Proposer, Room
 from dialin.store import read_only
 from dialin.suites.check import CheckedMember
-from dialin.suites.joint import SuiteStudy, is_decided, is_reached, lacks_guard, margin_by_fit
+from dialin.suites.joint import SuiteStudy, decide_mean, is_decided, is_reached, lacks_guard, margin_by_fit
 from dialin.suites.suite_file import judge
 from dialin.trials.tools import Tools
 from dialin.verdict import comparison
@@ -145,7 +145,8 @@ class SuiteRunner:
         return is_reached(self._plan, [_so_far(study) for study in self._studies])
 
     def _lacks_guard(self, study: _Running) -> bool:
-        if any(one.has_ended and one.judgement is None for one in self._studies):
+        ended = [_so_far(one) for one in self._studies if one.has_ended]
+        if ended and decide_mean(self._plan, ended) is None:
             return False  # there will be no mean
         return lacks_guard(self._plan, [_so_far(one) for one in self._studies], _so_far(study))
 

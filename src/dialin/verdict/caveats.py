@@ -159,18 +159,20 @@ def noise_notes(spec: StudySpec, sd: float | None) -> list[NoisierThanExpected]:
     return [NoisierThanExpected(noise=sd, expected=expected)]
 
 
-def odd_trial_notes(compared: Sequence[Trial], measured: Sequence[TimedTrial], fitted: TrialFit) -> list[OddTrials]:
+def odd_trial_notes(goal: Goal, compared: Sequence[Trial], measured: Sequence[TimedTrial], fitted: TrialFit) -> list[OddTrials]:
     """Return a note for each candidate of which a trial differs from its others by more than noise.
 
     Args:
+        goal: that of the study, whose measure the ratios are of.
         compared: the trials that a fit was made of.
-        measured: their figures, in the same order.
+        measured: their figures as candidates are compared by them, in the same order.
         fitted: the fit.
     """
     by_candidate: dict[str, dict[int, float]] = {}
+    direction = 1 if MEASURES[goal].higher_is_better else -1
     for odd in odd_trials(measured, fitted):
         trial = compared[odd.place]
-        by_candidate.setdefault(trial.candidate, {})[trial.id] = math.exp(odd.difference)
+        by_candidate.setdefault(trial.candidate, {})[trial.id] = math.exp(direction * odd.difference)
     counts = Counter(trial.candidate for trial in compared)
     return [
         OddTrials(candidate=name, of=counts[name], ratios=tuple(found.values()), trials=tuple(found))

@@ -427,7 +427,7 @@ def _warnings(case: _Case, chosen: str) -> list[TypedNote]:
 def _odd_trial_notes(case: _Case, fitted: TrialFit) -> Sequence[TypedNote]:
     goal, figures = case.spec.goal, case.figures
     shown = [trial for trial in case.done if trial.candidate in fitted.names and value(figures[trial.id], goal) is not None]
-    return caveats.odd_trial_notes(shown, level_trials(shown, figures, goal), fitted)
+    return caveats.odd_trial_notes(goal, shown, level_trials(shown, figures, goal), fitted)
 
 
 def _warnings_of_live_traffic(case: _Case, live: LiveFindings) -> list[TypedNote]:
