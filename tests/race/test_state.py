@@ -17,7 +17,7 @@ def states(monkeypatch):
             super().__init__(store)
             made.append(self)
 
-    monkeypatch.setattr("dialin.race.runner.RaceState", Remembered)
+    monkeypatch.setattr("dialin.race.lifecycle.RaceState", Remembered)
     return made
 
 

@@ -82,7 +82,7 @@ def answered(record):
 def test_a_tuner_that_learns_what_another_one_learnt_asks_the_same(ended):
     record = whole_tune()
     spec, (trials, figures_of) = record.spec, answered(record)
-    study = StudyTuner(spec)
+    study = StudyTuner(spec, spec.question)
     study.replay(spec, trials[:ended], figures_of)
     following, asked = study.next_trial(), record.course.asks[ended]
     assert following.purpose is asked.stage
@@ -95,7 +95,7 @@ def test_a_tuner_asks_the_rest_of_a_proof_as_it_would_have():
     spec, (trials, figures_of) = record.spec, answered(record)
     first = next(place for place, ask in enumerate(record.course.asks) if ask.stage is TuneStage.PROOF)
     for ended in (first, first + 1, first + 4):
-        study = StudyTuner(spec)
+        study = StudyTuner(spec, spec.question)
         study.replay(spec, trials[:ended], figures_of)
         following, asked = study.next_trial(), record.course.asks[ended]
         assert (following.block, following.candidate) == (asked.block, asked.subset)
@@ -103,7 +103,7 @@ def test_a_tuner_asks_the_rest_of_a_proof_as_it_would_have():
 
 def test_a_failed_trial_is_no_score():
     spec = tune_spec(20)
-    study = StudyTuner(spec)
+    study = StudyTuner(spec, spec.question)
     study.next_trial()
     failed = replace(
         trial(1, 1, started=0, seconds=9, state=TrialState.FAILED, boots=True),
@@ -118,7 +118,7 @@ def test_a_failed_trial_is_no_score():
 def test_several_numbers_of_threads_cost_as_many_times_the_seconds_and_are_requested_each():
     spec = tune_spec(20)
     spec = spec.model_copy(update={"workload": spec.workload.model_copy(update={"threads": 4, "levels": (1, 4)})})
-    study = StudyTuner(spec)
+    study = StudyTuner(spec, spec.question)
     assert study.tuner.options.search_seconds == 2 * PLAN.search_seconds
     assert study.next_trial().seconds == PLAN.search_seconds
     record = whole_tune()
@@ -128,8 +128,8 @@ def test_several_numbers_of_threads_cost_as_many_times_the_seconds_and_are_reque
 
 
 def test_a_goal_that_varies_more_takes_more_to_matter():
-    latency = StudyTuner(tune_spec(20, goal=Goal.LATENCY, worthwhile=0.05)).tuner.options
-    throughput = StudyTuner(tune_spec(20)).tuner.options
+    specs = tune_spec(20, goal=Goal.LATENCY, worthwhile=0.05), tune_spec(20)
+    latency, throughput = (StudyTuner(spec, spec.question).tuner.options for spec in specs)
     assert latency.variance(15) > 2 * throughput.variance(15)
     assert (latency.worthwhile, throughput.worthwhile) == (0.05, 0.02)
 
@@ -137,7 +137,7 @@ def test_a_goal_that_varies_more_takes_more_to_matter():
 @pytest.mark.parametrize("gain", [True, False])
 def test_the_result_rests_on_the_intervals_that_the_verdict_shows(gain):
     record = whole_tune(gain=gain)
-    study = StudyTuner(record.spec)
+    study = StudyTuner(record.spec, record.spec.question)
     study.replay(record.spec, *answered(record))
     result, shown = study.tuner.result(), record.verdict.tune.gain
     assert (result.gain.low, result.gain.high) == pytest.approx((shown.low, shown.high), abs=0.001)

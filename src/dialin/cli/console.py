@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 import typer
 from rich.console import Console, ConsoleOptions, RenderableType
@@ -15,8 +16,10 @@ from rich.markup import escape
 from rich.segment import Segment
 
 from dialin.errors import ExitCode, UserError
-from dialin.model.verdict import Outcome
 from dialin.text import visible_lines
+
+if TYPE_CHECKING:
+    from dialin.model.verdict import Outcome
 
 
 class SafeConsole(Console):
@@ -58,4 +61,6 @@ def confirmed(*, changes_server: bool) -> bool:
 
 def exit_code(outcome: Outcome | None) -> ExitCode:
     """Return the exit code of a verdict; `outcome` is None where there is no verdict."""
+    from dialin.model.verdict import Outcome  # the console is imported without the model
+
     return ExitCode.NO_VERDICT if outcome in (None, Outcome.INCONCLUSIVE) else ExitCode.VERDICT
