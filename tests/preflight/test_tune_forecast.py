@@ -2,12 +2,15 @@
 
 from dataclasses import replace
 
+import pytest
+
+from dialin.errors import UserError
 from dialin.model.trial import seconds_of
 from dialin.model.tune import LeftOut, LeftOutReason
 from dialin.preflight.tune_forecast import choice_text, resume_text, smallest_gain
 from dialin.question.plan import Plan, plan
 from dialin.search.tune_budget import MOST_VARIABLES
-from fixtures.simulated_servers import tune_spec
+from fixtures.simulated_servers import PLAN, tune_spec
 from fixtures.tuned import whole_tune
 
 
@@ -35,6 +38,16 @@ def test_minutes_that_can_show_nothing_are_said_to():
     spec = longer(record, spent + 0.5)
     assert "its proof has too few trials to show a gain" in resume_text(record, spec, plan(spec))
     assert resume_text(record, record.spec, plan(record.spec)) == "", "no minutes were added"
+
+
+@pytest.mark.parametrize("at_start", [True, False])
+def test_the_least_budget_of_a_tune_holds_a_proof_that_can_show_a_gain(at_start):
+    asked = PLAN if at_start else PLAN.model_copy(update={"variables": tuple(one for one in PLAN.variables if not one.static)})
+    with pytest.raises(UserError, match="too short for a search and its proof") as refused:
+        plan(tune_spec(1, asked))
+    enough = tune_spec(int(refused.value.remedy.split("--minutes ")[1].split()[0]), asked)
+    plan(enough)
+    assert smallest_gain(enough)
 
 
 def test_more_added_minutes_show_smaller_gains():
