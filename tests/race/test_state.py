@@ -17,7 +17,7 @@ def states(monkeypatch):
             super().__init__(store)
             made.append(self)
 
-    monkeypatch.setattr("dialin.race.lifecycle.RaceState", Remembered)
+    monkeypatch.setattr("dialin.race.study_run.RaceState", Remembered)
     return made
 
 

@@ -6,7 +6,6 @@ import pytest
 
 from dialin.errors import UserError
 from dialin.model.workload import WorkloadSpec
-from dialin.sentences.notes import note_text
 from dialin.workloads import load_identity
 from dialin.workloads.dialin_load import DialinLoad
 from fixtures.studies import study
@@ -58,8 +57,6 @@ def test_each_driver_that_went_on_is_reported_in_its_order():
     begun |= load_identity.later_driver_facts(begun, NEW)
     assert load_identity.later_driver_facts(begun, NEW) == {}
     (note,) = load_identity.notes(begun)
-    assert f"{OLD} applied the load at first, and {NEW} after the study was resumed" in note_text(
-        study({"a": {}, "b": {}}), note
-    )
+    assert f"{OLD} applied the load at first, and {NEW} after the study was resumed" in note.sentence(study({"a": {}, "b": {}}))
     begun |= load_identity.later_driver_facts(begun, OLD)
     assert load_identity.notes(begun)[0].drivers == (OLD, NEW, OLD)
