@@ -37,8 +37,8 @@ def tune(tmp_path, clock):
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
-    """A tune of eight minutes that nobody killed."""
-    return run_tune(tmp_path_factory.mktemp("whole") / "tune", SimulatedServers(), tune_spec(8))[1]
+    """A tune of nine minutes that nobody killed."""
+    return run_tune(tmp_path_factory.mktemp("whole") / "tune", SimulatedServers(), tune_spec(9))[1]
 
 
 def stored(tmp_path):
@@ -158,7 +158,7 @@ def test_a_tune_that_is_killed_asks_for_the_same_trial_again_and_repeats_none(tu
             raise Killed
 
     with pytest.raises(Killed):
-        tune(SimulatedServers(before=kill), tune_spec(8))
+        tune(SimulatedServers(before=kill), tune_spec(9))
     before = stored(tmp_path)
     assert before.verdict is None
     assert before.course.findings is not None
@@ -171,7 +171,7 @@ def test_a_tune_that_is_killed_asks_for_the_same_trial_again_and_repeats_none(tu
 
 
 def test_more_minutes_search_on_and_prove_anew(tune):
-    _, first = tune(SimulatedServers(), tune_spec(8))
+    _, first = tune(SimulatedServers(), tune_spec(9))
     searched = len(first.course.asks)
     more = first.spec.question.model_copy(update={"searched": searched})
     longer = tune_spec(16).model_copy(update={"question": more})
