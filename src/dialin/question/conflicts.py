@@ -50,13 +50,13 @@ class Refused:
     """Options that studies of some kinds refuse; `switch=set` is one value of an option."""
 
     options: tuple[str, ...]
-    kinds: frozenset[Kind]
+    kinds: tuple[Kind, ...]
     why: str
     remedy: str = "Leave it out"
 
 
 def _refused(options: str, *kinds: Kind, why: str, remedy: str = "Leave it out") -> Refused:
-    return Refused(tuple(options.split()), frozenset(kinds), why, remedy)
+    return Refused(tuple(options.split()), kinds, why, remedy)
 
 
 _OF_LIVE = " ".join(map(kebab, LiveOptions.model_fields))
@@ -118,5 +118,5 @@ def refuse(kinds: Collection[Kind], given: Collection[str]) -> None:
     """
     for row in TABLE:
         for option in row.options:
-            if option in given and not row.kinds.isdisjoint(kinds):
+            if option in given and not set(row.kinds).isdisjoint(kinds):
                 raise ConflictError(option.replace("=", " "), row.why, row.remedy)
