@@ -80,7 +80,8 @@ def test_a_stall_is_a_gap_in_throughput_where_each_transaction_waits_for_the_one
     counts = [second["transactions"] for second in done.seconds]
     usual = statistics.median(counts)
     assert usual > 100
-    assert min(counts) < usual / 20, "a driver that gets no CPU ends its second late, with what was done until then"
+    late = "a driver that gets no CPU ends its second late, with what was done until then"
+    assert min(counts) < usual / 100 + 4, f"{late}, and the four transactions under way"
     worst = max(second["latency"]["max"] or 0 for second in done.seconds)
     assert worst > 1800, "four transactions waited"
     assert done.total["latency"]["p99"] < 1500, "and hide among thousands"
