@@ -102,6 +102,18 @@ def test_data_of_which_most_is_changed_is_copied_in_full_if_that_was_measured_to
     assert forecast(home, trials._clock, dataset, 10**9).way == forecast_way
 
 
+def test_a_way_that_is_given_stays_whatever_was_measured(driver, dataset, home, clock, monkeypatch):
+    home.sandboxes.mkdir(parents=True)
+    data = TrialData(home, Ledger(home.ledger), clock, print, RestoreWay.PAGES)
+    ends = iter([0, 1, 0, 9, 0, 9, 0, 9, 0, 9])  # the first, from nothing, is the fastest
+    monkeypatch.setattr(clock, "monotonic", lambda: next(ends))
+    for number in range(5):
+        data.take(dataset, driver / f"{number}")
+        data.keep(dataset, driver / f"{number}")
+    assert len(calls(driver)) == 5
+    data.end()
+
+
 def test_where_changed_pages_cannot_be_restored_the_data_is_copied_in_full_and_that_is_said(driver, dataset, trials, home):
     other = StoredDataset("other", dataset.directory, 1000)
     trials.take(other, driver / "other")

@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import tempfile
 import uuid
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -195,9 +196,10 @@ class TrialData:
         self._say = say
         self.last: Restored | None = None
         self._way = way
+        self._is_given = way is not None
         self._spare = spare
         self._entry: LedgerEntry | None = None
-        self._seconds: dict[tuple[str, RestoreWay], list[float]] = {}
+        self._seconds: defaultdict[tuple[str, RestoreWay], list[float]] = defaultdict(list)
 
     def take(self, dataset: StoredDataset, target: Path) -> None:
         """Put the data of a dataset at a path, which does not exist yet, and write it to disk.
@@ -206,21 +208,23 @@ class TrialData:
             UserError: the disk lacks room for it.
             MachineError: it could not be copied.
         """
-        self._way = self._way or choose_way(self._home)
         self.last = None
         began, was_kept = self._clock.monotonic(), self.has(dataset)
         if not (self._cheapest(dataset) is RestoreWay.PAGES and self._restore(dataset, target)):
             self._forget(dataset)
             self._make_room(dataset, dataset.size)
             copy(dataset.data, target)
-        way = RestoreWay.COPY if self._way is RestoreWay.PAGES and not (was_kept and self.last) else self._way
+        of_pages = RestoreWay.PAGES if was_kept and self.last else RestoreWay.COPY  # from nothing, all is written
+        way = RestoreWay.REFLINK if self._way is RestoreWay.REFLINK else of_pages
         self._remember(dataset, way, self._clock.monotonic() - began)
 
-    def _cheapest(self, dataset: StoredDataset) -> RestoreWay | None:
-        pages, copies = (self._seconds.get((dataset.key, way), []) for way in (RestoreWay.PAGES, RestoreWay.COPY))
-        if self._way is RestoreWay.PAGES and len(pages) >= _ENOUGH and copies and copies[-1] < min(pages):
-            return RestoreWay.COPY
-        return self._way
+    def _cheapest(self, dataset: StoredDataset) -> RestoreWay:
+        """Return how a dataset is restored next."""
+        self._way = self._way or choose_way(self._home)
+        if self._is_given or self._way is not RestoreWay.PAGES:
+            return self._way
+        pages, copies = (self._seconds[dataset.key, way] for way in (RestoreWay.PAGES, RestoreWay.COPY))
+        return RestoreWay.COPY if len(pages) >= _ENOUGH and copies and copies[-1] < min(pages) else RestoreWay.PAGES
 
     def _forget(self, dataset: StoredDataset) -> None:
         """Remove the kept data of a dataset, which is copied in full now."""
@@ -292,11 +296,11 @@ class TrialData:
 
     def _remember(self, dataset: StoredDataset, way: RestoreWay, seconds: float) -> None:
         """Store the seconds of the fastest restore of this study, by the way that comes next: slower ones were disturbed."""
-        self._seconds.setdefault((dataset.key, way), []).append(seconds)
+        self._seconds[dataset.key, way].append(seconds)
         following = self._cheapest(dataset)
-        if least := self._seconds.get((dataset.key, following or way)):
+        if measured := self._seconds[dataset.key, following]:
             with suppress(OSError):  # only a forecast depends on it
-                replace_text(dataset.directory / _MEASURED, json.dumps({"way": following, "seconds": min(least)}))
+                replace_text(dataset.directory / _MEASURED, json.dumps({"way": following, "seconds": min(measured)}))
 
     def end(self) -> None:
         """Remove all data that is kept."""
