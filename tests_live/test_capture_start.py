@@ -52,6 +52,10 @@ def fast():
         yield made
 
 
+LITTLE_FREE = ["--min-free", "1M"]
+"""For tests: however full the disk of this machine is, a log of some MB is written."""
+
+
 class Capture:
     """A capture that runs; what it says is read while it does."""
 
@@ -59,7 +63,7 @@ class Capture:
         self.out = directory / "shop.capture"
         self._said = directory / "said"
         account = ["--attach", "--defaults-file", option_file(server, directory / "account.cnf"), "--yes"]
-        command = [sys.executable, "-m", "dialin", "capture", "start", *account, "--out", self.out, *words]
+        command = [sys.executable, "-m", "dialin", "capture", "start", *account, "--out", self.out, *LITTLE_FREE, *words]
         with self._said.open("w") as said:
             nothing = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL}
             self.process = START([*map(str, command)], stderr=said, **nothing)
@@ -398,7 +402,7 @@ def test_a_slow_log_that_others_write_stays_theirs(capture, fast, tmp_path):
 def test_impossible_captures_are_refused_and_nothing_is_changed(fast, refused, tmp_path):
     before = values(fast)
     account = ["--attach", "--defaults-file", option_file(fast, tmp_path / "account.cnf")]
-    words = ["capture", "start", *account, "--out", tmp_path / "shop.capture"]
+    words = ["capture", "start", *account, "--out", tmp_path / "shop.capture", *LITTLE_FREE]
     fast.query("SET GLOBAL log_output = 'TABLE'")
     try:
         assert "log_output is TABLE" in refused(*words)
@@ -411,6 +415,7 @@ def test_impossible_captures_are_refused_and_nothing_is_changed(fast, refused, t
     finally:
         fast.query(f"GRANT {privilege} ON *.* TO dialin@localhost")
     assert "not on this machine" in refused(*words, "--log-dir", tmp_path / "nowhere")
+    assert "would leave less than 900 TiB" in refused(*words[:-2], "--min-free", "900T")
     assert "no terminal is there to ask" in refused(*words)
     assert values(fast) == before
     assert left(fast) == []

@@ -4,10 +4,11 @@ import os
 import socket
 import stat
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from dialin.capture.log_place import check_free, check_same, find_place, make_private, open_log
+from dialin.capture.log_place import check_free, check_same, find_place, make_private, open_log, reserve_of
 from dialin.capture.log_settings import Source
 from dialin.errors import UserError
 from dialin.servers.account import Account
@@ -78,16 +79,33 @@ def test_a_directory_of_another_user_is_not_used(variables, local, files, tmp_pa
         find_place(Source.GENERAL, variables, local, files, None)
 
 
-@pytest.mark.parametrize(("free", "needed", "says"), [(19, 1, "19.0 % free"), (30, 11, "less than 20 %"), (30, 9, None)])
-def test_a_log_must_leave_a_fifth_of_the_disk_free(tmp_path, free, needed, says):
-    def check():
-        check_free(free * GIB, 100 * GIB, needed * GIB, tmp_path)
+@pytest.fixture
+def disk(monkeypatch):
+    """Make the disk of any directory one of so many GiB, of which so many are free; its file system keeps some for itself."""
 
-    if says is None:
-        check()
-        return
-    with pytest.raises(UserError, match=says):
-        check()
+    def make(usable, free):
+        usage = SimpleNamespace(total=(usable + 5) * GIB, used=(usable - free) * GIB, free=free * GIB)
+        monkeypatch.setattr("shutil.disk_usage", lambda _: usage)
+
+    return make
+
+
+@pytest.mark.parametrize(("usable", "reserve"), [(20, 4), (50, 10), (91, 10), (2000, 10)])
+def test_a_capture_leaves_a_fifth_of_a_small_disk_free_and_ten_gib_of_a_large_one(disk, tmp_path, usable, reserve):
+    disk(usable, free=1)
+    assert reserve_of(tmp_path) == reserve * GIB
+
+
+def test_a_log_must_leave_so_much_of_the_disk_free(disk, tmp_path):
+    disk(100, free=19)
+    check_free(tmp_path, 9 * GIB, 10 * GIB)
+    with pytest.raises(UserError, match=r"19 GiB free: a log of about 9\.1 GiB would leave less than 10 GiB") as error:
+        check_free(tmp_path, 9.1 * GIB, 10 * GIB)
+    assert error.value.remedy.startswith("Capture fewer --minutes")
+    disk(100, free=9)
+    with pytest.raises(UserError, match="would leave less than 10 GiB") as error:
+        check_free(tmp_path, 0, 10 * GIB)
+    assert error.value.remedy.startswith("Free space")
 
 
 def test_the_file_is_private_and_nobody_elses(tmp_path):

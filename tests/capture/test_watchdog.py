@@ -19,8 +19,8 @@ def log(tmp_path):
 
 
 def order(log, **changes):
-    given = {"entry": "e", "log": str(log), "times": None, "max_bytes": 1000, "deadline": time.monotonic() + 600, **changes}
-    return WatchOrder(**given, session_settings=[])
+    given = {"entry": "e", "log": str(log), "times": None, "max_bytes": 1000, "deadline": time.monotonic() + 600}
+    return WatchOrder(**{**given, **changes}, min_free=200, session_settings=[])
 
 
 class Run:
@@ -65,14 +65,14 @@ def hurry(monkeypatch):
 
 
 def test_it_changes_nothing_where_nothing_is_wrong(log):
-    run = Run(order(log), free=lambda _: 0.5)
+    run = Run(order(log), free=lambda _: 200)
     time.sleep(0.1)
     assert run.end() is True
     assert (run.stopped, run.said) == (0, [])
 
 
 def test_it_ends_the_log_at_once_where_the_other_side_is_gone(log):
-    run = Run(order(log), free=lambda _: 0.5)
+    run = Run(order(log), free=lambda _: 200)
     assert run.end(well=False) is False
     assert run.stopped == 1
 
@@ -80,8 +80,8 @@ def test_it_ends_the_log_at_once_where_the_other_side_is_gone(log):
 @pytest.mark.parametrize(
     ("changes", "free", "reason"),
     [
-        ({"max_bytes": 100}, 0.5, StopReason.MAX_SIZE),
-        ({}, 0.19, StopReason.DISK),
+        ({"max_bytes": 100}, 200, StopReason.MAX_SIZE),
+        ({}, 199, StopReason.DISK),
     ],
 )
 def test_it_asks_for_the_end_and_then_ends_the_log_itself(log, changes, free, reason):
@@ -95,7 +95,7 @@ def test_it_asks_for_the_end_and_then_ends_the_log_itself(log, changes, free, re
 
 def test_it_leaves_the_end_to_the_other_side_where_that_is_quick(log, monkeypatch):
     monkeypatch.setattr(watchdog, "_ASKED", 600)
-    run = Run(order(log, max_bytes=100), free=lambda _: 0.5)
+    run = Run(order(log, max_bytes=100), free=lambda _: 200)
     run.until(lambda: run.said)
     run.send(b"off\n")
     run.until(lambda: {"closed": ""} in run.said)
@@ -106,7 +106,7 @@ def test_it_leaves_the_end_to_the_other_side_where_that_is_quick(log, monkeypatc
 
 
 def test_a_deadline_that_is_over_ends_the_log_without_a_question_and_may_be_moved(log):
-    run = Run(order(log), free=lambda _: 0.5)
+    run = Run(order(log), free=lambda _: 200)
     run.send(repr(time.monotonic() - 1).encode() + b"\n")
     run.until(lambda: run.stopped)
     assert {"stop": StopReason.DEADLINE} in run.said
@@ -115,7 +115,7 @@ def test_a_deadline_that_is_over_ends_the_log_without_a_question_and_may_be_move
 
 def test_it_notes_how_long_the_log_was_at_which_time(log, tmp_path):
     times, looks = tmp_path / "times", []
-    run = Run(order(log, times=str(times)), free=lambda _: looks.append(_) or 0.5)
+    run = Run(order(log, times=str(times)), free=lambda _: looks.append(_) or 200)
     began = time.time()
     run.until(lambda: len(looks) > 10)
     with log.open("ab") as file:

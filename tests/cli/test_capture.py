@@ -136,6 +136,7 @@ def test_the_next_capture_removes_the_statements_of_one_whose_days_are_over(dial
         ([], "--attach"),
         (["--attach", "--arm", "30"], "is not a length of time"),
         (["--attach", "--max-size", "5"], "is not a size"),
+        (["--attach", "--min-free", "5%"], "--min-free 5% is not a size"),
         pytest.param(["--attach", "--defaults-file", "nowhere.cnf"], "nowhere.cnf", marks=needs_program),
     ],
 )

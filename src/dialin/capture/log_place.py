@@ -15,10 +15,13 @@ from dialin.capture.log_settings import Source, file_variable_of
 from dialin.errors import UserError
 from dialin.servers.account import Account
 from dialin.servers.attached.server_files import ServerFiles, open_own
-from dialin.text import exact_percent, percent, size, visible
+from dialin.text import size, visible
 
-LEAST_FREE = 0.2
-"""The share of the disk that must stay free; below it a capture ends."""
+_RESERVE = 0.2
+"""The share of a disk that a capture leaves free by default."""
+
+_LARGEST_RESERVE = 10 * 1024**3
+"""The most bytes that it leaves free by default: what a server writes besides the log in some minutes is no share of a disk."""
 
 _ELSEWHERE = (
     "Log there with long_query_time=0, copy the file here, then: dialin capture from slow.log --out DIR (docs/capture.md)"
@@ -39,16 +42,15 @@ class LogPlace:
     is_removable: bool
 
 
-def _space(directory: Path) -> tuple[int, int]:
-    """Return the bytes of a file system that its users may still fill, and all that they may use, as df counts them."""
+def free_space(directory: Path) -> int:
+    """Return the bytes of a file system that its users may still fill."""
+    return shutil.disk_usage(directory).free
+
+
+def reserve_of(directory: Path) -> int:
+    """Return the bytes of its disk that a capture leaves free by default: a fifth, and 10 GiB at most."""
     usage = shutil.disk_usage(directory)
-    return usage.free, usage.used + usage.free
-
-
-def free_share(directory: Path) -> float:
-    """Return the share of a file system that its users may still fill."""
-    free, usable = _space(directory)
-    return free / usable if usable else 0.0
+    return int(min(_RESERVE * (usage.used + usage.free), _LARGEST_RESERVE))  # what its users may use, as df counts it
 
 
 def find_place(
@@ -93,32 +95,20 @@ def find_place(
     return LogPlace(directory, files.process.user, is_removable=os.access(directory, os.W_OK))
 
 
-def check_free(free: float, usable: float, needed: float, directory: Path) -> None:
-    """Make sure that a log of `needed` bytes leaves enough of the `usable` bytes of its disk free.
+def check_free(directory: Path, needed: float, least: int) -> None:
+    """Make sure that a log of `needed` bytes leaves at least `least` bytes of the disk of its directory free.
 
     Raises:
         UserError: it does not.
     """
-    least = exact_percent(LEAST_FREE)
-    if free < LEAST_FREE * usable:
-        raise UserError(
-            f"The disk of {directory} has {percent(free / usable)} free ({size(free)}); a capture needs {least}",
-            "Free space, or name a directory on another disk with --log-dir",
-        )
-    if free - needed < LEAST_FREE * usable:
-        raise UserError(
-            f"A log of about {size(needed)} would leave less than {least} of the disk of {directory} free ({size(free)} now)",
-            "Capture fewer --minutes, limit it by --max-size, or name another disk with --log-dir",
-        )
-
-
-def check_disk(directory: Path, needed: float) -> None:
-    """Make sure that a log of `needed` bytes leaves enough of the disk free.
-
-    Raises:
-        UserError: it does not.
-    """
-    check_free(*_space(directory), needed, directory)
+    free = free_space(directory)
+    if free - needed >= least:
+        return
+    smaller = "Free space, " if free < least else "Capture fewer --minutes, limit the log by --max-size, "
+    raise UserError(
+        f"The disk of {directory} has {size(free)} free: a log of about {size(needed)} would leave less than {size(least)}",
+        f"{smaller}name a directory on another disk with --log-dir, or give a smaller --min-free",
+    )
 
 
 def make_private(path: Path, user: int) -> None:

@@ -64,6 +64,7 @@ class CaptureRequest:
         minutes: how long the log is on.
         arm: seconds to wait at most until the clients have reconnected.
         max_bytes: the length at which the log ends.
+        min_free: the bytes of the log's disk that stay free; None for a fifth of it, and 10 GiB at most.
         source: the log to capture from; None for the slow log, unless it would fill the server's own slow log.
         log_directory: where the server writes the log; None for the directory of its own log.
         accept_unarmed: capture although sessions will be missing.
@@ -77,6 +78,7 @@ class CaptureRequest:
     minutes: float
     arm: float
     max_bytes: int
+    min_free: int | None = None
     source: Source | None = None
     log_directory: Path | None = None
     accept_unarmed: bool = False
@@ -132,6 +134,7 @@ class PreparedCapture:
         sample: the server's current load.
         cost: what the log of that load costs.
         log: the file that the server will write.
+        min_free: the free bytes of its disk below which the log ends.
     """
 
     request: CaptureRequest
@@ -140,6 +143,7 @@ class PreparedCapture:
     variables: Mapping[str, str] = field(repr=False)
     place: LogPlace
     log: Path
+    min_free: int
     settings: LogSettings
     sample: LoadSample
     cost: LogCost
@@ -182,8 +186,9 @@ def prepare_capture(request: CaptureRequest, clock: Clock, environment: Mapping[
         activity.check_sees_others(query)
         sample = sample_load(query, clock)
     cost = cost_of(sample, source, attached.build)
-    prepared = PreparedCapture(request, attached, source, variables, place, log, settings, sample, cost)
-    log_place.check_disk(place.directory, prepared.expected_bytes)
+    min_free = log_place.reserve_of(place.directory) if request.min_free is None else request.min_free
+    prepared = PreparedCapture(request, attached, source, variables, place, log, min_free, settings, sample, cost)
+    log_place.check_free(place.directory, prepared.expected_bytes, min_free)
     return prepared
 
 
@@ -293,6 +298,7 @@ class _Capture:
                 log=str(self._prepared.log),
                 times=str(self._times) if self._times else None,
                 max_bytes=request.max_bytes,
+                min_free=self._prepared.min_free,
                 deadline=self._clock.monotonic() + request.arm + 60 * request.minutes + 60,
                 session_settings=list(self._attached.session_settings),
             )

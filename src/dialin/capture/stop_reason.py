@@ -12,7 +12,7 @@ class StopReason(StrEnum):
     """A signal or Ctrl-C."""
     MAX_SIZE = "max-size"
     DISK = "disk"
-    """The disk of the log has less free than it must have."""
+    """The disk of the log has less free than must stay free."""
     DEADLINE = "deadline"
     """The watchdog ended the log, because dialin had not ended it in time."""
     WATCHDOG_ENDED = "watchdog-ended"

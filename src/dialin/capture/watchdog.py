@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from dialin.capture.log_place import LEAST_FREE, free_share, log_size
+from dialin.capture.log_place import free_space, log_size
 from dialin.capture.log_times import LogTimes
 from dialin.capture.stop_reason import StopReason
 from dialin.clock import SystemClock
@@ -55,6 +55,7 @@ class WatchOrder:
         log: the file of the log.
         times: the file for the log's length over time; None where the log has exact times.
         max_bytes: the length at which the log ends.
+        min_free: the free bytes of its disk below which it ends.
         deadline: when the log ends, by the monotonic clock, which all processes of a machine share.
         session_settings: statements that each new connection runs first.
     """
@@ -63,6 +64,7 @@ class WatchOrder:
     log: str
     times: str | None
     max_bytes: int
+    min_free: int
     deadline: float
     session_settings: list[str]
 
@@ -75,7 +77,7 @@ class Watchdog:
         undo: the directory of undo entries.
         stop_log: puts the server's variables back at once.
         say: sends a message to the capturing dialin.
-        free: the share of a directory's disk that is free.
+        free: the bytes of a directory's disk that are free.
     """
 
     def __init__(
@@ -83,7 +85,7 @@ class Watchdog:
         order: WatchOrder,
         stop_log: Callable[[], None],
         say: Callable[[dict[str, str]], None],
-        free: Callable[[Path], float] = free_share,
+        free: Callable[[Path], int] = free_space,
     ) -> None:
         self._log = Path(order.log)
         self._order = order
@@ -162,7 +164,7 @@ class Watchdog:
         if time.monotonic() >= self._deadline:
             return StopReason.DEADLINE
         with suppress(OSError):
-            if self._free(self._log.parent) < LEAST_FREE:
+            if self._free(self._log.parent) < self._order.min_free:
                 return StopReason.DISK
         return None
 

@@ -57,6 +57,13 @@ def start(
         ),
     ] = "10m",
     max_size: Annotated[str, typer.Option(metavar="SIZE", help="Size at which the log ends, such as 5G.")] = "5G",
+    min_free: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SIZE",
+            help="Free space of the log's disk below which the log ends. Default: a fifth of the disk, at most 10 GiB.",
+        ),
+    ] = None,
     source: Annotated[
         Literal["slow", "general"] | None,
         typer.Option(help="slow has durations, rows and errors; general has all sessions. Default: slow."),
@@ -103,6 +110,7 @@ def start(
         minutes=minutes,
         arm=seconds_of(arm, "--arm"),
         max_bytes=bytes_of(max_size, "--max-size"),
+        min_free=None if min_free is None else bytes_of(min_free, "--min-free"),
         source=Source(source) if source else None,
         log_directory=log_dir,
         accept_unarmed=accept_unarmed,

@@ -9,14 +9,13 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.status import Status
 
-from dialin.capture.log_place import LEAST_FREE
 from dialin.capture.log_settings import Source, leaves_sessions_logging
 from dialin.capture.server_capture import Captured, PreparedCapture, Progress, Watcher, unarmed_text
 from dialin.capture.stop_reason import StopReason
 from dialin.cli.console import errors, say
 from dialin.errors import UserError
 from dialin.model.setting import as_number
-from dialin.text import about, counted, duration, exact_percent, number, size, visible
+from dialin.text import about, counted, duration, number, size, visible
 
 _LINE_EVERY = 30.0
 """Seconds between two lines of progress where standard error is not a terminal."""
@@ -26,7 +25,7 @@ _SECONDS = {"s": 1, "m": 60, "h": 3600}
 _ENDED = {
     StopReason.INTERRUPTED: "Stopped before its time; what was captured is kept",
     StopReason.MAX_SIZE: "The log reached --max-size before its time; what was captured is kept",
-    StopReason.DISK: f"The disk of the log has less than {exact_percent(LEAST_FREE)} free; what was captured is kept",
+    StopReason.DISK: "The disk of the log has less than --min-free left; what was captured is kept",
     StopReason.DEADLINE: "The watchdog ended the log, because dialin did not end it in time",
     StopReason.WATCHDOG_ENDED: "The watchdog of the capture was ended by something else; what was captured is kept",
 }
@@ -67,7 +66,8 @@ def announce(prepared: PreparedCapture) -> None:
     if prepared.source is Source.SLOW:
         say(f"  wait up to {duration(request.arm)} for clients to reconnect: older sessions are not logged")
     ((switch, value), *_) = settings.fire.items()
-    say(f"  set {switch} to {value} for {duration(60 * request.minutes)}, or until the log has {size(request.max_bytes)}")
+    ends = f"until the log has {size(request.max_bytes)} or its disk less than {size(prepared.min_free)} free"
+    say(f"  set {switch} to {value} for {duration(60 * request.minutes)}, or {ends}")
     sample, cost = prepared.sample, prepared.cost
     say(
         f"Load now: {number(sample.statements)} statements/s. The log takes about {size(cost.bytes_per_second)} per second, "

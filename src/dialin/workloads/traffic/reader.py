@@ -6,7 +6,7 @@ performance_schema where latency is read there; on a replica REPLICATION CLIENT 
 
 from __future__ import annotations
 
-import os
+import shutil
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -205,8 +205,9 @@ class Reader:
     def _free_disk(self) -> float | None:
         if self._data is not None:
             with suppress(OSError):
-                disk = os.statvfs(self._data)
-                return disk.f_bavail / disk.f_blocks if disk.f_blocks else None
+                disk = shutil.disk_usage(self._data)
+                usable = disk.used + disk.free  # as df counts it: without what the file system keeps for itself
+                return disk.free / usable if usable else None
         return None
 
 
