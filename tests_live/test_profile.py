@@ -42,7 +42,6 @@ def test_syncs_of_the_log_that_a_candidate_leaves_out_are_found_in_the_profiles(
     found = dialin.verdict("explain", study, code=dialin.any_code)["profile"]
     synced = next(one for one in found["lost"] if one["function"] in FLUSHES)
     assert synced["other_us"] < 0.5 * synced["baseline_us"]
-    assert synced["is_certain"]
     for trial, run in zip(found["trials"], profiled, strict=True):
         profile = record.profiles[run.id]
         assert trial["samples"] == profile.samples > 100
