@@ -9,6 +9,7 @@ from dialin.errors import UserError
 from dialin.model.build import Build, BuildReference, Vendor
 from dialin.paths import Home
 from dialin.servers.builds import Added, add_directory, added_directories, discover, find, forget_directory, resolve
+from dialin.servers.install.installer import remove
 from dialin.servers.server_binary import identify
 from servers.fakes import write_server
 
@@ -208,6 +209,35 @@ def test_the_directory_of_an_added_server_names_it(home: Home, tmp_path: Path):
 def test_vanilla_and_percona_of_one_version_are_two_builds():
     here = [build("mysql@8.0.36"), build("percona@8.0.36")]
     assert [resolve(BuildReference.parse(name), here).id for name in ("percona", "mysql")] == ["percona@8.0.36", "mysql@8.0.36"]
+
+
+def test_a_build_that_is_used_where_it_is_cannot_be_removed_but_forgotten(home: Home, tmp_path: Path):
+    unpacked(tmp_path / "mysql")
+    (added,) = add_directory(home, tmp_path / "mysql")
+    with pytest.raises(UserError, match="is used where it is") as caught:
+        remove(home, added)
+    assert caught.value.remedy.startswith(f"`dialin servers forget {tmp_path / 'mysql'}`")
+
+
+def test_what_may_not_be_run_and_what_is_not_there_are_said(home: Home, tmp_path: Path):
+    binary = unpacked(tmp_path / "mysql")
+    binary.chmod(0o644)
+    with pytest.raises(UserError, match="may not be run") as caught:
+        add_directory(home, tmp_path / "mysql")
+    assert caught.value.remedy.startswith(f"chmod +x {binary}")
+    with pytest.raises(UserError, match="does not exist"):
+        add_directory(home, tmp_path / "none")
+
+
+def test_a_link_out_of_a_file_system_is_not_followed_to_a_server_of_this_machine(home: Home, tmp_path: Path):
+    mine = write_server(tmp_path / "machine" / "mysqld")
+    root = tmp_path / "rootfs"
+    (root / "lib64").mkdir(parents=True)
+    (root / "lib64" / "ld-linux-x86-64.so.2").touch()
+    (root / "usr" / "sbin").mkdir(parents=True)
+    (root / "usr" / "sbin" / "mysqld").symlink_to(mine)
+    with pytest.raises(UserError, match="There is no mysqld or mariadbd in"):
+        add_directory(home, root)
 
 
 def test_a_server_for_another_processor_is_refused(tmp_path: Path, home: Home):

@@ -119,7 +119,7 @@ def add(
     def verify(build: Build) -> None:
         tools.catalogue(build)
 
-    if path.is_file() and not os.access(path, os.X_OK):
+    if path.expanduser().exists() and archive_file.is_archive(path.expanduser()):
         added = [
             archive_file.add_archive(
                 tools.home,

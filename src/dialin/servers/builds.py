@@ -14,8 +14,8 @@ from dialin.errors import UserError
 from dialin.model.build import Build, BuildReference
 from dialin.paths import Home, parse_record, replace_text
 from dialin.servers.install.installable import INSTALLABLE, nearest, parse_reference
-from dialin.servers.install.manifest import build_at, installed
-from dialin.servers.install.unpacked import executables_in, servers_in
+from dialin.servers.install.manifest import ADDED, UNPACKED, build_at, installed
+from dialin.servers.install.unpacked import executables_in, not_executable, servers_in
 from dialin.servers.server_binary import identify
 from dialin.text import listed
 
@@ -60,7 +60,7 @@ def discover(
 
 def _all(home: Home, environment: Mapping[str, str], usual: Iterable[Path] | None) -> Iterator[Build]:
     for added in added_directories(home):
-        yield from _runnable(Path(added.directory), f"added: {added.directory}", added.name)
+        yield from _runnable(Path(added.directory), f"{ADDED}{added.directory}", added.name)
     yield from installed(home)
     for directory, origin in _system_directories(environment, usual):
         for binary in executables_in(directory):
@@ -157,7 +157,11 @@ def add_directory(
         UserError: there is no server in it that runs here, or its name is that of another build; nothing is remembered.
     """
     directory = path.expanduser().resolve()
-    builds = _builds_in(directory, f"added: {directory}", str(name or ""))
+    if not directory.exists():
+        raise UserError(f"{directory} does not exist", "Name an archive, or the directory that one was unpacked to")
+    builds = _builds_in(directory, f"{ADDED}{directory}", str(name or ""))
+    if not builds and (binary := not_executable(directory)):
+        raise UserError(f"{binary} may not be run", f"chmod +x {binary}, then add it again")
     if not builds:
         raise UserError(
             f"There is no mysqld or mariadbd in {directory}", "Name the directory that an archive was unpacked to, or its bin"
@@ -234,8 +238,13 @@ def find(text: str, builds: Sequence[Build], home: Home) -> Build:
         UserError: the text names no build, or none that is on this machine.
     """
     if "/" in text:
-        return _in_directory(Path(text), builds, home)
-    reference = parse_reference(text, (build.id for build in builds))
+        return _at(Path(text), builds, home)
+    try:
+        reference = parse_reference(text, (build.id for build in builds))
+    except UserError:
+        if Path(text).exists():
+            return _at(Path(text), builds, home)
+        raise
 
     def is_meant(name: str) -> bool:
         return reference.matches(BuildReference.parse(name))
@@ -259,12 +268,16 @@ def _said(lost: Lost) -> UserError:
     )
 
 
-def _in_directory(path: Path, builds: Sequence[Build], home: Home) -> Build:
+def _at(path: Path, builds: Sequence[Build], home: Home) -> Build:
+    """Return the build that was added from a directory or an archive."""
     directory = path.expanduser().resolve()
     if lost := next(iter(lost_builds(home, lambda added: added.directory == str(directory))), None):
         raise _said(lost)
     inside = [
-        build for build in builds if build.origin.startswith("added") and build.binary.resolve().is_relative_to(directory)
+        build
+        for build in builds
+        if (build.origin.startswith(ADDED) and build.binary.resolve().is_relative_to(directory))
+        or build.origin == f"{UNPACKED}{directory}"
     ]
     if len(inside) == 1:
         return inside[0]

@@ -6,7 +6,7 @@ import os
 import shutil
 import subprocess
 import tarfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import IO, cast
@@ -17,8 +17,8 @@ from dialin.paths import Home
 from dialin.servers.install import installer
 from dialin.servers.install.archives import DAMAGED
 from dialin.servers.install.clients import Say, missing
-from dialin.servers.install.manifest import build_at
-from dialin.servers.install.unpacked import UnpackedServer, servers_in
+from dialin.servers.install.manifest import UNPACKED, build_at
+from dialin.servers.install.unpacked import NAMES, UnpackedServer, servers_in
 from dialin.servers.server_binary import identify
 from dialin.text import listed
 
@@ -26,7 +26,26 @@ Verify = Callable[[Build], None]
 """Tests a build in its final place, and raises if it is not good."""
 
 _ZSTD = b"\x28\xb5\x2f\xfd"
+_PROGRAMS = (b"\x7fELF", b"#!")
+_MOST_BYTES, _MOST_MEMBERS = 32 * 2**30, 200_000
+"""More than any server with its debug symbols, or the whole file system of an image, unpacks to."""
+
 _NOT_NEEDED = ("mysql-test", "mariadb-test", "sql-bench", "man", "doc", "docs", "debug", "proc", "sys", "dev")
+
+
+def is_archive(path: Path) -> bool:
+    """Return whether a path is a file to be unpacked, which a program is not, whoever may run it.
+
+    Raises:
+        UserError: the path cannot be read.
+    """
+    try:
+        with path.open("rb") as file:
+            return not file.read(4).startswith(_PROGRAMS)
+    except IsADirectoryError:
+        return False
+    except OSError as error:
+        raise UserError(f"{path} cannot be read: {error.strerror}") from error
 
 
 def add_archive(
@@ -54,7 +73,7 @@ def add_archive(
 
     def name_it(server: UnpackedServer) -> Build:
         found, text = identify(server.binary, server.layout.launcher(server.root))
-        build = build_at(server.root, server.layout, name or found, text, f"added from {archive}")
+        build = build_at(server.root, server.layout, name or found, text, f"{UNPACKED}{archive}")
         check(build)
         return build
 
@@ -72,6 +91,7 @@ def add_stream(
     """
     home.builds.mkdir(parents=True, exist_ok=True)
     with installer.exclusively(home, say):
+        installer.sweep(home)
         fresh = home.builds / f"{installer.FRESH}{os.getpid()}"
         try:
             say(f"unpacking {source}")
@@ -86,7 +106,8 @@ def add_stream(
 
 
 def _only_server(archive: str, root: Path) -> UnpackedServer:
-    servers = servers_in(root)
+    root = root.resolve()
+    servers = [each for each in servers_in(root) if each.root.is_relative_to(root)]
     if len(servers) == 1:
         return servers[0]
     if servers:
@@ -102,35 +123,71 @@ def _only_server(archive: str, root: Path) -> UnpackedServer:
 
 def _unpack(stream: IO[bytes], archive: str, into: Path) -> None:
     into.mkdir()
+    into = into.resolve()
+    links: dict[Path, str] = {}
+    left = _MOST_BYTES
     try:
         with tarfile.open(fileobj=stream, mode="r|*") as packed:
-            packed.extractall(into, filter=_needed)  # noqa: S202 - the filter keeps what lies inside
+            for number, member in enumerate(packed):
+                left -= member.size  # whether it is needed or not: it is read
+                if left < 0 or number > _MOST_MEMBERS:
+                    raise UserError(f"{archive} unpacks to more than a server has", "Get the server's own archive")
+                if (path := _place(member.name, into)) is not None:
+                    _unpack_member(packed, member, path, into, links)
     except tarfile.ReadError as error:
         remedy = "Give a .tar.gz, .tar.xz or .tar.zst; unpack other kinds (dpkg -x, rpm2cpio, unzip) and add the directory"
         raise UserError(f"{archive} is not a tar archive, or is damaged: {error}", remedy) from error
     except DAMAGED as error:
         raise UserError(f"{archive} is damaged: {error}", "Download it again") from error
+    _link(links, into)
 
 
-def _needed(member: tarfile.TarInfo, into: str) -> tarfile.TarInfo | None:
-    parts = PurePosixPath(member.name).parts
-    is_special = member.ischr() or member.isblk() or member.isfifo()
-    if is_special or any(part in _NOT_NEEDED for part in parts[:-1]) or member.name.endswith((".a", "mysqld-debug")):
-        return None
-    target = Path(os.path.realpath(Path(into, member.linkname)))
-    if member.islnk() and not target.is_relative_to(os.path.realpath(into)):  # a later member could write through it
-        return None
-    try:
-        safe = tarfile.tar_filter(member, into)
-    except tarfile.FilterError:
-        return None
-    # A file that its owner may not read could not be removed or run.
-    return safe.replace(mode=(safe.mode or 0) | (0o700 if member.isdir() else 0o600), deep=False)
+def _place(name: str, into: Path) -> Path | None:
+    """Return where a member of an archive goes; None where it leads out of the archive or a sandbox does not need it."""
+    parts = [part for part in PurePosixPath(name).parts if part != "/"]
+    is_needed = not any(part in _NOT_NEEDED for part in parts[:-1]) and not name.endswith((".a", "mysqld-debug"))
+    return into.joinpath(*parts) if parts and is_needed and ".." not in parts else None
+
+
+def _unpack_member(packed: tarfile.TarFile, member: tarfile.TarInfo, path: Path, into: Path, links: dict[Path, str]) -> None:
+    """Unpack a directory, file or hard link; a symbolic link is only noted, so that nothing is ever written through one."""
+    links.pop(path, None)
+    if member.isdir():
+        path.mkdir(parents=True, exist_ok=True)
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if member.issym():
+        links[path] = member.linkname
+    elif member.islnk():
+        target = _place(member.linkname, into)
+        if target is not None and target != path and target.is_file():
+            path.unlink(missing_ok=True)
+            path.hardlink_to(target)
+        elif target in links:
+            links[path] = links[target]
+    elif (content := packed.extractfile(member)) is not None:
+        path.unlink(missing_ok=True)
+        with path.open("wb") as file:
+            shutil.copyfileobj(content, file)
+        # A file that its owner may not read could not be removed or run. Some archives lose who may run a server.
+        path.chmod(member.mode & 0o777 | (0o700 if path.name in NAMES else 0o600))
+
+
+def _link(links: Mapping[Path, str], into: Path) -> None:
+    """Make the symbolic links that stay inside; an absolute one is meant from the root of the archive, as in an image."""
+    made = []
+    for path, target in links.items():
+        if not path.exists():
+            path.symlink_to(os.path.relpath(f"{into}{target}", path.parent) if target.startswith("/") else target)
+            made.append(path)
+    for path in made:
+        if not Path(os.path.realpath(path)).is_relative_to(into):
+            path.unlink()
 
 
 @contextmanager
 def _opened(archive: Path) -> Iterator[IO[bytes]]:
-    with archive.open("rb") as file:
+    with archive.open("rb", buffering=0) as file:  # zstd reads on where this process stands in the file
         is_zstd = file.read(4) == _ZSTD
         file.seek(0)
         if not is_zstd:
@@ -138,7 +195,7 @@ def _opened(archive: Path) -> Iterator[IO[bytes]]:
             return
         if shutil.which("zstd") is None:
             raise missing("zstd")
-        with subprocess.Popen(["zstd", "-dcq"], stdin=file, stdout=subprocess.PIPE) as process:
+        with subprocess.Popen(["zstd", "-dcq"], stdin=file, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
             try:
                 yield cast("IO[bytes]", process.stdout)
             finally:

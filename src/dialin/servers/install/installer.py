@@ -60,7 +60,7 @@ def install(
         if existing := _find_installed(home, reference, table):
             say(f"{existing.id} was installed meanwhile")
             return existing
-        _sweep(home)
+        sweep(home)
         _check_space(home, row)
         return _bring(home, reference, row, clients, say, verify)
 
@@ -135,6 +135,9 @@ def remove(home: Home, build: Build) -> None:
         UserError: dialin did not install it.
     """
     target = home.builds / build.id
+    if build.origin.startswith(manifest.ADDED):
+        directory = build.origin.removeprefix(manifest.ADDED)
+        raise UserError(f"{build.id} is used where it is: {directory}", f"`dialin servers forget {directory}` leaves its files")
     if not build.binary.is_relative_to(target):
         raise UserError(f"{build.binary} was not installed by dialin", "Remove it with the tool that installed it")
     with exclusively(home, lambda _: None):
@@ -170,7 +173,8 @@ def exclusively(home: Home, say: Say) -> Iterator[None]:
         yield
 
 
-def _sweep(home: Home) -> None:
+def sweep(home: Home) -> None:
+    """Remove what a dialin that was killed left unfinished. The lock of the builds directory must be held."""
     for path in home.builds.iterdir():
         unfinished = path.is_dir() and not (path / manifest.MANIFEST).exists()
         if unfinished or path.name.startswith((FRESH, _DOOMED)):

@@ -13,7 +13,8 @@ from dialin.paths import Home, parse_record, replace_text
 
 MANIFEST = "build.json"
 _SCHEMA = "dialin/build/1"
-INSTALLED = "installed by dialin"
+INSTALLED, ADDED, UNPACKED = "installed by dialin", "added: ", "added from "
+"""Where a build comes from: a directory and an archive are named behind the last two."""
 
 
 @dataclass(frozen=True, slots=True)

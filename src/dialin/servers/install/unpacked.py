@@ -48,7 +48,11 @@ def servers_in(place: Path) -> list[UnpackedServer]:
     Raises:
         UserError: a server was built for another processor.
     """
-    return [_server(binary, place.resolve()) for binary in dict.fromkeys(path.resolve() for path in binaries_in(place))]
+    binaries = list(dict.fromkeys(path.resolve() for path in binaries_in(place)))
+    place = place.resolve()
+    if place not in _SYSTEM and _own_loader(place):  # in a file system, links to this machine's files mean its own
+        binaries = [binary for binary in binaries if binary.is_relative_to(place)]
+    return [_server(binary, place) for binary in binaries]
 
 
 def binaries_in(place: Path) -> list[Path]:
@@ -57,6 +61,13 @@ def binaries_in(place: Path) -> list[Path]:
         return [place] if os.access(place, os.X_OK) else []
     usual = [path for name in _USUAL for path in executables_in(place / name)]
     return usual or list(_walk(place))
+
+
+def not_executable(place: Path) -> Path | None:
+    """Return a file below a directory that is named like a server and may not be run, as a zip archive leaves it."""
+    if place.is_file():
+        return None if os.access(place, os.X_OK) else place
+    return next((path for name in NAMES for path in place.rglob(name) if path.is_file() and not os.access(path, os.X_OK)), None)
 
 
 def executables_in(directory: Path) -> list[Path]:
@@ -81,7 +92,8 @@ def basedir_of(binary: Path) -> Path | None:
 def _server(binary: Path, place: Path) -> UnpackedServer:
     check_machine(binary)
     # In a whole file system, the server may be anywhere: /opt/bitnami/mysql/bin
-    root = place if place not in _SYSTEM and _own_loader(place) else _root(binary)
+    around = (each for each in reversed(binary.parents) if each.is_relative_to(place) and each not in _SYSTEM)
+    root = next(filter(_own_loader, around), None) or _root(binary)
     if root in _SYSTEM:
         return UnpackedServer(root, Layout(str(binary.relative_to(root)), basedir=None))
     basedir = basedir_of(binary)
