@@ -117,3 +117,18 @@ def test_the_general_log_takes_its_file_and_its_switch_alone():
 def test_sessions_fill_a_slow_log_that_was_on_with_a_threshold(source, switch, threshold, fills):
     variables = {**MYSQL, "slow_query_log": switch, "long_query_time": threshold}
     assert leaves_sessions_logging(source, variables) is fills
+
+
+def test_percona_server_logs_calls_and_not_the_statements_of_procedures_into_one_file():
+    """Names and defaults of 8.0.40-31, as published: none could be had."""
+    percona = {
+        **MYSQL,
+        "log_slow_filter": "full_scan",
+        "log_slow_rate_limit": "100",
+        "log_slow_sp_statements": "ON",
+        "max_slowlog_size": "1073741824",
+    }
+    settings = log_settings(Source.SLOW, "/x.log", percona, Server(Family.MYSQL, (8, 0, 40)))
+    own = {name: settings.arm[name] for name in percona if name not in MYSQL}
+    assert own == {"log_slow_filter": "", "log_slow_rate_limit": 1, "log_slow_sp_statements": "OFF", "max_slowlog_size": 0}
+    assert set(own) <= set(settings.names)

@@ -11,6 +11,7 @@ from dialin.search.ranges import RequestedVariable, make_dimension
 from dialin.search.space import Space
 from dialin.search.variable_choice import ChosenVariable, Situation, choose_variables, make_constraints, variable_facts
 from dialin.variables import memory
+from dialin.variables.catalogue import Kind, Variable
 from dialin.variables.durability import DURABILITY_RULES
 from dialin.variables.limits import limit_of
 from fixtures.real_catalogues import BUILDS, real_catalogue
@@ -48,6 +49,32 @@ def names(chosen: list[ChosenVariable]) -> set[str]:
 
 def space_of(chosen: list[ChosenVariable]) -> Space:
     return Space(tuple(one.dimension for one in chosen))
+
+
+PERCONA = {
+    "thread_handling": Variable("thread_handling", Kind.ENUMERATION, default="one-thread-per-connection", at_start=True,
+        choices=("one-thread-per-connection", "no-threads", "pool-of-threads")),
+    "thread_pool_oversubscribe": Variable("thread_pool_oversubscribe", Kind.INTEGER, 1, 1000, default="3", at_start=True),
+    "thread_pool_high_prio_mode": Variable("thread_pool_high_prio_mode", Kind.ENUMERATION, default="transactions",
+        at_start=True, choices=("transactions", "statements", "none")),
+    "innodb_empty_free_list_algorithm": Variable("innodb_empty_free_list_algorithm", Kind.ENUMERATION, default="legacy",
+        at_start=True, choices=("legacy", "backoff")),
+    "innodb_cleaner_lsn_age_factor": Variable("innodb_cleaner_lsn_age_factor", Kind.ENUMERATION, default="high_checkpoint",
+        at_start=True, choices=("legacy", "high_checkpoint")),
+}  # fmt: skip
+"""Variables of Percona Server with their published defaults, beside those that it shares with MySQL."""
+
+
+def test_percona_servers_own_variables_are_searched_where_they_act():
+    variables = {**CATALOGUES["mysql@9.7.4"].variables, **PERCONA}
+
+    def searched(**in_force: str) -> set[str]:
+        situation = replace(MACHINE, build="percona@9.7.4", in_force=in_force)
+        return names(choose_variables(variables, situation, most=100).chosen) & PERCONA.keys() - {"thread_handling"}
+
+    of_innodb = {"innodb_empty_free_list_algorithm", "innodb_cleaner_lsn_age_factor"}
+    assert searched() == of_innodb
+    assert searched(thread_handling="pool-of-threads") == PERCONA.keys() - {"thread_handling"}
 
 
 @pytest.mark.parametrize("build", BUILDS)

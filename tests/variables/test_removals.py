@@ -1,6 +1,6 @@
 import pytest
 
-from dialin.model.build import Family
+from dialin.model.build import Vendor
 from dialin.variables import removals
 from dialin.variables.removals import removal
 from fixtures.real_catalogues import BUILDS, real_catalogue
@@ -28,4 +28,4 @@ def test_a_variable_is_there_until_it_is_removed():
     assert removal("query_cache_size", "mysql@5.7.44") is None
     assert str(removal("query_cache_size", "mysql@8.0.33")) == "removed in MySQL 8.0"
     assert removal("query_cache_size", "mariadb@11.4.5") is None
-    assert removal("innodb_log_files_in_group", "mariadb@10.11.19").family is Family.MARIADB
+    assert removal("innodb_log_files_in_group", "mariadb@10.11.19").vendor is Vendor.MARIADB

@@ -1,6 +1,6 @@
 import pytest
 
-from dialin.model.build import Family
+from dialin.model.build import BuildReference, Family, Vendor
 from dialin.variables import behaviour, memory, reserved_variables, rules
 from dialin.variables.aliases import shared_name
 from dialin.variables.behaviour import Span
@@ -71,8 +71,16 @@ def test_rules_about_some_builds_are_about_no_others(build, meant):
 )
 def test_a_span_of_builds_has_both_its_ends(version, meant):
     span = Span(Family.MYSQL, (8, 3), (9, 0))
-    assert span.holds(Family.MYSQL, version) is meant
-    assert not span.holds(Family.MARIADB, version)
+    assert span.holds(BuildReference(Vendor.ORACLE, version)) is meant
+    assert span.holds(BuildReference(Vendor.PERCONA, version)) is meant
+    assert not span.holds(BuildReference(Vendor.MARIADB, version))
+
+
+def test_a_span_of_one_vendor_has_no_build_of_another():
+    span = Span(Vendor.PERCONA, (5, 7))
+    assert span.holds(BuildReference(Vendor.PERCONA, (8, 0, 36)))
+    assert not span.holds(BuildReference(Vendor.PERCONA, (5, 6, 45)))
+    assert not span.holds(BuildReference(Vendor.ORACLE, (8, 0, 36)))
 
 
 def test_inert_variables_have_a_reason():

@@ -116,6 +116,9 @@ def _slow(variables: Mapping[str, str]) -> dict[str, str | int]:
         "min_examined_row_limit": 0,
         "log_slow_extra": "ON",
         "log_slow_rate_limit": 1,
+        # Percona Server logs the statements of a procedure and not its CALL, and begins a new file at this size.
+        "log_slow_sp_statements": "OFF",
+        "max_slowlog_size": 0,
         # MySQL throttles statements without an index even where all statements are logged.
         "log_queries_not_using_indexes": "OFF",
     }

@@ -40,7 +40,7 @@ _GAUGES = re.compile(
             "Innodb_onlineddl_.*",
             "Innodb_page_size",
             "Innodb_purge_(trx_id|undo_no)",
-            "Innodb_read_views_memory",
+            "Innodb_(read_views|descriptors)_memory",
             "Innodb_redo_log_(capacity_resized|logical_size|physical_size|uuid)",
             "Innodb_row_lock_(current_waits|time_avg|time_max)",
             "Innodb_undo_tablespaces_.*",
@@ -69,7 +69,8 @@ _GAUGES = re.compile(
         )
     )
 )
-"""Status variables that rise and fall, according to the manuals of MySQL 9.7 and MariaDB 11.4; all others only rise."""
+"""Status variables that rise and fall, according to the manuals of MySQL 9.7, MariaDB 11.4 and Percona Server 5.6 to 8.4; all
+others only rise."""
 
 
 @functools.cache

@@ -1,7 +1,8 @@
 """The variables that can change throughput: what each decides, where its range ends on a machine, and where a search starts.
 
 A table of data; `variable_choice` reads it. Each build has some of these variables. Sources are titles of the MySQL Reference
-Manual and of the MariaDB documentation; where a rule is ours it says so. The order is that of importance.
+Manual and of the MariaDB documentation, and for Percona Server's own variables its documentation; where a rule is ours it says
+so. The order is that of importance.
 """
 
 from __future__ import annotations
@@ -128,6 +129,7 @@ _MYISAM = ("key_read_requests", "key_write_requests")
 _ARIA = ("aria_pagecache_read_requests", "aria_pagecache_write_requests")
 _PROCEDURES = ("com_call_procedure",)
 _HAS_BINLOG: Mapping[str, tuple[str, ...]] = {"log_bin": ()}
+_HAS_POOL: Mapping[str, tuple[str, ...]] = {"thread_handling": ("pool-of-threads",)}
 
 _SSD = ((Fact.SPINNING, 0.0, 0.0),)
 _STARTUP = "MySQL manual, InnoDB Startup Options and System Variables"
@@ -291,10 +293,21 @@ TABLE: Mapping[str, PerformanceVariable] = {
         "this many pages are freed at a time for reads from disk; 0 is innodb_lru_scan_depth", lowest=(16.0,),
         highest=(16_384.0,), special=(0,), touch=_DISK_READS),
     "thread_pool_size": PerformanceVariable("it is the number of groups of the thread pool", lowest=(1.0,),
-        highest=(Amount(Fact.CPUS, 4, at_least=4), 128.0), needs={"thread_handling": ("pool-of-threads",)},
+        highest=(Amount(Fact.CPUS, 4, at_least=4), 128.0), needs=_HAS_POOL,
         rule=Rule("MariaDB, Thread Pool in MariaDB", (Amount(Fact.CPUS),))),
     "thread_pool_stall_limit": PerformanceVariable("after this many milliseconds a stalled group gets another thread",
-        lowest=(10.0,), highest=(1000.0,), needs={"thread_handling": ("pool-of-threads",)}),
+        lowest=(10.0,), highest=(1000.0,), needs=_HAS_POOL),
+    "thread_pool_oversubscribe": PerformanceVariable(
+        "this many threads of a group may run at once while it is stalled", lowest=(1.0,), highest=(64.0,), needs=_HAS_POOL),
+    "thread_pool_high_prio_mode": PerformanceVariable("it decides which statements the thread pool runs first",
+        words=("transactions", "statements", "none"), needs=_HAS_POOL),
+    "thread_pool_dedicated_listener": PerformanceVariable(
+        "with it a thread of each group only waits for statements and runs none", words=_SWITCH, needs=_HAS_POOL),
+    "innodb_empty_free_list_algorithm": PerformanceVariable(
+        "it decides whether threads that find no free page flush one or wait for it", words=("legacy", "backoff"),
+        touch=_DISK_READS),
+    "innodb_cleaner_lsn_age_factor": PerformanceVariable("it is the formula by which adaptive flushing follows the redo log",
+        words=("high_checkpoint", "legacy"), touch=_WRITES, needs={"innodb_adaptive_flushing": ()}),
     "key_buffer_size": PerformanceVariable("it holds index blocks of MyISAM tables", lowest=(8 * MIB,),
         highest=(Amount(Fact.MEMORY, 0.25),), step=MIB, touch=_MYISAM, memory=Memory.ONCE,
         rule=Rule("MySQL manual, The MyISAM Key Cache", (Amount(Fact.MEMORY, 0.1), Amount(Fact.DATA, 0.25, at_least=8 * MIB)))),

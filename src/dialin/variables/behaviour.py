@@ -1,6 +1,7 @@
 """How servers treat variables beyond accepting a value: which variables depend on others, and which values are misleading.
 
-`manual` is the MySQL Reference Manual, `kb` the MariaDB documentation; `read on` means that it was observed on a running build.
+`manual` is the MySQL Reference Manual, `kb` the MariaDB documentation, `percona` that of Percona Server, of which no build was
+here; `read on` means that it was observed on a running build.
 A behaviour of some builds only names the oldest and the newest build for which it was observed or is documented.
 """
 
@@ -9,20 +10,24 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from dialin.model.build import BuildReference, Family, Version
+from dialin.model.build import BuildReference, Family, Vendor, Version
 from dialin.model.setting import Value, as_number, parse_value, same_value
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A range of builds of a family; `last` is a prefix of versions, as `(10, 4)` for all of 10.4, and None for no limit."""
+    """A range of builds of a family, or of one vendor; `last` is a prefix of versions, as `(10, 4)` for all of 10.4.
 
-    family: Family
+    Without `last` it has no end.
+    """
+
+    of: Family | Vendor
     first: Version = ()
     last: Version | None = None
 
-    def holds(self, family: Family, version: Version) -> bool:
-        return family is self.family and version >= self.first and (self.last is None or version[: len(self.last)] <= self.last)
+    def holds(self, build: BuildReference) -> bool:
+        is_of = self.of is build.vendor or self.of is build.family
+        return is_of and build.version >= self.first and (self.last is None or build.version[: len(self.last)] <= self.last)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +53,10 @@ class Behaviour:
             build = BuildReference.parse(build_id)
         except ValueError:
             return not self.on
-        return not self.on or any(span.holds(build.family, build.version) for span in self.on)
+        return not self.on or any(span.holds(build) for span in self.on)
 
 
-_MYSQL, _MARIADB = Family.MYSQL, Family.MARIADB
+_MYSQL, _MARIADB, _PERCONA = Family.MYSQL, Family.MARIADB, Vendor.PERCONA
 PERSISTS = Behaviour("SET PERSIST keeps values for the next starts", "manual: SET Syntax", on=(Span(_MYSQL, (8, 0)),))
 TAKES_BEGINNINGS = Behaviour(
     "takes the beginning of an option's name for the option, where only one begins so",
@@ -380,8 +385,61 @@ def adapts_itself(variable: str, in_force: Mapping[str, object], build_id: str) 
     return rule.switch if value else None
 
 
+_NEEDS_POOL = Behaviour(
+    "without effect unless thread_handling is pool-of-threads",
+    "percona, Thread Pool; kb, Thread Pool in MariaDB",
+    (Span(_PERCONA), Span(_MARIADB)),
+)
+_OF_POOL = (
+    *("high_prio_mode", "high_prio_tickets", "oversubscribe", "size", "stall_limit", "idle_timeout", "max_threads"),
+    *("dedicated_listener", "prio_kickup_timer", "priority"),
+)
+_IGNORED_XTRADB = Behaviour("deprecated and ignored", "kb, mariadbd options of 10.2", (Span(_MARIADB, (10, 2), (10, 2)),))
+_OLD_DOUBLEWRITE = Behaviour(
+    "without effect: the doublewrite buffer is that of MySQL, in innodb_doublewrite_dir",
+    "percona 8.0, XtraDB Performance Improvements, and notes of release 8.3.0-1",
+    (Span(_PERCONA, (8, 0, 20)),),
+)
+
 CAUTIONS: Mapping[str, tuple[Behaviour, ...]] = {
     **{name: (rule.behaviour,) for name, rule in SELF_ADAPTING.items()},
+    **{f"thread_pool_{name}": (_NEEDS_POOL,) for name in _OF_POOL},
+    "thread_cache_size": (
+        Behaviour("without effect under thread_handling = pool-of-threads", "kb, Thread Pool in MariaDB", (Span(_MARIADB),)),
+    ),
+    "innodb_parallel_doublewrite_path": (_OLD_DOUBLEWRITE,),
+    "innodb_parallel_dblwr_encrypt": (_OLD_DOUBLEWRITE,),
+    "innodb_empty_free_list_algorithm": (
+        Behaviour(
+            "under backoff a thread that finds no free page waits for the thread that flushes for it; under legacy, the way of "
+            "MySQL, it flushes one itself",
+            "percona, XtraDB Performance Improvements for I/O-Bound Highly-Concurrent Workloads; kb",
+            (Span(_PERCONA, (5, 6)), Span(_MARIADB, (10, 0), (10, 1))),
+        ),
+        _IGNORED_XTRADB,
+    ),
+    "innodb_cleaner_lsn_age_factor": (
+        Behaviour(
+            "under high_checkpoint, the default, adaptive flushing keeps a higher checkpoint age than under legacy, MySQL's",
+            "percona 5.6, Page Cleaner Thread Tuning; kb",
+            (Span(_PERCONA, (5, 6)), Span(_MARIADB, (10, 0), (10, 1))),
+        ),
+        _IGNORED_XTRADB,
+    ),
+    "slow_query_log_use_global_control": (
+        Behaviour(
+            "for the variables that it names, sessions use the global value, also those that began before it was set",
+            "percona, Slow Query Log",
+            (Span(_PERCONA),),
+        ),
+    ),
+    "log_slow_sp_statements": (
+        Behaviour(
+            "while it is ON, the slow log has the statements of stored procedures and not their CALL",
+            "percona, Slow Query Log",
+            (Span(_PERCONA),),
+        ),
+    ),
     "tmp_table_size": (
         Behaviour(
             "temporary tables in memory grow to the smaller of it and max_heap_table_size",
@@ -421,6 +479,11 @@ CAUTIONS: Mapping[str, tuple[Behaviour, ...]] = {
     ),
     "innodb_flush_log_at_trx_commit": (
         Behaviour("3, which MariaDB has, becomes 2", "read on 5.5.9, 5.6.24 and 9.7.4", (Span(_MYSQL),)),
+        Behaviour(
+            "each session may have its own value where innodb_use_global_flush_log_at_trx_commit is OFF",
+            "percona, Improved InnoDB I/O Scalability",
+            (Span(_PERCONA, (5, 5), (5, 7)), Span(_MARIADB, (10, 0), (10, 1))),
+        ),
     ),
     "read_buffer_size": (Behaviour("a start says nothing of the rounding; SET warns", "read on all builds"),),
     "table_open_cache_instances": (

@@ -15,6 +15,7 @@ from dialin.variables.catalogue import NUMBERS, Catalogue, Kind, Variable
 from dialin.variables.memory import Need, Room
 from dialin.variables.removals import removal
 from dialin.variables.size_units import plain_number, with_letter
+from dialin.variables.vendors import counterpart, owners
 
 Elsewhere = Mapping[str, Callable[[], Catalogue]]
 """The catalogues of other builds by build id, each read only when it is needed."""
@@ -82,6 +83,11 @@ def find_name(name: str, catalogue: Catalogue, elsewhere: Elsewhere) -> Variable
         problem += f": it takes the option without effect, for {ignored.text}"
     elif gone:
         problem += f": {gone}"
+    elif vendors := owners(spelled, build):
+        problem += f", which is a variable of {vendors}"
+    other_name = counterpart(spelled, build)
+    if other_name.partition(",")[0] in catalogue.variables:
+        raise UserError(problem, f"{build} has {other_name} for that")
     if having := sorted(
         (other for other, read in elsewhere.items() if other != build and _has(read, spelled)), key=_newest_first
     ):
@@ -90,7 +96,7 @@ def find_name(name: str, catalogue: Catalogue, elsewhere: Elsewhere) -> Variable
             f"{problem}; {listed(having)} {'has' if len(having) == 1 else 'have'} it",
             f"Choose with --server {having[0]}, or a variable of {build}{nearest}",
         )
-    if gone:
+    if gone or owners(spelled, build):
         raise UserError(problem, "Leave it out")
     raise UserError(problem, f"Did you mean {_either(near)}?" if near else "`dialin variables` lists those that it has")
 

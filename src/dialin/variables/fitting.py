@@ -19,6 +19,7 @@ from dialin.variables.catalogue import Catalogue, Kind, Variable
 from dialin.variables.check import Elsewhere, check_name, check_value, known_as, names_beginning_with
 from dialin.variables.optionfile import OptionFile
 from dialin.variables.removals import Removal, removal, removed_words
+from dialin.variables.vendors import owners
 
 _LONG_SUFFIX = re.compile(r"(\d+)([kmgtpe])[a-z]+", re.IGNORECASE)
 _OF_A_SERVICE = re.compile(r"aurora_.*|aws_.*|innodb_aurora_.*|rds_.*|cloudsql_.*|azure_.*|innodb_shared_buffer_pool_.*")
@@ -133,8 +134,10 @@ def _whole_name(name: str, catalogue: Catalogue) -> str:
 
 
 def _with_reason(name: str, build: str) -> str:
-    gone = removal(name, build)
-    return f"{name} ({gone})" if gone else name
+    if gone := removal(name, build):
+        return f"{name} ({gone})"
+    vendors = owners(name, build)
+    return f"{name} (of {vendors})" if vendors else name
 
 
 def _as_read(known: Variable, value: Value) -> Value:
@@ -179,10 +182,13 @@ def _follows(name: str, value: Value, numbers: Mapping[str, float], build: str) 
 
 def _note_on_missing(missing: Sequence[str], build: str) -> str:
     service = [name for name in missing if _OF_A_SERVICE.fullmatch(name)]
-    others = [name for name in missing if name not in service]
+    vendors = {name: owners(name, build) for name in missing}
+    others = [name for name in missing if name not in service and not vendors[name]]
     parts = []
     if service:
         parts.append(f"{_names(service)} exist only in the service and cannot be tried")
+    of_vendors = dict.fromkeys(filter(None, vendors.values()))
+    parts += [f"{_names([name for name in missing if vendors[name] == each])} of {each}" for each in of_vendors]
     if others:
         parts.append(f"{build} does not have {_names(others)}")
     return f"left out: {'; '.join(parts)}" if parts else ""

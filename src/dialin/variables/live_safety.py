@@ -27,7 +27,8 @@ _RESIZES = re.compile(
 _REFUSED = (
     _rule(
         r"innodb_redo_log_capacity|innodb_log_files?_.*|innodb_undo_.*|innodb_max_undo_log_size|innodb_rollback_segments"
-        r"|max_binlog_.*|binlog_(?!commit_wait_|group_commit_sync_).*|log_bin.*|relay_log_.*|expire_logs_days",
+        r"|max_binlog_.*|binlog_(?!commit_wait_|group_commit_sync_).*|log_bin.*|relay_log_.*|expire_logs_days"
+        r"|max_slowlog_.*|innodb_max_bitmap_file_size|percona_telemetry.*",
         "changes files that outlive the study",
     ),
     _rule(
@@ -40,7 +41,8 @@ _REFUSED = (
         r"(super_|innodb_|transaction_)?read_only|offline_mode|event_scheduler|gtid_.*|enforce_gtid_.*|server_id|autocommit"
         r"|(rpl_semi_sync|group_replication|wsrep|replica|slave)_.*|(general|slow_query|error)_log.*|log_output"
         r"|max_(connections|user_connections|connect_errors)|thread_pool_max_threads|connect_timeout|wait_timeout|interactive_timeout|lock_wait_timeout"
-        r"|innodb_(fast_shutdown|force_recovery|checksum_.*|doublewrite.*|flush_method)",
+        r"|innodb_(fast_shutdown|force_recovery|checksum_.*|doublewrite.*|flush_method|corrupt_table_action)"
+        r"|(innodb_)?kill_idle_transaction|idle_.*transaction_timeout|extra_max_connections",
         "decides who may connect, what is replicated, or what survives",
     ),
     _rule(

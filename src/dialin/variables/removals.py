@@ -1,7 +1,8 @@
 """Variables that newer builds no longer have, and what replaced them.
 
 Sources: MySQL Server Version Reference ("Option and Variable Changes"), MariaDB's list of system variables; the names were
-compared with the catalogues of 5.6.24, 8.0.33, 9.7.4 and 10.11.19.
+compared with the catalogues of 5.6.24, 8.0.33, 9.7.4 and 10.11.19. For Percona Server, its documentation: Changed in Percona
+Server 5.7 and 8.0, Thread Pool, XtraDB Changed Page Tracking, and the notes of releases 8.0.15-5 and 8.3.0-1.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from dialin.model.build import BuildReference, Family, Version
+from dialin.model.build import VENDOR_TITLES, BuildReference, Family, Vendor, Version
 from dialin.model.setting import Value
 
 
@@ -25,15 +26,14 @@ class Removal:
             compatibility with old my.cnf files", read on 10.11.19); MySQL does not start with it.
     """
 
-    family: Family
+    vendor: Vendor
     version: Version
     successor: str = ""
     advice: str = ""
     is_ignored: bool = False
 
     def __str__(self) -> str:
-        product = "MySQL" if self.family is Family.MYSQL else "MariaDB"
-        removed = f"removed in {product} {'.'.join(map(str, self.version))}"
+        removed = f"removed in {VENDOR_TITLES[self.vendor]} {'.'.join(map(str, self.version))}"
         renamed = f"renamed to {self.successor}" if self.successor else ""
         return "; ".join(filter(None, (renamed, self.advice, removed)))
 
@@ -129,8 +129,26 @@ _MYSQL: Mapping[Version, Mapping[str, str]] = {
 _MARIADB: Mapping[Version, Mapping[str, str]] = {
     (10, 3): {
         "innodb_additional_mem_pool_size": "",
+        "innodb_buffer_pool_populate": "",
+        "innodb_cleaner_lsn_age_factor": "",
+        "innodb_corrupt_table_action": "",
+        "innodb_empty_free_list_algorithm": "",
+        "innodb_fake_changes": "",
+        "innodb_foreground_preflush": "",
+        "innodb_kill_idle_transaction": "idle_transaction_timeout",
+        "innodb_locking_fake_changes": "",
+        "innodb_log_arch_dir": "",
+        "innodb_log_arch_expire_sec": "",
+        "innodb_log_block_size": "",
+        "innodb_max_bitmap_file_size": "",
+        "innodb_max_changed_pages": "",
         "innodb_mirrored_log_groups": "",
+        "innodb_sched_priority_cleaner": "",
+        "innodb_show_locks_held": "",
+        "innodb_show_verbose_locks": "",
         "innodb_support_xa": "",
+        "innodb_track_changed_pages": "",
+        "innodb_use_global_flush_log_at_trx_commit": "",
         "innodb_use_sys_malloc": "",
     },
     (10, 5): {
@@ -162,8 +180,43 @@ _MARIADB: Mapping[Version, Mapping[str, str]] = {
 }
 """By the first version of MariaDB without them; some were without effect before."""
 
+_PERCONA: Mapping[Version, Mapping[str, str]] = {
+    (5, 7): {
+        "innodb_adaptive_hash_index_partitions": "innodb_adaptive_hash_index_parts",
+        "innodb_buffer_pool_populate": "innodb_numa_interleave",
+        "innodb_fake_changes": "",
+        "innodb_foreground_preflush": "",
+        "innodb_locking_fake_changes": "",
+        "innodb_log_arch_dir": "",
+        "innodb_log_arch_expire_sec": "",
+        "innodb_log_block_size": "innodb_log_write_ahead_size",
+        "innodb_log_checksum_algorithm": "innodb_log_checksums",
+        "innodb_sched_priority_cleaner": "",
+        "innodb_use_atomic_writes": "",
+        "max_statement_time": "max_execution_time",
+        "slow_query_log_timestamp_always": "",
+        "slow_query_log_timestamp_precision": "",
+    },
+    (8, 0): {
+        "csv_mode": "",
+        "innodb_kill_idle_transaction": "kill_idle_transaction",
+        "innodb_show_verbose_locks": "",
+        "innodb_use_global_flush_log_at_trx_commit": "",
+        "max_binlog_files": "",
+        "pseudo_server_id": "",
+        "query_cache_strip_comments": "",
+        "query_response_time_range_base": "",
+        "query_response_time_stats": "",
+    },
+    (8, 0, 14): {"extra_max_connections": "", "extra_port": "admin_port"},
+    (8, 0, 15): {"encrypt_binlog": "binlog_encryption"},
+    (8, 0, 30): {"innodb_max_bitmap_file_size": "", "innodb_max_changed_pages": "", "innodb_track_changed_pages": ""},
+    (8, 3): {"innodb_parallel_dblwr_encrypt": "", "innodb_parallel_doublewrite_path": "innodb_doublewrite_dir"},
+}
+"""By the first version of Percona Server without them: variables that Oracle's never had. It lost those of MySQL as well."""
+
 _REFUSED = frozenset(_MARIADB[10, 3])
-"""What MariaDB does not take either: innodb_support_xa, read on 10.11.19."""
+"""What MariaDB does not take either, read on 10.11.19: innodb_support_xa, and what was XtraDB's."""
 
 _ADVICE = {
     "innodb_log_file_size": _ALL_FILES,
@@ -196,11 +249,16 @@ def removed_words(name: str, value: Value, build_id: str) -> list[str]:
 
 def removal(name: str, build_id: str) -> Removal | None:
     """Return why a build such as `mysql@9.7.4` no longer has a variable; None where that is not known."""
-    for family, table in ((Family.MYSQL, _MYSQL), (Family.MARIADB, _MARIADB)):
+    try:
+        build = BuildReference.parse(build_id)
+    except ValueError:
+        return None
+    for vendor, table in ((Vendor.PERCONA, _PERCONA), (Vendor.ORACLE, _MYSQL), (Vendor.MARIADB, _MARIADB)):
         for version, names in table.items():
-            if name in names and _is_from(build_id, family, version):
-                is_ignored = family is Family.MARIADB and name not in _REFUSED
-                return Removal(family, version, names[name], _ADVICE.get(name, ""), is_ignored)
+            is_of = build.vendor is vendor or (vendor is Vendor.ORACLE and build.family is Family.MYSQL)
+            if name in names and is_of and build.version >= version:
+                is_ignored = vendor is Vendor.MARIADB and name not in _REFUSED
+                return Removal(vendor, version, names[name], _ADVICE.get(name, ""), is_ignored)
     return None
 
 

@@ -19,15 +19,16 @@ _NOTHING = "it does not affect the measured tables"
 _NAMED = {
     **dict.fromkeys(
         (
-            "admin_address", "admin_port", "aria_log_dir_path", "basedir", "bind_address", "character_sets_dir", "chroot",
-            "datadir", "des_key_file", "extra_port", "general_log_file", "init_file", "innodb_buffer_pool_filename",
-            "innodb_data_home_dir",
-            "innodb_directories", "innodb_doublewrite_dir", "innodb_log_arch_dir", "innodb_log_group_home_dir",
-            "innodb_redo_log_archive_dirs", "innodb_temp_tablespaces_dir", "innodb_tmpdir", "innodb_undo_directory", "language",
-            "lc_messages_dir", "log_basename", "log_bin_basename", "log_bin_index", "log_error", "log_slow_query_file",
-            "master_info_file", "pid_file", "plugin_dir", "port", "proxy_protocol_networks", "relay_log", "relay_log_basename",
-            "relay_log_index", "relay_log_info_file", "replica_load_tmpdir", "secure_file_priv", "slave_load_tmpdir",
-            "slow_query_log_file", "socket", "tmpdir", "user",
+            "admin_address", "admin_port", "aria_log_dir_path", "basedir", "bind_address", "buffered_error_log_filename",
+            "character_sets_dir", "chroot", "coredumper", "datadir", "des_key_file", "extra_port", "general_log_file",
+            "init_file", "innodb_buffer_pool_filename", "innodb_data_home_dir", "innodb_directories",
+            "innodb_doublewrite_dir", "innodb_doublewrite_file", "innodb_log_arch_dir", "innodb_log_group_home_dir",
+            "innodb_parallel_doublewrite_path", "innodb_redo_log_archive_dirs", "innodb_temp_tablespaces_dir",
+            "innodb_tmpdir", "innodb_undo_directory", "language", "lc_messages_dir", "log_basename", "log_bin_basename",
+            "log_bin_index", "log_error", "log_slow_query_file", "master_info_file", "pid_file", "plugin_dir", "port",
+            "proxy_protocol_networks", "relay_log", "relay_log_basename", "relay_log_index", "relay_log_info_file",
+            "replica_load_tmpdir", "secure_file_priv", "secure_log_path", "slave_load_tmpdir", "slow_query_log_file",
+            "socket", "tmpdir", "user",
         ),
         _PLACE,
     ),
@@ -58,7 +59,8 @@ _PATTERNS = (
     (re.compile(r"mysqlx(_.*)?"), "the X protocol is off"),
     (re.compile(r"report_.*"), _IDENTITY),
     (re.compile(r"wsrep_.*|group_replication_.*|replicate_.*"), _ALONE),
-    (re.compile(r"keyring_.*|feedback(_.*)?"), _PLUGIN),
+    (re.compile(r"keyring_.*|feedback(_.*)?|percona_telemetry[._].*"), _PLUGIN),
+    (re.compile(r"utility_user(_.*)?"), _ACCESS),
 )
 
 _FILE_LISTS = ("innodb_data_file_path", "innodb_temp_data_file_path")

@@ -35,7 +35,8 @@ WORDS_OF_TEXT: Mapping[str, tuple[str, ...]] = {
 
 Each value is accepted by at least one of the builds on which this was read: 5.5.9, 5.6.24 and MariaDB 10.1 and 10.2. They take
 no numbers instead of the words. Not every build accepts every value: 5.5.9 dies of O_DIRECT_NO_FSYNC, and ALL_O_DIRECT belongs
-to MariaDB 10.1. A study finds out what its build dies of when it inspects its candidates.
+to MariaDB 10.1 and to Percona Server up to 5.7 (its documentation, Improved InnoDB I/O Scalability). A study finds out what its
+build dies of when it inspects its candidates.
 """
 
 SPELLED_EXACTLY = frozenset({"innodb_flush_method"})
@@ -158,15 +159,16 @@ def is_identity(variable: str) -> bool:
 SHAPES_DATA = frozenset(
     {
         "aria_block_size", "character_set_server", "collation_server", "default_storage_engine", "default_table_encryption",
-        "ft_max_word_len", "ft_min_word_len", "ft_stopword_file", "innodb_checksum_algorithm", "innodb_checksums",
+        "enforce_storage_engine", "ft_max_word_len", "ft_min_word_len", "ft_stopword_file", "innodb_checksum_algorithm",
+        "innodb_checksums", "innodb_compressed_columns_threshold", "innodb_compressed_columns_zip_level",
         "innodb_compression_algorithm", "innodb_compression_default", "innodb_compression_level", "innodb_data_file_path",
         "innodb_default_encryption_key_id", "innodb_default_row_format", "innodb_encrypt_log", "innodb_encrypt_tables",
         "innodb_file_format", "innodb_file_per_table", "innodb_fill_factor", "innodb_ft_enable_stopword",
         "innodb_ft_max_token_size", "innodb_ft_min_token_size", "innodb_large_prefix", "innodb_log_block_size",
         "innodb_log_file_size", "innodb_log_files_in_group", "innodb_page_size", "innodb_redo_log_encrypt",
-        "innodb_stats_persistent", "innodb_stats_persistent_sample_pages", "innodb_undo_log_encrypt", "innodb_undo_tablespaces",
-        "lower_case_table_names", "myisam_block_size", "myisam_data_pointer_size", "ngram_token_size",
-        "sql_generate_invisible_primary_key", "sql_mode",
+        "innodb_stats_persistent", "innodb_stats_persistent_sample_pages", "innodb_undo_log_encrypt",
+        "innodb_undo_tablespaces", "lower_case_table_names", "myisam_block_size", "myisam_data_pointer_size",
+        "ngram_token_size", "sql_generate_invisible_primary_key", "sql_mode",
     }
 )  # fmt: skip
 """Variables that decide what prepared data looks like, on disk or in its rows: part of a dataset's key.

@@ -16,24 +16,26 @@ BYTES, SECONDS, MILLISECONDS, MICROSECONDS, PERCENT = "bytes", "seconds", "milli
 _UNITS = {
     **dict.fromkeys(
         (
-            "binlog_cache_size", "binlog_stmt_cache_size", "innodb_buffer_pool_size", "innodb_ft_cache_size",
-            "innodb_ft_total_cache_size", "innodb_max_undo_log_size", "innodb_online_alter_log_max_size",
-            "innodb_redo_log_capacity", "join_buffer_space_limit", "max_allowed_packet", "max_binlog_cache_size",
-            "max_binlog_size", "max_binlog_stmt_cache_size", "max_heap_table_size", "max_relay_log_size",
-            "myisam_max_sort_file_size", "net_buffer_length", "query_cache_limit", "query_cache_min_res_unit",
-            "query_cache_size", "query_prealloc_size", "replica_max_allowed_packet", "slave_max_allowed_packet",
-            "temptable_max_mmap", "temptable_max_ram", "thread_stack", "tmp_memory_table_size", "tmp_table_size",
-            "transaction_prealloc_size",
+            "binlog_cache_size", "binlog_space_limit", "binlog_stmt_cache_size", "innodb_buffer_pool_size",
+            "innodb_ft_cache_size", "innodb_ft_total_cache_size", "innodb_max_undo_log_size",
+            "innodb_online_alter_log_max_size", "innodb_redo_log_capacity", "join_buffer_space_limit", "max_allowed_packet",
+            "max_binlog_cache_size", "max_binlog_size", "max_binlog_stmt_cache_size", "max_heap_table_size",
+            "max_relay_log_size", "max_slowlog_size", "myisam_max_sort_file_size", "net_buffer_length", "query_cache_limit",
+            "query_cache_min_res_unit", "query_cache_size", "query_prealloc_size", "replica_max_allowed_packet",
+            "slave_max_allowed_packet", "temptable_max_mmap", "temptable_max_ram", "thread_stack", "tmp_memory_table_size",
+            "tmp_table_size", "transaction_prealloc_size",
         ),
         BYTES,
     ),
     **dict.fromkeys(
-        ("innodb_flush_log_at_timeout", "information_schema_stats_expiry", "log_slow_query_time", "long_query_time",
-         "slow_launch_time"),
+        ("innodb_flush_log_at_timeout", "information_schema_stats_expiry", "innodb_kill_idle_transaction",
+         "kill_idle_transaction", "log_slow_query_time", "long_query_time", "net_buffer_shrink_interval", "slow_launch_time",
+         "slow_query_log_always_write_time"),
         SECONDS,
     ),
     **dict.fromkeys(
-        ("innodb_old_blocks_time", "rpl_semi_sync_master_timeout", "rpl_semi_sync_source_timeout", "thread_pool_stall_limit"),
+        ("innodb_old_blocks_time", "max_execution_time", "rpl_semi_sync_master_timeout", "rpl_semi_sync_source_timeout",
+         "thread_pool_prio_kickup_timer", "thread_pool_stall_limit"),
         MILLISECONDS,
     ),
     **dict.fromkeys(

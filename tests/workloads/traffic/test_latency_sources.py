@@ -14,7 +14,7 @@ class Server:
     """Answers by the words of a statement; what it does not have it refuses."""
 
     def __init__(self, **answers):
-        self.answers = {"VERSION": [("9.7.4",)], **answers}
+        self.answers = {"VERSION": [("9.7.4",)], "version_comment": [("(Debian)",)], **answers}
 
     def __call__(self, statement, arguments=()):
         for words, rows in self.answers.items():
@@ -39,6 +39,8 @@ def test_the_best_source_that_answers_is_chosen():
         ({"@@performance_schema": []}, "Start the server with performance_schema=ON"),
         ({"VERSION": [("10.11.6-MariaDB",)]}, "INSTALL SONAME 'query_response_time'"),
         ({"VERSION": [("10.11.6-MariaDB",)], "@@query_response_time_stats": []}, "query_response_time_stats = ON"),
+        ({"VERSION": [("5.7.44-48",)], "version_comment": [("Percona Server (GPL)",)]}, "INSTALL PLUGIN QUERY_RESPONSE_TIME "),
+        ({"VERSION": [("8.0.40-31",)], "version_comment": [("Percona Server (GPL)",)]}, "Start the server with"),
     ],
 )
 def test_a_server_that_does_not_time_its_statements_is_refused_with_a_remedy(answers, remedy):

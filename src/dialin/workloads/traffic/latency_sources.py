@@ -7,7 +7,8 @@ The sources, their cost and what they show:
 - `summary`: the summary by event name alone (MySQL 5.6 and 5.7; MariaDB with the performance schema on). Means by kind.
 
   With both, means of the largest digests as well (`digests`).
-- `response_time`: the plugin query_response_time (MariaDB, Percona), with its statistics on. One mean for all statements.
+- `response_time`: the plugin query_response_time (MariaDB, Percona Server up to 5.7), with its statistics on. One mean for all
+  statements.
 
 A server with none of them is refused: Threads_running divided by statements per second would be a mean as well (Little's law),
 but one reading per second sees a server with short statements idle nearly always.
@@ -20,6 +21,7 @@ from dataclasses import dataclass, field
 
 from dialin.answers import number, single, whole
 from dialin.errors import UserError
+from dialin.model.build import Vendor
 from dialin.model.live import LatencySource
 from dialin.model.query import Query
 from dialin.model.traffic import ALL_STATEMENTS
@@ -71,12 +73,19 @@ def choose(query: Query) -> LatencySource:
 def _remedy(query: Query, *, is_on: bool) -> str:
     if is_on:
         return "Grant the account SELECT on performance_schema.*"
-    if "mariadb" in str(single(query("SELECT VERSION()"))).lower():
-        return (
-            "Without a restart: INSTALL SONAME 'query_response_time', then SET GLOBAL query_response_time_stats = ON. "
-            "Or start the server with performance_schema=ON"
-        )
-    return "Start the server with performance_schema=ON"
+    version, comment = str(single(query("SELECT VERSION()"))), str(single(query("SELECT @@version_comment")))
+    vendor = Vendor.named_in(f"{version} {comment}")
+    if vendor is Vendor.MARIADB:
+        plugins = "INSTALL SONAME 'query_response_time'"
+    elif vendor is Vendor.PERCONA and version.startswith("5."):  # 8.0 has no such plugin
+        of = "SONAME 'query_response_time.so'"
+        plugins = f"INSTALL PLUGIN QUERY_RESPONSE_TIME_AUDIT {of}, INSTALL PLUGIN QUERY_RESPONSE_TIME {of}"
+    else:
+        return "Start the server with performance_schema=ON"
+    return (
+        f"Without a restart: {plugins}, then SET GLOBAL query_response_time_stats = ON. "
+        "Or start the server with performance_schema=ON"
+    )
 
 
 def _answers(query: Query, statement: str) -> bool:
