@@ -9,7 +9,7 @@ from dialin.model.evidence import RawWaits
 from dialin.model.study import Until
 from dialin.model.trial import Purpose, Step, TrialState
 from dialin.preflight import machine_noise
-from dialin.question.plan import WAIT_TRIALS, plan
+from dialin.question.plan import plan
 from dialin.race.budget import MAY_OVERRUN
 from dialin.sentences.log_sentences import log_text
 from dialin.trials.events import Evidence
@@ -154,9 +154,29 @@ def test_the_race_leaves_them_room_in_the_budget(study, spec):
     assert Step.MEASURE in record.trials[-1].steps
 
 
-def test_the_plan_promises_fewer_blocks_for_them(spec):
-    waits = spec.model_copy(update={"waits": "hash_table_locks"})
-    assert plan(waits).blocks == plan(spec).blocks - WAIT_TRIALS
+@pytest.mark.parametrize("number", [1, 2])
+def test_the_plan_promises_fewer_blocks_for_them(spec, number):
+    waits = spec.model_copy(update={"waits": "hash_table_locks", "wait_trials": number})
+    assert plan(waits).blocks == plan(spec).blocks - number
     long = waits.model_copy(update={"measure": None, "warmup": None, "minutes": 60})
     count, allowed = len(spec.candidates), plan(long)
-    assert (allowed.blocks + WAIT_TRIALS) * count * allowed.trial_seconds <= 3600
+    assert (allowed.blocks + number) * count * allowed.trial_seconds <= 3600
+
+
+def test_several_of_each_candidate_are_blocks_in_random_order_also_where_the_study_was_killed_between(study):
+    begun = []
+
+    def kill(trial):
+        begun.extend([trial] if trial.purpose is Purpose.WAITS else [])
+        if len(begun) == 5:
+            raise Killed
+
+    with pytest.raises(Killed):
+        study(trials(before=kill), wait_trials=6, minutes=20)
+    _, record = study(trials(), wait_trials=6, minutes=20)
+    last = [trial for trial in of(record, Purpose.WAITS) if trial.state is TrialState.DONE]
+    blocks = sorted({trial.block for trial in last})
+    orders = [[trial.candidate for trial in last if trial.block == block] for block in blocks]
+    assert len(orders) == 6
+    assert all(sorted(order, key=int) == ["1", "4", "16"] for order in orders)
+    assert len({tuple(order) for order in orders}) > 1

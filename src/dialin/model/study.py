@@ -167,7 +167,10 @@ class MethodOptions(FrozenModel):
     probes: Annotated[bool, WHY] = Field(default=True, description="record counters and waits, to explain the verdict")
     waits: Annotated[str | None, WHY] = Field(
         default=None,
-        description="collect raw waits of instruments, such as hash_table_locks, in one more trial of each candidate",
+        description="collect raw waits of instruments, such as hash_table_locks, in further trials of each candidate",
+    )
+    wait_trials: Annotated[int, WHY] = Field(
+        default=1, ge=1, le=100, description="trials of each candidate that collect raw waits; several show how these vary"
     )
     profile: Annotated[bool, WHY] = Field(
         default=False,

@@ -17,8 +17,8 @@ Values = dict[str, list[float]]
 class ReasonKind(StrEnum):
     """The kind of a reason.
 
-    `moved`: a metric that changed with the verdict, which is correlation. `raw`: raw waits, of one trial of each candidate
-    and so without an interval. `unused`: memory or capacity of which little was used. `limit`: a limit that was reached. The
+    `moved`: a metric that changed with the verdict, which is correlation. `raw`: raw waits, of few trials and so without an
+    interval. `unused`: memory or capacity of which little was used. `limit`: a limit that was reached. The
     last two apply whether or not candidates differ.
     """
 

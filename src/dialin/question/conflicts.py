@@ -65,7 +65,7 @@ _RUNNING = (Kind.ATTACHED, Kind.LIVE)
 TABLE: Final = (
     _refused("server", *_RUNNING, why="and {attach} cannot be combined: an attached server has a fixed build"),
     _refused(
-        "waits",
+        "waits wait-trials",
         *_RUNNING,
         why="does not work with an attached server: it needs a restart, and files that the server writes",
         remedy="Study a build of the same version with --server, or leave it out",
@@ -90,11 +90,16 @@ TABLE: Final = (
     _refused(_OF_LIVE, Kind.ATTACHED, why="is for a live server", remedy="Add {traffic}"),
     _refused("database wait-for-server set confirm profile", Kind.LIVE, why="is not for a live server"),
     _refused("worst", Kind.COMPARISON, Kind.AA, why="is for a tune", remedy="Leave it out, or use dialin tune"),
-    _refused("waits profile hold confirm baseline until confidence", Kind.TUNE, why="is not for a tune"),
+    _refused("waits wait-trials profile hold confirm baseline until confidence", Kind.TUNE, why="is not for a tune"),
     _refused("suite fail-if-worse", Kind.TUNE, why="is not for a tune, which searches under one workload"),
     _refused("tune", Kind.SUITE, why="is not for a suite: it searches under one workload", remedy="Tune under one workload"),
     _refused("attach", Kind.SUITE, why="is not for a suite, which runs on servers that dialin starts"),
-    _refused("waits profile confirm", Kind.SUITE, why="is for a study of one workload", remedy="Leave it out of the suite"),
+    _refused(
+        "waits wait-trials profile confirm",
+        Kind.SUITE,
+        why="is for a study of one workload",
+        remedy="Leave it out of the suite",
+    ),
     _refused(
         "switch=set",
         Kind.SUITE,

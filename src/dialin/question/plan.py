@@ -28,9 +28,6 @@ OVERHEAD = {Switch.RESTART: 2.0, Switch.SET: 0.2}
 PROFILED = 2
 """Trials that profile a server, where that is requested: one of the baseline and one of the choice."""
 
-WAIT_TRIALS = 1
-"""Trials of each candidate that collect raw waits, where these are requested; they are part of the same budget."""
-
 _MEASURE_LEAST = 10.0
 _MEASURE_MOST = {Switch.RESTART: 60.0, Switch.SET: 30.0}
 """The longest window of a trial, seconds: more short ones beat fewer long ones where a switch costs little."""
@@ -87,7 +84,7 @@ def plan(spec: StudySpec) -> Plan:
         return _plan_of_live(spec, spec.place)
     budget = spec.minutes * 60
     count = len(spec.candidates)
-    slot = budget / (count * (BLOCKS_WANTED + (WAIT_TRIALS if spec.waits else 0)) + (PROFILED if spec.profile else 0))
+    slot = budget / (count * (BLOCKS_WANTED + (spec.wait_trials if spec.waits else 0)) + (PROFILED if spec.profile else 0))
     overhead, share, most = _overhead(spec), _WARMUP_SHARE[spec.switch], _WARMUP_MOST[spec.switch]
     levels = spec.workload.number_of_levels
     if (runs := spec.workload.traits.runs) is not None:
@@ -212,7 +209,7 @@ def longest_warmup(switch: Switch, measure: float) -> float:
 
 def _blocks(spec: StudySpec, trial_seconds: float, shorter: str = "") -> int:
     count = len(spec.candidates)
-    reserved = count * WAIT_TRIALS * wait_trial_seconds(spec, trial_seconds) if spec.waits else 0.0
+    reserved = count * spec.wait_trials * wait_trial_seconds(spec, trial_seconds) if spec.waits else 0.0
     reserved += PROFILED * trial_seconds if spec.profile else 0.0
     blocks = int((spec.minutes * 60 - reserved) // (trial_seconds * count))
     needed = max(BLOCKS_NEEDED, math.ceil(fewest_trials(count, shares_start=spec.shares_start) / count))

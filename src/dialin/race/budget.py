@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ from dialin.clock import Clock
 from dialin.evidence import measured
 from dialin.evidence.reasons.significance import choose_pair
 from dialin.model.trial import Purpose, TrialState
-from dialin.question.plan import PROFILED, WAIT_TRIALS, Plan, wait_trial_seconds
+from dialin.question.plan import PROFILED, Plan, wait_trial_seconds
 from dialin.race.state import RaceState
 from dialin.stats.allocation import SIZE
 from dialin.verdict import comparison
@@ -149,23 +149,15 @@ class Budget:
                 self._waited += trial.waited
 
 
-def without_waits(state: RaceState) -> list[str]:
-    """Return the candidates that lack a trial for raw waits; none where the study collects no waits."""
-    if not state.spec.waits:
-        return []
-    raced = state.race_trials
-    return [name for name in _lacking(state, Purpose.WAITS, state.spec.names) if not comparison.is_given_up(name, raced)]
+def to_run(state: RaceState, purpose: Purpose) -> list[list[str]]:
+    """Return the candidates that lack a trial of a purpose, once there is a verdict, block by block.
 
-
-def to_run(state: RaceState, purpose: Purpose) -> list[str]:
-    """Return the candidates that lack their trial of a purpose, once there is a verdict; those that were measured at all.
-
-    Raw waits are of every candidate, profiles of the baseline and the choice. Where the baseline is the choice, the candidate
-    that differs most from it is profiled.
+    Raw waits are of every candidate that was measured, profiles of the baseline and the choice. Where the baseline is the
+    choice, the candidate that differs most from it is profiled.
     """
-    measured_names = {trial.candidate for trial in state.race_trials if trial.state is TrialState.DONE}
     if purpose is Purpose.WAITS:
-        return [name for name in without_waits(state) if name in measured_names]
+        measured_names = {trial.candidate for trial in state.race_trials if trial.state is TrialState.DONE}
+        return [[name for name in names if name in measured_names] for names in _without_waits(state)]
     if not state.spec.profile:
         return []
     record = state.record
@@ -175,13 +167,23 @@ def to_run(state: RaceState, purpose: Purpose) -> list[str]:
 
 def reserved_seconds(state: RaceState, trial_seconds: float) -> float:
     """Return the seconds of the budget that the trials to come take; `trial_seconds` is the time of any other trial."""
-    waits = len(without_waits(state)) * WAIT_TRIALS * wait_trial_seconds(state.spec, trial_seconds)
+    waits = sum(map(len, _without_waits(state))) * wait_trial_seconds(state.spec, trial_seconds)
     if not state.spec.profile:
         return waits
     profiled = sum(trial.purpose is Purpose.PROFILE and trial.has_ended for trial in state.trials)
     return waits + max(0, PROFILED - profiled) * trial_seconds
 
 
-def _lacking(state: RaceState, purpose: Purpose, names: list[str]) -> list[str]:
-    ended = {trial.candidate for trial in state.trials if trial.purpose is purpose and trial.has_ended}
-    return [name for name in names if name not in ended]
+def _without_waits(state: RaceState) -> list[list[str]]:
+    """Return the candidates that lack trials for raw waits, block by block; none where the study collects no waits."""
+    if not state.spec.waits:
+        return []
+    raced = state.race_trials
+    names = [name for name in state.spec.names if not comparison.is_given_up(name, raced)]
+    return _lacking(state, Purpose.WAITS, names, state.spec.wait_trials)
+
+
+def _lacking(state: RaceState, purpose: Purpose, names: list[str], blocks: int = 1) -> list[list[str]]:
+    """Return which of the names lack their trial in each of so many blocks; the first blocks are complete first."""
+    ended = Counter(trial.candidate for trial in state.trials if trial.purpose is purpose and trial.has_ended)
+    return [[name for name in names if ended[name] <= block] for block in range(blocks)]

@@ -349,20 +349,23 @@ class Runner(StudyRun):
 
     def _run_instrumented(self, purpose: Purpose) -> None:
         """Run the trials with costly instruments that the study still lacks; they do not affect the verdict."""
-        state = self._state
-        left = to_run(state, purpose)
-        if left:
-            self._is_stopping()
-        block = comparison.instrumented_block_number(state.trials, purpose)
-        for position, name in enumerate(left, start=1):
-            for _ in range(_TRIES):
-                self._run_trials(block, [(position, name)], purpose)
-                ended = state.trials[-1]
-                if ended.state is not TrialState.INTERRUPTED:
-                    break
-            if waits := self.store.waits().get(ended.id):
-                collected = {"pattern": waits.pattern, "events": waits.events, "lost": waits.lost}
-                self.log(LogCode.WAITS_COLLECTED, candidate=name, **collected)
+        first = comparison.first_instrumented_block(self._state.trials, purpose)
+        for block, names in enumerate(to_run(self._state, purpose), start=first):
+            if names:
+                self._is_stopping()
+            order = block_order(self._spec.seed, block, names) if block > first else names
+            for position, name in enumerate(order, start=1):
+                self._run_instrumented_trial(block, position, name, purpose)
+
+    def _run_instrumented_trial(self, block: int, position: int, name: str, purpose: Purpose) -> None:
+        for _ in range(_TRIES):
+            self._run_trials(block, [(position, name)], purpose)
+            ended = self._state.trials[-1]
+            if ended.state is not TrialState.INTERRUPTED:
+                break
+        if waits := self.store.waits().get(ended.id):
+            collected = {"pattern": waits.pattern, "events": waits.events, "lost": waits.lost}
+            self.log(LogCode.WAITS_COLLECTED, candidate=name, **collected)
 
     def _seconds_left(self) -> float:
         return self._budget.seconds_left(self._trials_to_go)

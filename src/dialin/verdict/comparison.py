@@ -38,10 +38,10 @@ def clean(trials: Sequence[Trial]) -> list[Trial]:
     return [trial for trial in trials if trial.purpose.is_clean]
 
 
-def instrumented_block_number(trials: Sequence[Trial], purpose: Purpose) -> int:
-    """Return the number of the block for a costly instrument: that of a block already begun, else the next free number."""
+def first_instrumented_block(trials: Sequence[Trial], purpose: Purpose) -> int:
+    """Return the number of the first block for a costly instrument: that of a block already begun, else the next free one."""
     begun = [trial.block for trial in trials if trial.purpose is purpose]
-    return max(begun) if begun else 1 + max((trial.block for trial in trials), default=0)
+    return min(begun) if begun else 1 + max((trial.block for trial in trials), default=0)
 
 
 def is_given_up(name: str, trials: Sequence[Trial]) -> bool:
