@@ -60,8 +60,8 @@ bench-decide: $(SETUP)  ## measure how often dialin and the published grid decid
 screenshots: $(SETUP)  ## write docs/images from the stored example studies, in headless Chromium
 	.venv/bin/python scripts/screenshots.py
 
-published: $(SETUP)  ## run the published experiments at laptop scale (over an hour), and write docs/published.md
-	PYTHONPATH=scripts .venv/bin/python -m published $(PUBLISHED)
+published: $(SETUP) driver  ## show what the published experiments still need; with MINUTES=40 resume those worth most, and write docs/published.md
+	PYTHONPATH=scripts .venv/bin/python -m published $(if $(MINUTES),--minutes $(MINUTES)) $(PUBLISHED)
 
 builds: $(SETUP)  ## install and try every build, and write docs/builds.md
 	.venv/bin/python scripts/builds.py

@@ -1,44 +1,51 @@
-"""Whether a run of ours says what was published: computed from its verdict, its trials and its waits."""
+"""Whether a run of ours says what was published: computed from its trials and their raw waits, by today's method."""
 
 from __future__ import annotations
 
-import itertools
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 from dialin.evidence import measured
 from dialin.evidence.block_figures import block_figures
-from dialin.model.evidence import ALL
+from dialin.measures.of_trials import goal_ratio
+from dialin.model.evidence import ALL, WaitRow
 from dialin.model.record import StudyRecord
-from dialin.model.verdict import CandidateState, CandidateVerdict, Estimate, Outcome, Verdict
-from dialin.model.why import WaitSummary, Why
+from dialin.model.study import Goal
+from dialin.model.trial import Purpose, TrialState
+from dialin.model.verdict import Estimate
 from dialin.recipes.library import Expectation, ExpectationRule
 from dialin.sentences.changes import with_interval
+from dialin.stats.intervals import typical
 from dialin.stats.trial_figures import by_threads
-from dialin.text import change, exact_percent, number, percent
+from dialin.text import change, number, percent
+from dialin.verdict import comparison
+from dialin.verdict.reach_verdict import figures_of
 
 
 class Agreement(StrEnum):
-    """Whether a run agrees with the published result, disagrees, or shows neither."""
+    """Whether a run agrees with the published result, disagrees, shows neither, or could not show it on so few CPUs."""
 
     AGREES = "agrees"
     DIFFERS = "differs"
+    CANNOT = "cannot"
     INCONCLUSIVE = "inconclusive"
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a run says of one expectation."""
+    """What a run says of one expectation.
+
+    Attributes:
+        narrower: how many times narrower the intervals must be to answer it; 1 where it is answered, infinity where more trials
+            are not known to help.
+    """
 
     expectation: Expectation
     agreement: Agreement
     figures: str
-
-    @property
-    def one_trial(self) -> bool:
-        """Whether it rests on one trial of each candidate, so that there is no interval."""
-        return self.expectation.rule in _ONE_TRIAL
+    narrower: float
 
     @property
     def why(self) -> str:
@@ -46,27 +53,36 @@ class Result:
         chosen = {
             Agreement.AGREES: self.expectation.agrees,
             Agreement.DIFFERS: self.expectation.differs,
+            Agreement.CANNOT: self.expectation.differs,
             Agreement.INCONCLUSIVE: self.expectation.inconclusive,
         }
         return " ".join(chosen[self.agreement].split())
 
 
-_Checked = tuple[Agreement, str]
-_Rule = Callable[[Expectation, StudyRecord, Verdict, Why], _Checked]
-_NOTHING: _Checked = (Agreement.INCONCLUSIVE, "it was not measured")
-_ONE_TRIAL = {ExpectationRule.MEAN_ABOVE_P99, ExpectationRule.TAIL_SHRINKS, ExpectationRule.P90_ALIKE}
+@dataclass(frozen=True, slots=True)
+class _Checked:
+    agreement: Agreement
+    figures: str
+    narrower: float = math.inf
 
 
-def check(expectation: Expectation, record: StudyRecord, why: Why) -> Result:
-    """Hold a finished study against something that was published.
+_Ratios = Mapping[str, Estimate | None]
+_Rule = Callable[[Expectation, StudyRecord], _Checked]
+_NOTHING = _Checked(Agreement.INCONCLUSIVE, "it was not measured")
 
-    Differences count as shown only where their whole interval says so; intervals are those of the study's verdict, which hold
-    for all its candidates together. What is said of raw waits has no interval: each candidate has one trial that collects them.
+
+def check(expectation: Expectation, record: StudyRecord) -> Result:
+    """Hold a study against something that was published.
+
+    A claim is answered only where whole intervals lie inside or outside its range. They are those of a verdict by the measure
+    that the claim is about, whatever the study's goal was, and hold for all candidates together; each needs two trials or more.
     """
-    verdict = record.verdict
-    if verdict is None:
-        return Result(expectation, *_NOTHING)
-    return Result(expectation, *_RULES[expectation.rule](expectation, record, verdict, why))
+    checked = _RULES[expectation.rule](expectation, record)
+    agreement = checked.agreement
+    if agreement is Agreement.DIFFERS and record.host.get("cpus", expectation.cpus) < expectation.cpus:
+        agreement = Agreement.CANNOT
+    is_open = agreement is Agreement.INCONCLUSIVE
+    return Result(expectation, agreement, checked.figures, checked.narrower if is_open else 1.0)
 
 
 def _all_of(each: Sequence[Agreement]) -> Agreement:
@@ -74,11 +90,6 @@ def _all_of(each: Sequence[Agreement]) -> Agreement:
     if Agreement.DIFFERS in each:
         return Agreement.DIFFERS
     return Agreement.INCONCLUSIVE if not each or Agreement.INCONCLUSIVE in each else Agreement.AGREES
-
-
-def _candidates(expectation: Expectation, verdict: Verdict) -> list[CandidateVerdict]:
-    by_name = {candidate.name: candidate for candidate in verdict.candidates}
-    return [by_name[name] for name in expectation.candidates if name in by_name]
 
 
 def _between(ratio: Estimate | None, low: float, high: float) -> Agreement:
@@ -90,92 +101,81 @@ def _between(ratio: Estimate | None, low: float, high: float) -> Agreement:
     return Agreement.DIFFERS if ratio.high < low or ratio.low > high else Agreement.INCONCLUSIVE
 
 
-def _ratios(ratios: Mapping[str, Estimate | None], low: float, high: float, what: str, baseline: str) -> _Checked:
-    figures = ", ".join(f"{_figure(ratio, change)} with {name}" for name, ratio in ratios.items())
-    agreement = _all_of([_between(ratio, low, high) for ratio in ratios.values()])
-    return (agreement, f"{what} {figures}, against {baseline}") if ratios else _NOTHING
+def _narrower(ratio: Estimate | None, low: float, high: float) -> float:
+    """Return how many times narrower an interval must be to lie inside or outside a range, if its middle stays where it is."""
+    if ratio is None or not ratio.low or ratio.high is None or ratio.mean <= 0:
+        return math.inf
+    middle = math.log(ratio.mean)
+    room = min(abs(middle - math.log(bound)) for bound in (low, high) if 0 < bound < math.inf)
+    return math.log(ratio.high / ratio.low) / 2 / room if room else math.inf
 
 
-_LIES = {
-    Agreement.AGREES: "is inside",
-    Agreement.DIFFERS: "is outside",
-    Agreement.INCONCLUSIVE: "may be inside or outside",
-}
-
-
-def _throughput(expectation: Expectation, _record: StudyRecord, verdict: Verdict, _why: Why) -> _Checked:
-    low, high = expectation.range
-    ratios = {candidate.name: candidate.ratio for candidate in _candidates(expectation, verdict)}
-    agreement, figures = _ratios(ratios, low, high, "throughput", verdict.baseline)
-    if expectation.low is None or expectation.high is None or not ratios:
-        return agreement, figures
-    lies = ", ".join(f"{name} {_LIES[_between(ratio, low, high)]}" for name, ratio in ratios.items())
-    return agreement, f"{figures}; agreement would be {change(low)} to {change(high)}: {lies}"
-
-
-def _steadier(expectation: Expectation, _record: StudyRecord, verdict: Verdict, _why: Why) -> _Checked:
-    base = next((candidate.cv for candidate in verdict.candidates if candidate.name == verdict.baseline), None)
-    candidates = _candidates(expectation, verdict)
-    if base is None or not candidates:
+def _ratios(ratios: _Ratios, expectation: Expectation, what: str, baseline: str = "") -> _Checked:
+    if not any(ratios.values()):
         return _NOTHING
-    figures = ", ".join(f"{_figure(each.cv, percent)} with {each.name}" for each in candidates)
-    return _all_of(
-        [_below(each.cv, base) for each in candidates]
-    ), f"variation {figures}, {_figure(base, percent)} with {verdict.baseline}"
+    low, high = expectation.range
+    show = change if baseline else number
+    figures = ", ".join(f"{_figure(ratio, show)} with {name}" for name, ratio in ratios.items())
+    against = f", against {baseline}" if baseline else ""
+    asked = f"; agreement would be {change(low)} to {change(high)}" if expectation.low or expectation.high else ""
+    each = [_between(ratio, low, high) for ratio in ratios.values()]
+    still = [_narrower(ratio, low, high) for ratio, one in zip(ratios.values(), each, strict=True) if one is _OPEN]
+    return _Checked(_all_of(each), f"{what} {figures}{against}{asked}", max(still, default=1.0))
 
 
-def _below(mine: Estimate | None, its: Estimate) -> Agreement:
-    """Return AGREES if the whole interval lies below the other one, DIFFERS if above it, else INCONCLUSIVE."""
-    if mine is None or mine.low is None or mine.high is None or its.low is None or its.high is None:
-        return Agreement.INCONCLUSIVE
-    if mine.high < its.low:
-        return Agreement.AGREES
-    return Agreement.DIFFERS if mine.low > its.high else Agreement.INCONCLUSIVE
+_OPEN = Agreement.INCONCLUSIVE
 
 
 def _figure(estimate: Estimate | None, show: Callable[[float], str]) -> str:
     return with_interval(estimate, show) if estimate else "not measured"
 
 
-_STANDS = {
-    CandidateState.BETTER: (Agreement.INCONCLUSIVE, "was shown to be better than the baseline"),
-    CandidateState.LIKELY_BETTER: (Agreement.INCONCLUSIVE, "is likely better than the baseline"),
-    CandidateState.SAFE_CHOICE: (Agreement.INCONCLUSIVE, "is a safe choice"),
-    CandidateState.EQUAL: (Agreement.INCONCLUSIVE, "equals the baseline"),
-    CandidateState.TOO_CLOSE: (Agreement.INCONCLUSIVE, "is too close to the baseline to tell"),
-    CandidateState.LIKELY_WORSE: (Agreement.INCONCLUSIVE, "is very probably not the best, without proof"),
-    CandidateState.WORSE: (Agreement.DIFFERS, "was shown to be worse than the best"),
-    CandidateState.UNSAFE: (Agreement.INCONCLUSIVE, "is unsafe: its server failed more often than the baseline's"),
-    CandidateState.NO_CLAIM: (Agreement.INCONCLUSIVE, "is not compared: nothing is claimed"),
-    CandidateState.NOT_MEASURED: (Agreement.INCONCLUSIVE, "was not measured"),
-}
+def _compared(record: StudyRecord, goal: Goal, baseline: str) -> _Ratios:
+    """Return the measure of a goal under each candidate, as a ratio to a baseline's, by the study's own trials."""
+    spec = record.spec.model_copy(update={"goal": goal, "baseline": baseline})
+    figures = figures_of(record, comparison.racing(record.trials))
+    if goal is Goal.THROUGHPUT:
+        return comparison.decide_by(spec, goal, record.trials, figures).ratios
+    ratios = comparison.figures_by(spec, goal, record.trials, figures).ratios
+    return {name: goal_ratio(ratio, goal) for name, ratio in ratios.items()}
 
 
-def _stands(candidate: CandidateVerdict, verdict: Verdict) -> tuple[Agreement, str]:
-    """Return how a candidate stands as the best one: only a winner is shown to be that."""
-    if verdict.verdict is Outcome.WINNER and candidate.name in verdict.winners:
-        return Agreement.AGREES, "was shown to be better than all others"
-    if verdict.verdict is Outcome.WINNER:
-        return Agreement.DIFFERS, "was shown to be worse than the best"
-    return _STANDS[candidate.state]
+def _chosen(ratios: _Ratios, expectation: Expectation, baseline: str) -> _Ratios:
+    return {name: ratios.get(name) for name in expectation.candidates if name != baseline}
 
 
-def _best(expectation: Expectation, _record: StudyRecord, verdict: Verdict, _why: Why) -> _Checked:
-    candidates = _candidates(expectation, verdict)
-    if not candidates:
+def _throughput(expectation: Expectation, record: StudyRecord) -> _Checked:
+    baseline = record.spec.baseline
+    ratios = _compared(record, Goal.THROUGHPUT, baseline)
+    return _ratios(_chosen(ratios, expectation, baseline), expectation, "throughput", baseline)
+
+
+def _steadier(expectation: Expectation, record: StudyRecord) -> _Checked:
+    baseline = record.spec.baseline
+    ratios = _compared(record, Goal.STABILITY, baseline)
+    return _ratios(_chosen(ratios, expectation, baseline), expectation, "variation", baseline)
+
+
+def _best(expectation: Expectation, record: StudyRecord) -> _Checked:
+    """Compare a candidate with the fastest of the others: it is the best only if all of them are slower."""
+    (name,) = expectation.candidates
+    if name not in record.spec.names:
         return _NOTHING
-    states = "; ".join(f"{each.name} {_stands(each, verdict)[1]}{_chance(each, verdict)}" for each in candidates)
-    return _all_of([_stands(each, verdict)[0] for each in candidates]), states
+    rivals = {other: ratio for other, ratio in _compared(record, Goal.THROUGHPUT, name).items() if other != name and ratio}
+    if not rivals:
+        return _NOTHING
+    low, high = expectation.range
+    first = max(rivals, key=lambda other: rivals[other].mean)
+    each = [_between(ratio, 0.0, 1.0) for ratio in rivals.values()]
+    agreement = _all_of(each)
+    if agreement is _OPEN and all(_between(ratio, low, high) is Agreement.AGREES for ratio in rivals.values()):
+        agreement = Agreement.DIFFERS  # all of them are equal
+    figures = f"the fastest of the others is {first}: throughput {_figure(rivals[first], change)}, against {name}"
+    still = min(_narrower(rivals[first], 0.0, 1.0), _narrower(rivals[first], low, high))
+    return _Checked(agreement, figures, still)
 
 
-def _chance(candidate: CandidateVerdict, verdict: Verdict) -> str:
-    if candidate.probability is None:
-        return ""
-    near = exact_percent(verdict.worthwhile)
-    return f", within {near} of the best with a probability of {percent(candidate.probability)}"
-
-
-def _moves_up(expectation: Expectation, record: StudyRecord, verdict: Verdict, _why: Why) -> _Checked:
+def _moves_up(expectation: Expectation, record: StudyRecord) -> _Checked:
     """Compare each trial's gain from the fewest threads to the most with the baseline's gain."""
     levels = record.spec.workload.levels
     if len(levels) < 2:
@@ -183,60 +183,61 @@ def _moves_up(expectation: Expectation, record: StudyRecord, verdict: Verdict, _
     trials = measured.of(record)
     gains = {one.trial.id: gain for one in trials if (gain := _gain(one, record, levels)) is not None}
     ratios = {name: figure.ratio for name, figure in block_figures(gains, trials, record).items()}
-    what = f"gain from {levels[0]} to {levels[-1]} threads"
-    return _ratios({name: ratios.get(name) for name in expectation.candidates}, 1.0, float("inf"), what, verdict.baseline)
+    baseline, what = record.spec.baseline, f"gain from {min(levels)} to {max(levels)} threads"
+    return _ratios(_chosen(ratios, expectation, baseline), expectation, what, baseline)
 
 
 def _gain(one: measured.MeasuredTrial, record: StudyRecord, levels: Sequence[int]) -> float | None:
     by_level = by_threads(record.samples[one.trial.id], rate=record.spec.workload.rate)
-    if levels[0] not in by_level or levels[-1] not in by_level:
+    if min(levels) not in by_level or max(levels) not in by_level:
         return None
-    few, many = (by_level[level].throughput for level in (levels[0], levels[-1]))
+    few, many = (by_level[level].throughput for level in (min(levels), max(levels)))
     return many / few if few > 0 else None
 
 
-def _waits(expectation: Expectation, record: StudyRecord, why: Why) -> list[WaitSummary]:
+def _of_waits(record: StudyRecord, read: Callable[[WaitRow], float]) -> dict[int, float]:
+    """Return a figure of the raw waits of each completed trial that collected some, by its number."""
     part = (record.spec.waits or "").strip("%").rpartition("/")[2]
-    rows = {row.candidate: row for row in why.waits if row.operation == ALL and part in row.instrument and row.count}
-    summaries = [rows[name] for name in expectation.candidates if name in rows]
-    return summaries if len(summaries) == len(expectation.candidates) else []
+    rows = {
+        trial.id: next((row for row in record.waits[trial.id].rows if row.operation == ALL and part in row.instrument), None)
+        for trial in record.trials
+        if trial.state is TrialState.DONE and trial.id in record.waits
+    }
+    return {number: read(row) for number, row in rows.items() if row is not None and row.count}
 
 
-def _mean_above_p99(expectation: Expectation, record: StudyRecord, _verdict: Verdict, why: Why) -> _Checked:
-    rows = _waits(expectation, record, why)
-    if not rows:
-        return _NOTHING
-    each = ", ".join(f"{number(row.mean_ns)} and {number(row.p99_ns)} ns with {row.candidate}" for row in rows)
-    return _holds_for([row.mean_ns > row.p99_ns for row in rows]), f"mean and 99th percentile are {each}"
+def _mean_above_p99(expectation: Expectation, record: StudyRecord) -> _Checked:
+    values = _of_waits(record, lambda row: row.mean / row.p99 if row.p99 else math.inf)
+    by_name = {
+        name: [values[trial.id] for trial in record.trials if trial.candidate == name and trial.id in values]
+        for name in expectation.candidates
+    }
+    alpha = record.spec.alpha / len(by_name)
+    ratios = {name: typical(of_name, alpha) if of_name else None for name, of_name in by_name.items()}
+    return _ratios(ratios, expectation, "mean wait by 99th percentile")
 
 
-def _holds_for(each: Sequence[bool]) -> Agreement:
-    """Return the agreement of single trials: AGREES if it holds for all, DIFFERS if for none, else INCONCLUSIVE."""
-    if all(each):
-        return Agreement.AGREES
-    return Agreement.INCONCLUSIVE if any(each) else Agreement.DIFFERS
+def _compared_waits(
+    expectation: Expectation, record: StudyRecord, read: Callable[[WaitRow], float], what: str, show: Callable[[float], str]
+) -> _Checked:
+    values, baseline = _of_waits(record, read), record.spec.baseline
+    figures = block_figures(values, measured.of(record, Purpose.WAITS), record)
+    ratios = {name: figure.ratio for name, figure in figures.items()}
+    checked = _ratios(_chosen(ratios, expectation, baseline), expectation, what, baseline)
+    levels = ", ".join(f"{show(figure.level.mean)} with {name}" for name, figure in figures.items())
+    return checked if checked is _NOTHING else _Checked(checked.agreement, f"{checked.figures} ({levels})", checked.narrower)
 
 
-def _tail_shrinks(expectation: Expectation, record: StudyRecord, _verdict: Verdict, why: Why) -> _Checked:
-    rows = _waits(expectation, record, why)
-    if len(rows) < 2:
-        return _NOTHING
-    each = ", ".join(f"{percent(row.worst_share)} with {row.candidate}" for row in rows)
-    figures = f"the longest 1 % are of the total wait time {each}"
-    shares = [row.worst_share for row in rows]
-    if all(later < earlier for earlier, later in itertools.pairwise(shares)):
-        return Agreement.AGREES, figures
-    return Agreement.DIFFERS if shares[-1] >= shares[0] else Agreement.INCONCLUSIVE, figures
+def _tail_shrinks(expectation: Expectation, record: StudyRecord) -> _Checked:
+    what = "share of the longest 1 % in the total wait time"
+    return _compared_waits(expectation, record, lambda row: row.worst_share, what, percent)
 
 
-def _p90_alike(expectation: Expectation, record: StudyRecord, _verdict: Verdict, why: Why) -> _Checked:
-    rows = _waits(expectation, record, why)
-    p90 = [row.p90_ns for row in rows]
-    if len(rows) < 2 or min(p90) <= 0:
-        return _NOTHING
-    figures = ", ".join(f"{number(row.p90_ns)} ns with {row.candidate}" for row in rows)
-    alike = max(p90) / min(p90) <= 1 + expectation.within
-    return Agreement.AGREES if alike else Agreement.DIFFERS, f"90th percentile {figures}"
+def _p90_alike(expectation: Expectation, record: StudyRecord) -> _Checked:
+    def nanoseconds(picoseconds: float) -> str:
+        return f"{number(picoseconds / 1000)} ns"
+
+    return _compared_waits(expectation, record, lambda row: row.p90, "90th percentile", nanoseconds)
 
 
 _RULES: Mapping[ExpectationRule, _Rule] = {

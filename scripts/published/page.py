@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from itertools import groupby
 
 from dialin.model.evidence import ALL
 from dialin.model.record import StudyRecord
 from dialin.model.verdict import CandidateVerdict, Verdict
 from dialin.model.why import Why
-from dialin.recipes.library import Recipe, RecipeStudy, Scale, ScaleName
+from dialin.recipes.library import Recipe
 from dialin.report.document import semaphore_tables
 from dialin.report.document.facts import inventory
 from dialin.report.render.markdown_text import folded, prose, table
@@ -17,134 +17,134 @@ from dialin.sentences.changes import change_with_interval
 from dialin.sentences.load_units import seconds_a_run, units_of_verdict
 from dialin.sentences.notes import note_text
 from dialin.text import NOTHING, about, change, counted, listed, moment, number, percent
-from published.expectations import Agreement, Result, check
+from published.expectations import Agreement, Result
+from published.picture import picture
+from published.studies import SCALE, PublishedStudy
 
 MACHINE = ("cpu", "cpus", "memory_bytes", "kernel", "file_system", "disk", "disk_rotational")
 """What the page tells of the machine: keys of a study's host."""
 
-SAYS = {Agreement.AGREES: "agrees", Agreement.DIFFERS: "disagrees", Agreement.INCONCLUSIVE: "inconclusive"}
-"""What a run says beside what was published."""
-
 _MOST_REASONS = 3
+_MOST_HOURS = 1000
 _PICOSECONDS = "ps"
 _LONGER_STUDY = "inconclusive"
 
-
-@dataclass(frozen=True, slots=True)
-class Done:
-    """A study of a recipe that has a verdict."""
-
-    study: RecipeStudy
-    record: StudyRecord
-    why: Why
-
-
-@dataclass(frozen=True, slots=True)
-class Reproduction:
-    """A recipe with the studies of it that were run."""
-
-    name: str
-    recipe: Recipe
-    scale: ScaleName
-    done: Sequence[Done]
-
-    def results(self) -> list[Result]:
-        """Hold the studies against all that the recipe expects of them."""
-        by_name = {done.study.name: done for done in self.done}
-        return [
-            check(expectation, by_name[expectation.study].record, by_name[expectation.study].why)
-            for expectation in self.recipe.expect
-            if expectation.study in by_name
-        ]
-
-
 _HOW_TO_READ = (
-    "A claim agrees or disagrees only if the whole interval of our figure does; else it is inconclusive. Results on single "
-    "waits come from one trial of each candidate, without an interval, and are marked so."
+    "A claim agrees or disagrees only if the whole interval of our figure does; until then it is open, with the hours that are "
+    "expected to answer it. All figures are computed by today's method from stored trials "
+    "([how](recipes.md#the-published-experiments-again))."
 )
 
 
-def summary(reproductions: Sequence[Reproduction]) -> str:
+def summary(studies: Sequence[PublishedStudy]) -> str:
     """Return what became of each published claim, as GitHub-flavoured Markdown."""
     parts = [
         "# Published experiments, run again",
-        f"{_HOW_TO_READ} Written by `make published` ([how](recipes.md)); tables, causes and circumstances of each study are "
-        "in [benchmarks/results](../benchmarks/results/published.md).",
-        _machine(reproductions),
-        *(part for each in reproductions for part in _recipe_in_short(each)),
+        f"{_HOW_TO_READ} Tables, causes and circumstances of each study are in "
+        "[benchmarks/results](../benchmarks/results/published.md).",
+        _machine(studies),
+        _overview(studies, "recipe"),
     ]
+    for name, of_recipe in groupby(studies, lambda one: one.name):
+        group = list(of_recipe)
+        parts += _heading(name, group[0].recipe)
+        for study in group:
+            if study.record is not None:
+                shown = f"![{prose(study.study.title)}]({_picture_path(study, 'images')})"
+                parts += [f"**{prose(study.study.title)}**", shown, "\n".join(map(_claim(study), study.results))]
     return "\n\n".join(filter(None, parts)) + "\n"
 
 
-def page(reproductions: Sequence[Reproduction]) -> str:
+def page(studies: Sequence[PublishedStudy]) -> str:
     """Return all figures, as GitHub-flavoured Markdown."""
     parts = [
         "# Published experiments, run again: all figures",
-        f"Written by `make published` from the studies that it ran. {_HOW_TO_READ} [In short](../../docs/published.md).",
-        _machine(reproductions),
-        _overview(reproductions),
-        *(part for each in reproductions for part in _recipe(each)),
+        "Written by `make published`. [In short](../../docs/published.md).",
+        _machine(studies),
     ]
+    for name, of_recipe in groupby(studies, lambda one: one.name):
+        group = [one for one in of_recipe if one.record is not None]
+        recipe = group[0].recipe if group else None
+        if recipe is None:
+            continue
+        shrunk = f"{_plain(recipe.source.read)}\n\n{SCALE}: {_plain(recipe.scales[SCALE].shrunk)}"
+        parts += [*_heading(name, recipe), folded("Sources, and what was reduced", shrunk)]
+        parts += [part for study in group for part in _study(study)]
     return "\n\n".join(filter(None, parts)) + "\n"
 
 
-def _machine(reproductions: Sequence[Reproduction]) -> str:
-    records = [done.record for each in reproductions for done in each.done]
+def pictures(studies: Sequence[PublishedStudy]) -> dict[str, str]:
+    """Return the picture of each study that was run, by its path in the repository."""
+    drawn = ((one, one.record) for one in studies if one.record is not None)
+    return {_picture_path(one, "docs/images"): picture(record, _published(one)) for one, record in drawn}
+
+
+def _picture_path(study: PublishedStudy, folder: str) -> str:
+    return f"{folder}/published-{study.name}-{study.study.name}.svg"
+
+
+def _published(study: PublishedStudy) -> dict[str, float]:
+    """Return the published speed of each candidate as a ratio to the baseline's; empty where no figures are published."""
+    rows = [row for row in study.recipe.figures if row.study == study.study.name and row.unit != _PICOSECONDS]
+    return rows[0].relative(study.spec.baseline) if rows else {}
+
+
+def _machine(studies: Sequence[PublishedStudy]) -> str:
+    records = [one.record for one in studies if one.record is not None]
     if not records:
         return "Nothing was run yet."
     host = records[0].host
     facts = "; ".join(f"{label}: {text}" for label, text in inventory({key: host[key] for key in MACHINE if key in host}))
     first, last = min(record.created for record in records), max(record.created for record in records)
     when = moment(first) if first == last else f"{moment(first)} to {moment(last)}"
-    return f"**Machine:** {prose(facts)}. Studies started {when}, with dialin {prose(records[-1].dialin_version)}."
+    versions = listed(sorted({record.dialin_version for record in records}))
+    return f"**Machine:** {prose(facts)}. Studies started {when}, with dialin {prose(versions)}."
 
 
-def _overview(reproductions: Sequence[Reproduction]) -> str:
+def _overview(studies: Sequence[PublishedStudy], recipe_title: str) -> str:
     rows = [
         (
-            f"[{each.name}](#{each.name})" if place == 0 else "",
-            prose(result.expectation.study),
+            f"[{one.name}](#{one.name})" if place == 0 else "",
+            prose(one.study.title) if place == 0 else "",
             prose(result.expectation.claim.rstrip(".")),
-            _says(result),
+            _answer(one, result),
         )
-        for each in reproductions
-        for place, result in enumerate(each.results())
+        for one in studies
+        for place, result in enumerate(one.results)
     ]
-    return table(("recipe", "study", "published", "here"), rows, "llll") if rows else ""
+    return table((recipe_title, "study", "published", "here"), rows, "llll") if rows else ""
 
 
-def _says(result: Result) -> str:
-    one_trial = result.one_trial and result.agreement is not Agreement.INCONCLUSIVE
-    return SAYS[result.agreement] + (", in one trial each" if one_trial else "")
+def _answer(study: PublishedStudy, result: Result) -> str:
+    match result.agreement:
+        case Agreement.AGREES:
+            return "agrees"
+        case Agreement.DIFFERS:
+            return "disagrees"
+        case Agreement.CANNOT:
+            cpus = counted(int(study.record.host["cpus"]), "CPU") if study.record is not None else ""
+            return f"cannot be shown on {cpus}, because {prose(result.expectation.cannot)}"
+        case Agreement.INCONCLUSIVE:
+            hours = study.hours(result)
+            text = f"about {hours:.1f} h" if hours < _MOST_HOURS else f"over {_MOST_HOURS:,} h"
+            return f"open: {text} more" if study.record is not None else f"not run yet: {text}"
 
 
-def _recipe_in_short(each: Reproduction) -> list[str]:
-    results = each.results()
-    claims = (
-        (done, [_claim(one) for one in results if one.expectation.study == done.study.name])
-        for done in each.done
-        if done.record.verdict is not None
-    )
-    return [*_heading(each), *(f"{prose(done.study.title)}:\n\n" + "\n".join(lines) for done, lines in claims if lines)]
+def _claim(study: PublishedStudy) -> Callable[[Result], str]:
+    def line(one: Result) -> str:
+        answer = _answer(study, one)
+        figures = f"{answer[:1].upper()}{answer[1:]}"
+        return f"- **{_sentence(one.expectation.claim)}** {figures}: {prose(one.figures)}. {prose(one.why)}"
+
+    return line
 
 
-def _heading(each: Reproduction) -> list[str]:
-    source = each.recipe.source
+def _heading(name: str, recipe: Recipe) -> list[str]:
+    source = recipe.source
     return [
-        f"## {each.name}",
+        f"## {name}",
         f"{prose(source.author)}, [{prose(source.title)}]({source.address}), {prose(source.publisher)}, {source.date}.",
-        f"**Published:** {_plain(each.recipe.finding)}",
-    ]
-
-
-def _recipe(each: Reproduction) -> list[str]:
-    recipe = each.recipe
-    scale: Scale = recipe.scales[each.scale]
-    results = each.results()
-    return [
-        *_heading(each),
-        folded("Sources, and what was reduced", f"{_plain(recipe.source.read)}\n\n{each.scale}: {_plain(scale.shrunk)}"),
-        *(part for done in each.done for part in _study(done, recipe, results)),
+        f"**Published:** {_plain(recipe.finding)}",
     ]
 
 
@@ -152,34 +152,23 @@ def _plain(text: str) -> str:
     return prose(" ".join(text.split()))
 
 
-def _study(done: Done, recipe: Recipe, results: Sequence[Result]) -> list[str]:
-    verdict = done.record.verdict
-    if verdict is None:
+def _study(study: PublishedStudy) -> list[str]:
+    record, why = study.record, study.why
+    if record is None or why is None or record.verdict is None:
         return []
-    reasons = [f"- {prose(reason.text)}" for reason in done.why.reasons[:_MOST_REASONS]]
-    parts = [
-        f"### {prose(done.study.title)}",
+    verdict = record.verdict
+    reasons = [f"- {prose(reason.text)}" for reason in why.reasons[:_MOST_REASONS]]
+    return [
+        f"### {prose(study.study.title)}",
         _sentence(verdict.headline),
-        _candidates(done, verdict, recipe),
-        _levels(done),
-        _claims([one for one in results if one.expectation.study == done.study.name]),
-        "\n".join([f"**Why:** {_sentence(done.why.summary)}", *(["", *reasons] if reasons else [])]),
-        _waits(done, recipe),
-        _semaphores(done),
-        folded("How it was run", "\n".join(f"- {line}" for line in _how(done.record, verdict))),
+        _candidates(study, verdict),
+        _levels(record, why),
+        "\n".join(map(_claim(study), study.results)),
+        "\n".join([f"**Why:** {_sentence(why.summary)}", *(["", *reasons] if reasons else [])]),
+        _waits(study, why),
+        _semaphores(record, why),
+        folded("How it was run", "\n".join(f"- {line}" for line in _how(record, verdict))),
     ]
-    return list(filter(None, parts))
-
-
-def _claims(results: Sequence[Result]) -> str:
-    lines = [_claim(one) for one in results]
-    return "\n".join(["**Compared with the published result:**", "", *lines]) if lines else ""
-
-
-def _claim(one: Result) -> str:
-    said = _says(one)
-    figures = f"{said[:1].upper()}{said[1:]}: {one.figures}."
-    return f"- **{_sentence(one.expectation.claim)}** {prose(figures)} {prose(one.why)}"
 
 
 def _how(record: StudyRecord, verdict: Verdict) -> list[str]:
@@ -196,8 +185,8 @@ def _sentence(text: str) -> str:
     return f"{prose(text.rstrip('.'))}."
 
 
-def _candidates(done: Done, verdict: Verdict, recipe: Recipe) -> str:
-    published = [row for row in recipe.figures if row.study == done.study.name and row.unit != _PICOSECONDS]
+def _candidates(study: PublishedStudy, verdict: Verdict) -> str:
+    published = [row for row in study.recipe.figures if row.study == study.study.name and row.unit != _PICOSECONDS]
     ratios = [row.relative(verdict.baseline) for row in published]
     titles = [title for row in published for title in (f"published, {row.unit}", "published, speed")]
     head = ("candidate", *titles, _here_title(verdict), "here, speed", "variation", "trials")
@@ -237,14 +226,14 @@ def _speed(candidate: CandidateVerdict, baseline: str) -> tuple[str, str]:
     return ratio, percent(candidate.cv.mean) if candidate.cv else NOTHING
 
 
-def _levels(done: Done) -> str:
-    baseline = done.record.spec.baseline
-    base = {p.threads: p.tps.mean for one in done.why.scaling if one.candidate == baseline for p in one.points}
+def _levels(record: StudyRecord, why: Why) -> str:
+    baseline = record.spec.baseline
+    base = {p.threads: p.tps.mean for one in why.scaling if one.candidate == baseline for p in one.points}
     if not base:
         return ""
     rows = [
         [prose(one.candidate), *(change(p.tps.mean / base[p.threads]) if base.get(p.threads) else NOTHING for p in one.points)]
-        for one in done.why.scaling
+        for one in why.scaling
         if one.candidate != baseline
     ]
     head = ("candidate", *(counted(threads, "thread") for threads in base))
@@ -252,11 +241,11 @@ def _levels(done: Done) -> str:
     return f"Mean speed against {prose(baseline)}, without intervals, by thread count:\n\n{levels}"
 
 
-def _waits(done: Done, recipe: Recipe) -> str:
-    waits = [row for row in done.why.waits if row.operation == ALL and row.count]
+def _waits(study: PublishedStudy, why: Why) -> str:
+    waits = [row for row in why.waits if row.operation == ALL and row.count]
     if not waits:
         return ""
-    published = [row for row in recipe.figures if row.study == done.study.name and row.unit == _PICOSECONDS]
+    published = [row for row in study.recipe.figures if row.study == study.study.name and row.unit == _PICOSECONDS]
     times = ("mean, ns", "median", "p90", "p99", "longest", "mean, cycles")
     titles = [f"published {row.name.partition(' ')[0]}, ns" for row in published]
     head = ("candidate", "waits for", "count", *titles, *times, "longest 1 %", "ten longest")
@@ -272,9 +261,10 @@ def _waits(done: Done, recipe: Recipe) -> str:
         )
         for row in waits
     ]
-    lost = sum(trial.lost for trial in done.why.wait_trials)
+    lost = sum(trial.lost for trial in why.wait_trials)
     which = "Every single wait" if not lost else f"Single waits ({lost:,} more were counted by the server but lost)"
-    intro = f"{which} of one trial of each candidate, in nanoseconds; shares are of the total wait time:"
+    trials = counted(len(why.wait_trials), "trial")
+    intro = f"{which} of {trials}, in nanoseconds; shares are of the total wait time:"
     notes = [prose(row.note) for row in published if row.note]
     return "\n\n".join([intro, table(head, rows, f"ll{'r' * (len(head) - 2)}"), *notes])
 
@@ -283,10 +273,9 @@ def _nanoseconds(picoseconds: float | None) -> str:
     return number(None if picoseconds is None else picoseconds / 1000)
 
 
-def _semaphores(done: Done) -> str:
-    names = [candidate.name for candidate in done.record.spec.candidates]
-    candidates = semaphore_tables.candidates(done.why, names)
-    rows = [[prose(cell.text) for cell in row.cells] for row in semaphore_tables.places(done.why, candidates)]
+def _semaphores(record: StudyRecord, why: Why) -> str:
+    candidates = semaphore_tables.candidates(why, [candidate.name for candidate in record.spec.candidates])
+    rows = [[prose(cell.text) for cell in row.cells] for row in semaphore_tables.places(why, candidates)]
     if not rows:
         return ""
     places = table(("place", *map(prose, candidates)), rows, f"l{'r' * len(candidates)}")

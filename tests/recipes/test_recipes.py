@@ -15,7 +15,7 @@ from dialin.question.candidates import candidates_of, find_baseline
 from dialin.question.plan import BLOCKS_NEEDED, plan
 from dialin.recipes import execution, library, listing
 from dialin.recipes.library import Ratio, ScaleName
-from dialin.workloads.sysbench import Sysbench
+from dialin.workloads import kinds
 from fixtures.loads import with_traits
 from schemas_and_columns import schemas
 
@@ -45,7 +45,7 @@ def ratios(recipe, study, scale):
     spec, machine = spec_of(study, scale), recipe.scales[scale].machine
     found = {Ratio.THREADS_TO_CPUS: spec.workload.threads / machine.cpus, Ratio.THREADS: spec.workload.threads}
     if (pool := spec.fixed.get("innodb_buffer_pool_size")) is not None and spec.workload.name != "scan":
-        found[Ratio.DATA_TO_POOL] = Sysbench(spec.workload).expected_bytes() / as_number(pool)
+        found[Ratio.DATA_TO_POOL] = kinds.make_workload(spec.workload).expected_bytes() / as_number(pool)
         found[Ratio.POOL_TO_MEMORY] = as_number(pool) / as_number(machine.memory)
     return found
 
@@ -153,14 +153,25 @@ def test_a_scale_replaces_values_and_adds_to_tables():
     _, study = of("buffer-pool-instances", "io-bound")
     keys = study.keys(ScaleName.LAPTOP)
     assert keys["set"]["innodb_io_capacity"] == 2000, "common to all"
-    assert keys["set"]["innodb_buffer_pool_size"] == "1G"
+    assert keys["set"]["innodb_buffer_pool_size"] == "2G"
     assert of("read-buffer-size-parallel", "myisam-cold")[1].keys(ScaleName.LAPTOP)["sweep"]["read_buffer_size"][-1] == "8M"
 
 
 @pytest.mark.parametrize(("other", "same"), [(ScaleName.LAPTOP, True), (ScaleName.SERVER, False), (ScaleName.PAPER, False)])
-def test_a_stored_study_is_gone_on_with_only_where_it_is_of_the_same_scale(other, same):
+def test_a_stored_study_is_gone_on_with_only_where_it_is_of_the_same_scale_whatever_its_budget_was(other, same):
     _, study = of("buffer-pool-instances", "io-bound")
-    assert execution._asks(study.question(ScaleName.LAPTOP), spec_of(study, other)) is same
+    spec = spec_of(study, other)
+    assert execution.asks(study.question(ScaleName.LAPTOP), spec) is same
+    assert execution.asks(study.question(ScaleName.LAPTOP), spec.model_copy(update={"minutes": 7.0})) is same
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_few_cpus_cannot_show_has_the_cpus_that_can(name):
+    recipe = library.find(name)
+    for claim in recipe.expect:
+        assert claim.cpus <= recipe.scales[ScaleName.SERVER].machine.cpus
+        with pytest.raises(ValueError, match="cpus and cannot need each other"):
+            claim.model_validate({**claim.model_dump(), "cpus": 17 - claim.cpus})
 
 
 def test_an_unknown_recipe_is_reported_with_the_nearest_one():

@@ -8,14 +8,16 @@ from pathlib import Path
 from dialin.errors import DialinError, UserError
 from dialin.model.progress import Watcher
 from dialin.model.study import StudySpec
+from dialin.model.trial import seconds_of
 from dialin.model.verdict import Verdict
 from dialin.places.check_study import check_question, check_resume
 from dialin.preflight.checked import CheckedStudy
 from dialin.question.options import StudyOptions
 from dialin.race.lifecycle import begin, resume
-from dialin.race.runner import finished
+from dialin.race.runner import ALONE, InSuite, finished
 from dialin.recipes import library
 from dialin.recipes.library import Recipe, RecipeStudy, ScaleName
+from dialin.search.proposer import CONTENDERS, Proposer
 from dialin.store import STUDY_FILE
 from dialin.store.store import Store
 from dialin.trials.tools import Tools
@@ -48,15 +50,16 @@ class RecipeStep:
     tools: Tools
     is_resumed: bool
 
-    def run(self, watcher: Watcher, command: str) -> Verdict:
+    def run(self, watcher: Watcher, command: str, proposer: Proposer = CONTENDERS, suite: InSuite = ALONE) -> Verdict:
         """Run the study to its verdict; finished trials are not run again. `command` is the command line that is stored.
 
         Raises:
             DialinError: it could not be finished; the trials measured so far are in the directory.
         """
+        ready, where, tools = self.ready, self.place.directory, self.tools
         if self.is_resumed:
-            return finished(resume(self.ready, self.place.directory, self.tools, watcher))
-        return finished(begin(self.ready, self.place.directory, self.tools, watcher, command))
+            return finished(resume(ready, where, tools, watcher, proposer, suite=suite))
+        return finished(begin(ready, where, tools, watcher, command, proposer, suite=suite))
 
 
 def places(recipe: Recipe, out: Path) -> list[StudyPlace]:
@@ -68,39 +71,44 @@ def places(recipe: Recipe, out: Path) -> list[StudyPlace]:
     ]
 
 
-def check(place: StudyPlace, scale: ScaleName, tools: Tools) -> RecipeStep:
+def check(place: StudyPlace, scale: ScaleName, tools: Tools, minutes: float | None = None) -> RecipeStep:
     """Check all that one study needs to begin, or to be resumed.
+
+    `minutes` is a budget beside what the study has used already; None leaves it at that of the recipe.
 
     Raises:
         UserError: something is not there, the directory holds something else, or a study of another scale.
         ServerError: a build does not start.
     """
     try:
-        return _checked(place, scale, tools)
+        return _checked(place, scale, tools, minutes)
     except DialinError as error:
         error.what = f"{place.study.name}: {error.what}"
         raise
 
 
-def _checked(place: StudyPlace, scale: ScaleName, tools: Tools) -> RecipeStep:
+def _checked(place: StudyPlace, scale: ScaleName, tools: Tools, minutes: float | None) -> RecipeStep:
     question, where = place.study.question(scale), place.directory
     if place.begun:
         with Store.open(where) as store:
-            spec = store.read().spec
-        if not _asks(question, spec):
+            record = store.read(samples=False)
+        if not asks(question, record.spec):
             raise UserError(f"{where} holds another study, or one with another scale", "Name another --out")
-        return RecipeStep(place, check_resume(where, tools), tools, is_resumed=True)
+        total = None if minutes is None else seconds_of(record.trials) / 60 + minutes
+        return RecipeStep(place, check_resume(where, tools, minutes=total), tools, is_resumed=True)
+    question = question if minutes is None else question.model_copy(update={"minutes": minutes})
     if where.exists() and (not where.is_dir() or any(where.iterdir())):
         raise UserError(f"{where} already exists and is not empty", "Name another --out")
     return RecipeStep(place, check_question(question, library.DIRECTORY, tools), tools, is_resumed=False)
 
 
-def _asks(question: StudyOptions, spec: StudySpec) -> bool:
+def asks(question: StudyOptions, spec: StudySpec) -> bool:
+    """Return whether a stored study asks a recipe's question, whatever its budget was."""
     settings = question.settings()
     load = question.workload_spec(library.DIRECTORY)
     return (
         load.model_copy(update={"traits": spec.workload.traits}) == spec.workload
         and [setting for _, setting in settings] == [candidate.setting for candidate in spec.candidates]
         and question.set == spec.fixed
-        and question.minutes == spec.minutes
+        and (question.goal, question.waits, question.measure or spec.measure) == (spec.goal, spec.waits, spec.measure)
     )

@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, assert_never
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, WithJsonSchema, field_validator, model_validator
 
@@ -91,9 +91,8 @@ class ExpectationRule(StrEnum):
     """The rule that compares a run with what was published.
 
     `faster`, `slower` and `alike` compare the throughput of candidates, as a ratio to the baseline's; `steadier` compares their
-    variation with the baseline's; `best` asks whether a candidate wins; `moves-up` whether candidates gain on the baseline
-    from the fewest threads to the most; `mean-above-p99`, `tail-shrinks` and `p90-alike` use raw waits, of which each candidate
-    has one trial, and so no interval.
+    variation; `best` asks whether no other candidate is faster; `moves-up` whether candidates gain on the baseline from the
+    fewest threads to the most; `mean-above-p99`, `tail-shrinks` and `p90-alike` use raw waits.
     """
 
     FASTER = "faster"
@@ -114,9 +113,7 @@ class Expectation(_Part):
     claim: str = Field(description="what was published, in a sentence")
     rule: ExpectationRule
     candidates: list[str] = Field(min_length=1)
-    within: float = Field(
-        default=0.05, gt=0, description="for `alike` and `p90-alike`: relative difference below which values are equal"
-    )
+    within: float = Field(default=0.05, gt=0, lt=1, description="relative difference below which values are equal")
     low: float | None = Field(
         default=None, gt=0, description="for `faster` and `slower`: the least ratio to the baseline that says the same"
     )
@@ -126,17 +123,38 @@ class Expectation(_Part):
     agrees: str = Field(description="why it is to be expected that the run says the same")
     differs: str = Field(description="why it may be that the run says something else")
     inconclusive: str = Field(description="why the run may be inconclusive")
+    cpus: int = Field(default=1, ge=1, description="CPUs below which a disagreement refutes nothing")
+    cannot: str = Field(default="", description="why the effect cannot show on fewer CPUs; follows the word because")
 
     @property
     def range(self) -> tuple[float, float]:
-        """The ratios of throughput to the baseline's that agree with the claim: `low` and `high`, or those of the rule."""
-        if self.rule is ExpectationRule.ALIKE:
-            return 1 - self.within, 1 + self.within
-        low, high = (1.0, math.inf) if self.rule is ExpectationRule.FASTER else (0.0, 1.0)
+        """The ratios that agree with the claim: `low` and `high`, or those of the rule."""
+        low, high = self._range_of_rule()
         return low if self.low is None else self.low, high if self.high is None else self.high
+
+    def _range_of_rule(self) -> tuple[float, float]:
+        match self.rule:
+            case ExpectationRule.ALIKE | ExpectationRule.P90_ALIKE | ExpectationRule.BEST:
+                return 1 - self.within, 1 + self.within
+            case ExpectationRule.FASTER | ExpectationRule.MOVES_UP:
+                return 1 + self.within, math.inf
+            case ExpectationRule.SLOWER | ExpectationRule.STEADIER | ExpectationRule.TAIL_SHRINKS:
+                return 0.0, 1 - self.within
+            case ExpectationRule.MEAN_ABOVE_P99:
+                return 1.0, math.inf
+            case _:
+                assert_never(self.rule)
+
+    @property
+    def difference(self) -> float:
+        """The smallest relative difference that answers the claim."""
+        low, high = self.range
+        return max(self.within, low - 1, 1 - high)
 
     @model_validator(mode="after")
     def _range_is_right(self) -> Expectation:
+        if bool(self.cannot) is not (self.cpus > 1):
+            raise ValueError("cpus and cannot need each other")
         if self.low is None and self.high is None:
             return self
         if self.rule not in (ExpectationRule.FASTER, ExpectationRule.SLOWER):
