@@ -250,13 +250,6 @@ def test_a_record_of_the_json_reporter_may_be_cut_between_any_of_its_lines():
     assert run.times.tolist() == [1, 2, 3, 4, 5]
 
 
-def test_numbers_are_read_as_python_reads_them():
-    rng = np.random.default_rng(3)
-    texts = [f"{value:.{decimals}f}" for decimals in range(6) for value in rng.uniform(0, 10 ** rng.integers(1, 8), 200)]
-    for some in (texts, [*texts, "18446744073709551615.00", "123456789012345678"]):
-        assert sysbench_log._numbers(" ".join(some).encode()).tolist() == [float(text) for text in some]
-
-
 def _tar_of(path, text):
     with tarfile.open(path, "w:gz") as archive:
         for name in ("one.log", "two.log"):

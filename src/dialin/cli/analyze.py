@@ -93,11 +93,6 @@ def analyze(
     from dialin.logs.csv_tables import CsvColumns
     from dialin.logs.judgement import Request
     from dialin.logs.log_folder import load
-    from dialin.report.charts.analysis_charts import RunSeries, looks
-    from dialin.report.document.analysis_document import analysis_document
-    from dialin.report.render.html import render_document
-    from dialin.report.render.markdown import to_markdown
-    from dialin.report.terminal_analysis import print_analysis
 
     if goal not in goals_of_logs():
         raise UserError(f"--goal {goal} is not in logs of runs made elsewhere", f"Use one of {listed(goals_of_logs())}")
@@ -120,13 +115,22 @@ def analyze(
     logs, roots = {run.name: run.path for run in folder.runs}, [path for path in paths if path.is_dir()]
     analysis = analyze_logs(folder, request, read_beside(logs, roots))
     if html is not None:
+        from dialin.report.charts.analysis_charts import RunSeries, looks
+        from dialin.report.document.analysis_document import analysis_document
+        from dialin.report.render.html import render_document
+
         series = [RunSeries(run.name, run.log.times.tolist(), run.log.tps.tolist()) for run in folder.runs]
         _write(html, render_document(analysis_document(analysis, series), looks(analysis), "analysis of logs"))
     if markdown:
+        from dialin.report.document.analysis_document import analysis_document
+        from dialin.report.render.markdown import to_markdown
+
         output().out(to_markdown(analysis_document(analysis)), end="", highlight=False)
     elif json:
         typer.echo(json_documents.render(analysis), nl=False)
     else:
+        from dialin.report.terminal_analysis import print_analysis
+
         print_analysis(analysis, output())
     raise typer.Exit(ExitCode.VERDICT if analysis.verdict is None else exit_code(analysis.verdict))
 

@@ -51,9 +51,13 @@ def sum_up_run(run: Run, label: str, candidate: str | None, conditions: Mapping[
     if is_summary_only(run):
         return _of_summary(run, label, candidate, conditions)
     step = -(-log.tps.size // _DAY)
-    start = find_start(_means(log.tps, step))
-    start = replace(start, length=start.length * step)
-    if skip is not None:
+    if skip is None:
+        means = _means(log.tps, step)
+        whole = examine_run(means)
+        start = find_start(means, whole)
+        start = replace(start, length=start.length * step)
+    else:
+        whole = None
         start = Start(int(np.searchsorted(log.times, skip, side="right")), settled=True)
         if (remaining := log.times.size - start.length) < FEWEST:
             raise UserError(
@@ -62,7 +66,8 @@ def sum_up_run(run: Run, label: str, candidate: str | None, conditions: Mapping[
     begin = start.length
     measured = log.tps[begin:]
     dip = find_dip(measured, log.interval)
-    shape = examine_run(_means(without_dip(measured, dip) if dip else measured, step))
+    shape = None if begin or dip else whole
+    shape = shape or examine_run(_means(without_dip(measured, dip) if dip else measured, step))
     summed = window(measured)
     lengths = summed.stall_lengths
     logged = bool(log.latency_ms.any())

@@ -1,4 +1,4 @@
-"""Parses what sysbench writes while it runs: one interval report, or a whole log. Only this module knows the formats."""
+"""Parses what sysbench writes while it runs: one interval report, or a whole log."""
 
 from __future__ import annotations
 
@@ -6,71 +6,22 @@ import bisect
 import re
 from array import array
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dialin.errors import UserError
+from dialin.readers.interval_reports import COLUMNS, HUMAN, find_reports
 from dialin.readers.log_text import DAMAGED, LONGEST_LINE, LogText, Opened, files
 
 _Array = NDArray[np.float64]
 
 _CHUNK = 1024**2
-
-_FIGURE = r"\d{1,20}(?:\.\d{1,18})?"
 _IMPOSSIBLE = 1e12
 """Transactions per second above which a figure is a counter that went below zero: sysbench prints those as about 2**64."""
-_HUMAN = re.compile(
-    rf"\[ (?P<number>\d{{1,18}})s \] thds: (?P<threads>\d{{1,9}}) tps: (?P<tps>{_FIGURE}) qps: {_FIGURE} "
-    rf"\(r/w/o: (?P<reads>{_FIGURE})/(?P<writes>{_FIGURE})/(?P<other>{_FIGURE})\) lat \(ms,(?P<percentile>\d{{1,3}})%\): "
-    rf"(?P<latency_ms>{_FIGURE}) err/s:? (?P<errors>{_FIGURE}) reconn/s:? (?P<reconnects>{_FIGURE})",
-    re.ASCII,
-)
 _FIGURES = ("number", "tps", "reads", "writes", "other", "latency_ms", "errors", "reconnects")
-
-_COLUMNS = 8
-"""Columns of a table of interval reports: time, threads, tps, latency, errors per second, percentile (0: not known), and
-reads and writes per second."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Format:
-    """A format of interval reports with `width` numbers; `columns` are the positions of the table's columns, -1 for none.
-
-    `unit` is that of latency, in milliseconds.
-    """
-
-    pattern: re.Pattern[bytes]
-    width: int
-    columns: tuple[int, ...]
-    unit: float = 1.0
-
-
-def _pattern(text: str) -> re.Pattern[bytes]:
-    return re.compile(re.sub(r"\(\?P<\w+>", "(?:", text).encode(), re.MULTILINE)
-
-
-_OLD = rf"\[ *\d{{1,18}}s\] threads: \d{{1,9}}, tps: {_FIGURE}, reads(?:/s)?: {_FIGURE}, writes(?:/s)?: {_FIGURE},? "
-_OLD += rf"response time: {_FIGURE}%s \(\d{{1,3}}%%\)"
-_ERRORS = rf", errors(?:/s)?: +{_FIGURE}, reconnects(?:/s)?: +{_FIGURE}"
-_UNITS = {"ms": 1.0, "us": 1e-3, "s": 1e3}
-_JSON = rf'"time": +{_FIGURE},\s+"threads": +\d{{1,9}},\s+"tps": +{_FIGURE},\s+"qps": \{{\s+"total": +{_FIGURE},\s+'
-_JSON += rf'"reads": +{_FIGURE},\s+"writes": +{_FIGURE},\s+"other": +{_FIGURE}\s+\}},\s+"latency": +{_FIGURE},\s+'
-_JSON += rf'"errors": +{_FIGURE},\s+"reconnects": +{_FIGURE}'
-_FORMATS = (
-    _Format(_pattern(_HUMAN.pattern), 11, (0, 1, 2, 8, 9, 7, 4, 5)),
-    _Format(_pattern(rf"^{_FIGURE},\d{{1,9}}(?:,{_FIGURE}){{8}}(?=[ \t\r]*$)"), 10, (0, 1, 2, 7, 8, -1, 4, 5)),
-    *(_Format(_pattern(_OLD % unit + _ERRORS), 9, (0, 1, 2, 5, 7, 6, 3, 4), ms) for unit, ms in _UNITS.items()),
-    *(_Format(_pattern(_OLD % unit + r"(?!,)"), 7, (0, 1, 2, 5, -1, 6, 3, 4), ms) for unit, ms in _UNITS.items()),
-    _Format(_pattern(_JSON), 10, (0, 1, 2, 7, 8, -1, 4, 5)),
-)
-"""Reports of sysbench 1.0, the same as CSV, those of 0.5, older ones of 0.5 that count no errors, and JSON."""
-_DIGITS = 15
-"""Characters of a number up to which it is whole in a floating-point number without its point."""
-_POWERS = 10.0 ** np.arange(_DIGITS + 1)
-_BLANKS = bytes(code if chr(code) in "0123456789." else 32 for code in range(256))
 
 _EVENT = re.compile(
     rb"^(?P<banner>sysbench \d[^\r\n]{0,200})"
@@ -78,7 +29,8 @@ _EVENT = re.compile(
     rb"|^(?P<checkpoint>\[ *\d{1,18}s ?\] Checkpoint report:)"
     rb"|^Number of unfinished transactions on forced shutdown: +(?P<unfinished>\d{1,9})"
     rb"|^(?P<option>[A-Z][A-Za-z ]{2,60}: +[^\r\n]{1,200}|Report intermediate results every [^\r\n]{1,80})"
-    rb"|^(?P<summary>[ \t]+(?:transactions|ignored errors|total time|time elapsed|approx\. +\d+ +percentile"
+    rb"|^(?P<finished>General statistics:|Test execution summary:)"
+    rb"|^(?P<summary>[ \t]+(?:transactions|read/write requests|ignored errors|total time|time elapsed|approx\. +\d+ +percentile"
     rb"|\d{1,3}(?:st|nd|rd|th) percentile): +[^\r\n]{1,100})"
     rb"|^ +(?P<bucket>\d{1,12}\.\d{3} \|[* ]{1,60} \d{1,12})\r?$"
     rb"|--(?:max-)?time[= ](?P<time>\d{1,9})\b|(?P<script>[\w-]{1,100})\.lua\b",
@@ -89,7 +41,7 @@ _COMMAND_KINDS = ("time", "script")
 _HEADER_KINDS = ("banner", "option", *_COMMAND_KINDS)
 
 
-TPS = "tps"
+TPS, QPS = "tps", "qps"
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +53,8 @@ class Summary:
         latency_ms: the percentile of transaction latency; None where it is not printed.
         percentile: which one `latency_ms` is.
         errors: total number of ignored errors; None where it is not printed.
+        statements: total number of reads and writes, as sysbench before 1.0 prints it; 0 where it is not printed.
+        statement_rate: the same per second.
         histogram: latencies in milliseconds, each with how many transactions had it; empty without `--histogram`.
     """
 
@@ -110,6 +64,8 @@ class Summary:
     latency_ms: float | None = None
     percentile: int | None = None
     errors: int | None = None
+    statements: int = 0
+    statement_rate: float = 0.0
     histogram: tuple[tuple[float, int], ...] = ()
 
     def percentile_of(self, percentile: int) -> float | None:
@@ -153,7 +109,8 @@ class RunLog:
         summary: what the log says after its last line; None where it has no summary.
         fatal: its first FATAL or PANIC line; None where it has none.
         impossible: the times of lines that were left out: their throughput is that of a counter below zero.
-        unit: what `tps` is, per second; NOPM is HammerDB's new orders per minute.
+        unit: what `tps` is, per second; QPS where sysbench counted no transactions, because it was told to begin none; NOPM is
+            HammerDB's new orders per minute.
         label: what a file with several runs calls this one.
         unfinished: transactions that did not finish when sysbench forced its end.
         silence: the zeros at its end that were left out; None where it has none.
@@ -211,7 +168,7 @@ def interval_figures(line: str) -> tuple[float, ...] | None:
     They are the time, transactions, reads, writes and other statements per second, the latency in milliseconds, and errors and
     reconnects per second.
     """
-    match = _HUMAN.search(line)
+    match = HUMAN.search(line)
     if not match or float(match["tps"]) > _IMPOSSIBLE:
         return None
     return tuple(float(match[name]) for name in _FIGURES)
@@ -227,7 +184,7 @@ def parse(chunks: Iterable[bytes]) -> tuple[RunLog, ...]:
     """
     figures, events, rows = array("d"), [], 0  # an array that grows in place: no second copy of a long log
     for chunk in _between_records(chunks):
-        starts, table = _reports(chunk)
+        starts, table = find_reports(chunk)
         for begin, end in _beside_reports(chunk, starts):
             for match in _EVENT.finditer(chunk, begin, end):
                 kind = str(match.lastgroup)
@@ -235,7 +192,7 @@ def parse(chunks: Iterable[bytes]) -> tuple[RunLog, ...]:
                 events.append((row, kind, match[kind].decode("utf-8", "replace")))
         rows += len(starts)
         figures.frombytes(table.tobytes())
-    table = np.frombuffer(figures).reshape(-1, _COLUMNS) if figures else np.empty((0, _COLUMNS))
+    table = np.frombuffer(figures).reshape(-1, COLUMNS) if figures else np.empty((0, COLUMNS))
     runs = [run for run in _runs(table[:, 0], events) if _is_run(*run)]
     return tuple(_log(table[begin:end], run_events, begin) for begin, end, run_events in runs)
 
@@ -284,43 +241,6 @@ def _beside_reports(chunk: bytes, starts: list[int]) -> list[tuple[int, int]]:
     return [(0, starts[0]), (starts[-1], len(chunk))]
 
 
-def _reports(chunk: bytes) -> tuple[list[int], _Array]:
-    """Return where interval reports begin in a text, and their figures; all reports of a text have one format."""
-    for form in _FORMATS:
-        texts = form.pattern.findall(chunk)
-        if texts:
-            full = _numbers(b" ".join(texts).translate(_BLANKS)).reshape(len(texts), form.width)
-            table = np.zeros((len(texts), _COLUMNS))
-            for index, column in enumerate(form.columns):
-                if column >= 0:
-                    table[:, index] = full[:, column]
-            table[:, 3] *= form.unit
-            first, last = chunk.find(texts[0]), chunk.rfind(texts[-1])
-            if chunk.count(b"\n", first, last) == len(texts) - 1:  # nothing between them whose place counts
-                return [first, *[last] * (len(texts) - 1)], table
-            return [match.start() for match in form.pattern.finditer(chunk)], table
-    return [], np.empty((0, _COLUMNS))
-
-
-def _numbers(text: bytes) -> _Array:
-    """Return the numbers of a text of digits, points and blanks.
-
-    They are read as whole numbers, and divided by the power of ten that their points stand for: that takes a fifth of the time
-    in which they are read as they are, and gives the same numbers.
-    """
-    codes = np.frombuffer(text, dtype=np.uint8)
-    is_mark = np.concatenate([[False], codes != ord(" "), [False]])
-    edges = np.flatnonzero(is_mark[1:] != is_mark[:-1])
-    begins, ends = edges[::2], edges[1::2]
-    if (ends - begins).max() > _DIGITS:
-        return np.fromstring(text.decode(), sep=" ")
-    points = np.flatnonzero(codes == ord("."))
-    numbers = np.fromstring(text.translate(None, b".").decode(), dtype=np.int64, sep=" ").astype(float)
-    of_points = np.searchsorted(begins, points, side="right") - 1
-    numbers[of_points] /= _POWERS[ends[of_points] - points - 1]
-    return numbers
-
-
 _Event = tuple[int, str, str]
 
 
@@ -359,9 +279,12 @@ def _is_of_command(event: _Event, row: int) -> bool:
 
 
 def _is_run(begin: int, end: int, events: list[_Event]) -> bool:
+    """Return whether this is a run on a database: sysbench's tests of CPU and files end without a total of transactions."""
     kinds = {kind for _, kind, _ in events}
     has_total = any(kind == "summary" and text.lstrip().startswith("transactions:") for _, kind, text in events)
-    return end > begin or has_total or ("banner" in kinds and bool({"fatal", "option"} & kinds))
+    if end > begin or has_total:
+        return True
+    return "banner" in kinds and ("fatal" in kinds or ("option" in kinds and "finished" not in kinds))
 
 
 def _log(table: _Array, events: list[_Event], begin: int) -> RunLog:
@@ -370,6 +293,10 @@ def _log(table: _Array, events: list[_Event], begin: int) -> RunLog:
     header, summary = _header(events, begin), _summary(events)
     silence = None if summary else _silence(table)
     table = table[table[:, 0] < silence.begin] if silence else table
+    counts_statements = _counts_statements(table, summary)
+    if counts_statements:
+        table[:, 2] = table[:, 6] + table[:, 7]
+        summary = replace(summary, transactions=summary.statements, tps=summary.statement_rate) if summary else None
     percentile = int(table[0, 5]) if len(table) and table[0, 5] else summary.percentile if summary else None
     threads = header.get("Number of threads", "")
     return RunLog(
@@ -384,10 +311,20 @@ def _log(table: _Array, events: list[_Event], begin: int) -> RunLog:
         summary=summary,
         fatal=next((text for _, kind, text in events if kind == "fatal"), None),
         impossible=dropped,
+        unit=QPS if counts_statements else TPS,
         unfinished=sum(int(text) for _, kind, text in events if kind == "unfinished"),
         silence=silence,
         statements=_mix(table),
     )
+
+
+def _counts_statements(table: _Array, summary: Summary | None) -> bool:
+    """Return whether a run has statements, but neither transactions nor errors: sysbench 0.5 with `--oltp-skip-trx`."""
+    if summary is not None and (summary.transactions or summary.errors or not summary.statements):
+        return False
+    if not len(table):
+        return summary is not None
+    return bool((table[:, 6] + table[:, 7]).all()) and not table[:, [2, 4]].any()
 
 
 def _silence(table: _Array) -> Silence | None:
@@ -458,5 +395,7 @@ def _summary(events: list[_Event]) -> Summary | None:
         latency_ms=percentile[1] if len(percentile) > 1 else None,
         percentile=int(percentile[0]) if percentile else None,
         errors=None if errors is None else int(errors),
+        statements=int(first("read/write requests") or 0),
+        statement_rate=next(iter(figures.get("read/write requests", ())[1:]), 0.0),
         histogram=tuple(_bucket(text) for _, kind, text in events if kind == "bucket"),
     )

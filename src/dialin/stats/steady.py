@@ -109,6 +109,8 @@ _MATTERS = 0.02
 window for a trend, its size for a shift, half its swing for an oscillation."""
 _SHORTEST_PERIOD = 6.0
 """The shortest period of an oscillation, in seconds; faster swings are noise."""
+_CYCLES_OF_TRANSFORM = 3
+"""Cycles from which on a Fourier transform shows about what a fitted wave explains: its two parts are nearly independent."""
 _FEWEST = 20
 """Seconds below which nothing but a plain trend is reported."""
 _FEWEST_OF_ALL = 8
@@ -271,7 +273,7 @@ def _is_wave(x: _Array, levels: Levels) -> bool:
     stretch = np.searchsorted(levels.begins, np.arange(x.size), side="right")
     is_high = (stretch % 2 == 1) == levels.high_first
     left = x - np.where(is_high, levels.high, levels.low)
-    _, residuals, _, _ = _wave(x)
+    _, residuals, _, _ = _wave(x, _strongest_wave(x)[0])
     return float(residuals @ residuals) < float(left @ left)
 
 
@@ -324,7 +326,7 @@ def _course(x: _Array) -> Shape:
     best = _STEADY
     least = float("inf")
     few = x.size < _FEWEST
-    for shape, residuals, matters, parameters in (_line(x),) if few else (_line(x), _step(x), _wave(x)):
+    for shape, residuals, matters, parameters in (_line(x),) if few else (_line(x), _step(x), *_certain_wave(x, level)):
         certain = _CERTAIN_OF_FEW if few else _CERTAIN[shape.course]
         left = float(residuals @ residuals) * _A_PARAMETER**parameters
         if matters >= _MATTERS and left < least and _f_ratio(level, residuals, parameters) >= certain:
@@ -363,15 +365,33 @@ def _step(x: _Array) -> tuple[Shape, _Array, float, int]:
     return Shape(0, True, Course.SHIFT, change=after / before - 1, at=at), residuals, abs(after - before), 2  # noqa: FBT003
 
 
-def _wave(x: _Array) -> tuple[Shape, _Array, float, int]:
-    """Fit a wave of any period from `_SHORTEST_PERIOD` to four thirds of the window."""
-    time = np.arange(x.size)
-    centred = x - x.mean()
-    # A finer grid than the Fourier frequencies, so that a period between two of them is found; then the full fit at the best.
-    padded = np.fft.rfft(centred, 4 * x.size)
+def _certain_wave(x: _Array, level: _Array) -> tuple[tuple[Shape, _Array, float, int], ...]:
+    """Return the fit of a wave; nothing where it would be far from certain, which spares most runs the fit.
+
+    From three cycles on, the full fit explains less than twice the squares that the transform finds.
+    """
+    frequency, squares = _strongest_wave(x)
+    left = float(level @ level) - 2 * squares
+    is_hopeless = frequency * x.size >= _CYCLES_OF_TRANSFORM and 2 * squares * x.size < _CERTAIN["oscillation"] * 3 * left
+    return () if is_hopeless else (_wave(x, frequency),)
+
+
+def _strongest_wave(x: _Array) -> tuple[float, float]:
+    """Return the frequency of the strongest wave, and the squares that it explains, about.
+
+    Its period is between `_SHORTEST_PERIOD` and four thirds of the window.
+    """
+    # A finer grid than the Fourier frequencies, so that a period between two of them is found.
+    padded = np.fft.rfft(x - x.mean(), 4 * x.size)
     frequencies = np.arange(padded.size) / (4 * x.size)
     usable = (frequencies >= 0.75 / x.size) & (frequencies <= 1 / _SHORTEST_PERIOD)
-    frequency = float(frequencies[usable][np.argmax(np.abs(padded[usable]))])
+    sizes = np.abs(padded[usable])
+    best = int(np.argmax(sizes))
+    return float(frequencies[usable][best]), 2 * float(sizes[best]) ** 2 / x.size
+
+
+def _wave(x: _Array, frequency: float) -> tuple[Shape, _Array, float, int]:
+    time = np.arange(x.size)
     angle = 2 * np.pi * frequency * time
     columns = np.stack([np.ones(x.size), np.cos(angle), np.sin(angle)], axis=1)
     weights = np.linalg.lstsq(columns, x, rcond=None)[0]

@@ -82,15 +82,15 @@ class Start:
     change: float = 0.0
 
 
-def find_start(tps: Series) -> Start:
-    """Find what is to be left out at the start of a run, by MSER-5.
+def find_start(tps: Series, whole: Shape | None = None) -> Start:
+    """Find what is to be left out at the start of a run, by MSER-5; `whole` is what the whole run did, if that is known.
 
     A slow start is a warm-up. Where it is not over before half of the run, half of the run is taken for it, unless the whole
     run is steady: in a short and noisy one the least error may lie anywhere. A fast start is left out where it is short. Of a
     run that collapsed, only a slow start before the collapse is left out; of one at two levels, only a start slower than both.
     """
     x = np.asarray(tps, dtype=float)
-    whole = examine_run(tps)
+    whole = whole or examine_run(tps)
     if whole.course is Course.COLLAPSE and whole.at is not None:
         return _start_of(x[: whole.at], _settled_part(x[: whole.at]))
     length = _cut(x)
