@@ -180,11 +180,18 @@ def test_one_after_the_other_is_a_matter_of_each_pair(analyzed):
 
 
 def test_numbers_that_may_only_count_the_runs_are_offered_to_be_ignored(analyzed):
-    logs = {f"bpi{value}-{run}.log": csv(series(1000, seed=10 * value + run)) for value in (8, 32) for run in (1, 2, 3)}
+    logs = {f"bpi{value}-{run}.log": csv(series(1000, seed=10 * value + run)) for value in (8, 32) for run in (1, 2)}
     found = analyzed(logs)
     assert found.verdict is Outcome.INCONCLUSIVE
     assert text(found.warnings, "single_runs").endswith("If number only numbers the runs, add --ignore 'number'")
-    assert [one.compared for one in analyzed(logs, by=BY, ignored=("number",)).candidates] == [3, 3]
+    assert [one.compared for one in analyzed(logs, by=BY, ignored=("number",)).candidates] == [2, 2]
+
+
+def test_three_numbers_that_each_candidate_has_count_the_runs(analyzed):
+    logs = {f"bpi{value}-{run}.log": csv(series(1000, seed=10 * value + run)) for value in (8, 32) for run in (1, 2, 3)}
+    found = analyzed(logs)
+    assert [one.compared for one in found.candidates] == [3, 3]
+    assert found.taken_as[1].endswith("number 1, 2 and 3 as the count of runs.")
 
 
 def run_script(directory, text):

@@ -352,7 +352,7 @@ def test_two_things_that_differ_are_proposed_and_threads_are_not(tmp_path):
     ("file", "says"),
     [
         ({"iibench.txt": "".join(f"{at}00000\t{at}.1\t50000\t49000\n" for at in range(100))}, "no report of a load program"),
-        ({"results.csv": "threads,tps,p95\n1,100,5\n2,190,6\n4,350,7\n"}, "a CSV with threads, tps, p95"),
+        ({"results.csv": "threads,commits,p95\n1,100,5\n2,190,6\n4,350,7\n"}, "a CSV with threads, commits, p95"),
         ({"pgbench.log": "progress: 1.0 s, 1234.5 tps, lat 12.3 ms stddev 1.2\n" * 90}, "no report of a load program"),
     ],
 )

@@ -15,10 +15,10 @@ from math import isfinite
 import numpy as np
 
 from dialin.errors import UserError
-from dialin.logs.run_points import Point, runs_of_points
+from dialin.logs.run_points import DECISIVE, Point, runs_of_points
 from dialin.model.setting import whole_number
 from dialin.readers.log_text import TooLargeError
-from dialin.readers.sysbench_log import TPS, RunLog
+from dialin.readers.sysbench_log import TPS, RunLog, Summary
 
 _LARGEST = 1e18
 """The largest figure: sums of larger ones would be infinite."""
@@ -37,9 +37,18 @@ _THROUGHPUT = tuple(
     )
 )
 """Names of a throughput; a column of the first expression that fits exactly one counts."""
+_OF_TABLE = (re.compile("tps|throughput", re.IGNORECASE), *_THROUGHPUT)
+"""The same in a table of results, which often has queries beside transactions."""
 _OF_UNIT = ("qps", "ops", "nopm", "tpm")
 _THREADS = re.compile(r"threads?|thds|connections|clients|users|concurrency", re.IGNORECASE)
 _LABEL = re.compile(r"label|name|run|candidate|variant|config", re.IGNORECASE)
+_FIGURE = re.compile(
+    r"lat|p\d\d|percentile|avg|mean|min|max|std|dev|err|fail|[qrt]ps|ops|tpm|cpu|util|total|count|trans|quer|event|time|duration"
+    r"|sec|rate|per_|/s|%|ms\b|us\b|score|ratio|rank|file|path|log|comment|note|date",
+    re.IGNORECASE,
+)
+"""Names of columns that say what a run did, or where it is, and not how it was made."""
+_VARIABLE = re.compile(r"innodb_|binlog_|sync_binlog|query_cache_|.*isolation", re.IGNORECASE)
 _LATENCY = re.compile(
     r"(?:lat(?:ency)?_?)?p(?P<percentile>\d{2})(?:_ms| ms|_lat(?:ency)?(?:_ms)?)?"
     r"|(?P<ordinal>\d{2})(?:st|nd|rd|th) percentile latency \((?P<unit>micro|milli)seconds?\)",
@@ -51,6 +60,10 @@ _DECIMAL_COMMA = re.compile(r"(\d+),(\d+)")
 _NUMBER = re.compile(r"\s*[-+]?\d+(?:[.,]\d+)?\s*")
 _UNITS_OF_DATES = ((1e17, 1e9), (1e14, 1e6), (1e11, 1e3))
 """Times from which on a number is a date in nanoseconds, microseconds or milliseconds, with how many of these a second has."""
+_SERIES, _LONGEST_LABEL = 20, 200
+"""Points in time from which on a CSV is a series; characters of what a line of a table is called."""
+TABLE = "table"
+"""The program of runs that are lines of a table."""
 _PERCENTILES = (50, 95, 99)
 """Percentiles that are computed from single transactions."""
 
@@ -98,13 +111,61 @@ _TRANSACTION_LOGS = (
 
 
 def read_known(start: Sequence[str], rest: Iterator[str], where: str) -> list[RunLog]:
-    """Return the runs of a CSV whose first line has known names; `start` is the beginning of its lines."""
+    """Return the runs of a CSV whose first line has known names; `start` is the beginning of its lines.
+
+    One with a throughput and no series over time is a table of results: each line is a run.
+    """
     header = _header(start)
     for kind in _TRANSACTION_LOGS:
         if {kind.begin, kind.latency, kind.worker} <= set(header):
             return _of_transactions(chain(start, rest), kind, where)
+    if not _column_of(_OF_TABLE, header):
+        return []
     columns = _usual_columns(header)
-    return read(chain(start, rest), columns, where) if columns else []
+    runs = read(chain(start, rest), columns, where) if columns else []
+    is_whole = next(rest, None) is None and sum(run.times.size for run in runs) < len(start)
+    has_series = not columns and any(map(_TIME.fullmatch, header))
+    if is_whole and not has_series and max((run.times.size for run in runs), default=0) < _SERIES:
+        return _of_table(start) or runs
+    return runs
+
+
+def _of_table(lines: Sequence[str]) -> list[RunLog]:
+    """Return a run for each line of a table of results, called by what says how it was made; none for any other CSV."""
+    header, *rows = ([cell.strip() for cell in row] for row in _rows(lines))
+    rows = [row for row in rows if len(row) == len(header)]
+    throughput, threads = _column_of(_OF_TABLE, header), _column_of((_THREADS,), header)
+    described = [
+        place
+        for place, name in enumerate(header)
+        if name not in ("", throughput) and (name == threads or _is_condition(name)) and any(row[place] for row in rows)
+    ]
+    if not described:
+        return []
+    latencies = dict(filter(None, map(_latency, enumerate(header))))
+    runs = []
+    for row in rows:
+        with suppress(ValueError, OverflowError):
+            rate = _finite(row[header.index(throughput)])
+            known = dict(_percentiles(row, latencies, is_idle=False))
+            percentile = next((one for one in DECISIVE if one in known), None)
+            total = Summary(round(rate), rate, latency_ms=known.get(percentile or 0), percentile=percentile)
+            count = whole_number(row[header.index(threads)]) if threads else None
+            label = ",".join(f"{header[place]}={row[place]}" for place in described).replace("/", "-")[:_LONGEST_LABEL]
+            runs.append(of_summary(TABLE, _unit(throughput), total, count or 0, label))
+    return runs if len(runs) > 1 else []
+
+
+def _is_condition(name: str) -> bool:
+    """Return whether a column says how runs were made, or which of several they are, and not what they did."""
+    return bool(_VARIABLE.match(name)) or not (_FIGURE.search(name) or _TIME.fullmatch(name))
+
+
+def of_summary(program: str, unit: str, summary: Summary, threads: int = 0, label: str = "") -> RunLog:
+    """Return a run of which only the result at its end is known."""
+    nothing = np.empty(0)
+    header = {"program": program}
+    return RunLog(nothing, nothing, nothing, nothing, threads, 0.0, None, header, summary, unit=unit, label=label)
 
 
 def columns_of(start: Sequence[str]) -> list[str]:
@@ -144,14 +205,19 @@ def _rows(lines: Iterable[str]) -> Iterator[list[str]]:
 
 def _usual_columns(header: Sequence[str]) -> CsvColumns | None:
     """Return the columns of a CSV by usual names; None where it has not one time and one throughput."""
-
-    def only(pattern: re.Pattern[str]) -> str:
-        fitting = [cell for cell in header if pattern.fullmatch(cell)]
-        return fitting[0] if len(fitting) == 1 else ""
-
-    throughput = next(filter(None, map(only, _THROUGHPUT)), "")
-    found = CsvColumns(only(_TIME), throughput, only(_THREADS), only(_LABEL))
+    found = CsvColumns(*(_column_of(names, header) for names in ((_TIME,), _THROUGHPUT, (_THREADS,), (_LABEL,))))
     return found if found.are_given else None
+
+
+def _column_of(names: Iterable[re.Pattern[str]], header: Sequence[str]) -> str:
+    """Return the column of the first expression that fits exactly one; an empty text where none does."""
+    fitting = ([cell for cell in header if name.fullmatch(cell)] for name in names)
+    return next((cells[0] for cells in fitting if len(cells) == 1), "")
+
+
+def _unit(column: str) -> str:
+    name = column.lower()
+    return {"nopm": "NOPM", "tpm": "TPM"}.get(name, column) if name in _OF_UNIT else TPS
 
 
 def read(lines: Iterable[str], columns: CsvColumns, where: str) -> list[RunLog]:
@@ -179,8 +245,7 @@ def read(lines: Iterable[str], columns: CsvColumns, where: str) -> list[RunLog]:
                     label=cells.get("label", ""),
                 )
             )
-    name = wanted["throughput"].lower()
-    unit = {"nopm": "NOPM", "tpm": "TPM"}.get(name, wanted["throughput"]) if has_header and name in _OF_UNIT else TPS
+    unit = _unit(wanted["throughput"]) if has_header else TPS
     return runs_of_points(points, {"program": "CSV"}, unit) if len(points) > 1 else []
 
 

@@ -11,10 +11,11 @@ from dialin.logs.assignment import AssignmentRule, assign_candidates
 from dialin.logs.factors import Values
 from dialin.logs.log_folder import Run, natural_order, rate_of
 from dialin.logs.run_names import LOAD, NONE, NUMBER, WORDING, is_counting
+from dialin.logs.stamps import take_stamps
 from dialin.model.analysis import FolderKind
 from dialin.text import counted, listed
 
-_FEWEST = 2
+_FEWEST, _FEWEST_REPEATS = 2, 3
 _IN_FILE = re.compile(r"#\d+$")
 """What tells the runs of one file apart."""
 _ENDINGS = re.compile(r"(?:\.[A-Za-z]\w*)+$")
@@ -44,7 +45,8 @@ def read_folder(runs: Sequence[Run], rule: AssignmentRule, options: Values) -> F
 
     - Without anything that may tell candidates apart, runs at several rates are a ramp, else runs with several numbers of
       threads a scaling of one server, else runs of several loads a suite of one candidate.
-    - If one thing tells the runs apart, and lets some of them be compared, it names the candidates.
+    - If one thing tells the runs apart, and lets some of them be compared, it names the candidates. Words with numbers of which
+      each name has one are one thing, and so is a directory that, with how load was applied, determines all else.
     - Candidates that ran two loads or more are a suite. Rates are never candidates.
 
     `options` are what the logs and the files beside them say of each run.
@@ -56,20 +58,29 @@ def read_folder(runs: Sequence[Run], rule: AssignmentRule, options: Values) -> F
     loads = _loads(single, rule, options)
     expression = None
     if rule.by_file:
-        named = run_names.find_factors({run.name: run_names.read_name(run.name, None) for run in single}, rule.ignored, threads)
+        parts = {run.name: run_names.read_name(run.name, None) for run in single}
+        rule = replace(rule, ignored=(*rule.ignored, *run_names.find_ids(parts)))
+        named = run_names.find_factors(parts, rule.ignored, threads)
         conditions = factors.load_factors(named, threads, rates)
         groupings = _groupings(named, conditions)
         groupings = [keys for keys in groupings if not _counts_runs(keys, named)] or groupings
+        groupings = _one_of_each(groupings, named)
+        applied = {name: (threads[name], rates[name], loads[name]) for name in threads}
         if len(groupings) == 1:
-            expression = _found(groupings[0], named, {name: (threads[name], rates[name], loads[name]) for name in threads})
+            expression = _found(groupings[0], named, applied)
+        elif groupings and (expression := _by_directory(named, applied)):
+            told = [key for key in factors.keys(named) if key not in conditions]
+            rule = replace(rule, ignored=(*rule.ignored, *told))
         if not groupings and (kind := _kind_of_one(threads, rates, loads)) is not None:
-            taken_as = _taken_as(kind, {}, threads, rates, loads, None)
+            taken_as = _taken_as(kind, {}, threads, rates, loads, None, {})
             return FolderReading(kind, rule, is_found=False, loads=loads, taken_as=taken_as)
     used = replace(rule, by=expression) if expression else rule
     if expression:
         candidate_of = assign_candidates(single, used)
+    repeats = {} if used.by_file else _repeat_numbers(single, used, threads, candidate_of)
+    used = replace(used, ignored=(*used.ignored, *repeats))
     kind = _kind_of_several(candidate_of, rates, loads)
-    taken_as = _taken_as(kind, candidate_of, threads, rates, loads, expression)
+    taken_as = _taken_as(kind, candidate_of, threads, rates, loads, expression, repeats)
     return FolderReading(kind, used, is_found=expression is not None, loads=loads, taken_as=taken_as)
 
 
@@ -119,9 +130,36 @@ def _counts_runs(keys: Sequence[str], named: Values) -> bool:
     return all(key.startswith(NUMBER) and is_counting(set(factors.column(named, key).values())) for key in keys)
 
 
+def _one_of_each(groupings: list[list[str]], named: Values) -> list[list[str]]:
+    """Return the groupings as one where they are words with numbers, of which each run has one: `mysql1` and `proxy124`."""
+    together = [key for keys in groupings for key in keys]
+    is_one = all(sum(row[key] != NONE for key in together) == 1 for row in named.values())
+    return [together] if len(groupings) > 1 and is_one else groupings
+
+
+def _repeat_numbers(
+    runs: Sequence[Run], rule: AssignmentRule, threads: Mapping[str, str], candidate_of: Mapping[str, str]
+) -> dict[str, list[str]]:
+    """Return the numbers without a word that count repeats, with their values: each candidate has all of them in each cell."""
+    parts = {run.name: run_names.read_name(run.name, rule.by) for run in runs if run.name in candidate_of}
+    named = run_names.find_factors(parts, rule.ignored, threads)
+    repeats = {}
+    for key in factors.keys(named):
+        values = sorted(set(factors.column(named, key).values()), key=natural_order)
+        if not key.startswith(NUMBER) or len(values) < _FEWEST_REPEATS or not is_counting(values):
+            continue
+        cells: dict[tuple[str, ...], list[str]] = {}
+        for name, row in named.items():
+            others = (value for other, value in row.items() if other != key)
+            cells.setdefault((candidate_of[name], threads[name], *others), []).append(row[key])
+        if all(sorted(cell, key=natural_order) == values for cell in cells.values()):
+            repeats[key] = values
+    return repeats
+
+
 def _found(keys: Sequence[str], named: Values, conditions: Mapping[str, tuple[str, ...]]) -> str | None:
     """Return the expression for the candidates that factors tell apart; None if there is none or nothing can be compared."""
-    candidates = factors.column(named, keys[0])
+    candidates = {name: " ".join(f"{key}{row[key]}" for key in keys if row[key] != NONE) for name, row in named.items()}
     levels: dict[tuple[str, ...], set[str]] = {}
     for name, candidate in candidates.items():
         levels.setdefault(conditions[name], set()).add(candidate)
@@ -139,6 +177,25 @@ def _by_path(candidates: Mapping[str, str]) -> str | None:
         parts = {name: path[depth] for name, path in paths.items()}
         if factors.groups(parts) == factors.groups(candidates):
             return f"(?:^|/)({_any_of(map(re.escape, parts.values()))})(?=[/#.])"
+    return None
+
+
+def _by_directory(named: Values, applied: Mapping[str, tuple[str, ...]]) -> str | None:
+    """Return an expression for the directories that determine all that names say but how load was applied; None without.
+
+    Two of them must have applied the same load. Directories that are dates are none.
+    """
+    paths = {name: name.split("/")[:-1] for name in named}
+    for depth in range(min(map(len, paths.values()))):
+        parts = {name: path[depth] for name, path in paths.items()}
+        met: dict[tuple[str, ...], set[str]] = {}
+        for name, part in parts.items():
+            met.setdefault(applied[name], set()).add(part)
+        known = {(part, applied[name]) for name, part in parts.items()}
+        rows = {(part, applied[name], tuple(named[name].values())) for name, part in parts.items()}
+        are_dates = any(take_stamps(part)[0].form for part in parts.values())
+        if not are_dates and len(rows) == len(known) and max(map(len, met.values())) >= _FEWEST:
+            return f"(?:^|/)({_any_of(map(re.escape, parts.values()))})/"
     return None
 
 
@@ -164,6 +221,7 @@ def _taken_as(
     rates: Mapping[str, str],
     loads: Mapping[str, str],
     expression: str | None,
+    repeats: Mapping[str, Sequence[str]],
 ) -> tuple[str, ...]:
     """Return two sentences: what kind of folder it is, and what was taken for what."""
     names = sorted(set(candidate_of.values()), key=natural_order)
@@ -185,6 +243,7 @@ def _taken_as(
         levels = sorted(set(values.values()), key=natural_order)
         if len(levels) > 1:
             facts.append(f"{noun} {_few([level or 'none' for level in levels])}")
+    facts += [f"{key} {_few(values)} as the count of runs" for key, values in repeats.items()]
     if not facts:
         facts.append("each log is a candidate" if not names else "all runs have the same threads and load")
     return f"{what}.", f"Taken as: {'; '.join(facts)}."

@@ -12,7 +12,7 @@ from pathlib import Path, PurePath
 import numpy as np
 
 from dialin.errors import UserError
-from dialin.logs.csv_tables import NO_COLUMNS, CsvColumns, columns_of
+from dialin.logs.csv_tables import NO_COLUMNS, TABLE, CsvColumns, columns_of
 from dialin.logs.other_programs import first_lines, read_other
 from dialin.model.analysis import FileEntry, FileStatus
 from dialin.readers.log_text import DAMAGED, TooLargeError
@@ -115,8 +115,15 @@ def load(paths: Sequence[Path], columns: CsvColumns = NO_COLUMNS) -> Folder:
 def _without_samples(runs: Sequence[Run], entries: list[FileEntry]) -> list[Run]:
     """Leave out files of a run that another file has as well, which are listed as such.
 
-    These are the CSV files beside a result of HammerDB, and of BenchBase's files of one run all but the first of `_PARTS`.
+    These are the CSV files beside a result of HammerDB, of BenchBase's files of one run all but the first of `_PARTS`, and
+    tables of results beside the logs that they were made of.
     """
+    own_logs = [run for run in runs if run.log.header.get("program") != TABLE]
+    if own_logs and len(own_logs) < len(runs):
+        tables = dict.fromkeys(run.name.partition("/" + run.log.label)[0] for run in runs if run not in own_logs)
+        detail = "a table of results beside the logs"
+        entries += [FileEntry(file=name, status=FileStatus.BESIDE, detail=detail) for name in tables]
+        runs = own_logs
     results = {PurePath(run.name).parent for run in runs if run.log.header.get("program") == "HammerDB"}
     tables = {run.name for run in runs if run.log.header.get("program") == "CSV"}
     samples = {name for name in tables if PurePath(name).parent in results}
@@ -324,5 +331,5 @@ def _with_copies(runs: Sequence[Run], texts: dict[str, tuple[str, int]]) -> list
 
 def _figures(log: RunLog, length: int) -> bytes:
     if not log.times.size and log.summary is not None:
-        return repr((log.threads, log.summary)).encode()
+        return repr((log.threads, log.label, log.summary)).encode()
     return np.stack([log.tps[:length], log.latency_ms[:length]]).tobytes()

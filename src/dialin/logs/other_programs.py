@@ -8,20 +8,18 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
 from itertools import chain, islice
 
-import numpy as np
-
 from dialin.errors import UserError
 from dialin.logs import csv_tables
-from dialin.logs.csv_tables import NO_COLUMNS, CsvColumns
+from dialin.logs.csv_tables import NO_COLUMNS, CsvColumns, of_summary
 from dialin.logs.run_points import Point, runs_of_points
 from dialin.readers.load_rows import MEAN, LoadRow, are_errors_alone, belongs
 from dialin.readers.log_text import LONGEST_LINE, Opened, is_binary
-from dialin.readers.sysbench_log import TPS, RunLog, Summary
+from dialin.readers.sysbench_log import QPS, TPS, RunLog, Summary
 from dialin.workloads.command import load_file
 from dialin.workloads.command.load_file import LoadFile, Output
 from dialin.workloads.command.preset_names import path_of, preset_names
@@ -33,14 +31,29 @@ _START = 4096
 _ENOUGH = 3
 """Rows among them that recognize it."""
 _NOPM = re.compile(r"System achieved (?P<nopm>\d+) NOPM from (?P<tpm>\d+) (?:MySQL|MariaDB|Maria) TPM")
-_USERS = re.compile(r"\b(?P<users>\d+) (?:Active )?Virtual Users (?:configured|created)", re.IGNORECASE)
-_RESULTS = {
-    "YCSB": ("operations/s", re.compile(r"\[OVERALL\], Throughput\(ops/sec\), (?P<rate>[\d.]+)")),
-    "go-tpc": ("tpmC", re.compile(r"^tpmC: (?P<rate>[\d.]+)")),
-    "tpcc-mysql": ("tpmC", re.compile(r"^ *(?P<rate>\d+\.\d+) TpmC$")),
-    "BenchBase": (TPS, re.compile(r'^\s*"Throughput \(requests/second\)": (?P<rate>[\d.]+)')),
-}
+_USERS = re.compile(
+    r"\b(?P<users>\d+) (?:Active )?Virtual Users (?:configured|created)|\"active_virtual_users\": (?P<active>\d+)",
+    re.IGNORECASE,
+)
+_RESULTS = tuple(
+    (program, unit, re.compile(pattern.replace("RATE", r"(?P<rate>\d+(?:\.\d+)?(?:E\d+)?)")))
+    for program, unit, pattern in (
+        ("YCSB", "operations/s", r"\[OVERALL\], Throughput\(ops/sec\), RATE"),
+        ("go-tpc", "tpmC", r"^tpmC: RATE"),
+        ("tpcc-mysql", "tpmC", r"^ *RATE TpmC$"),
+        ("BenchmarkSQL", "tpmC", r"Measured tpmC \(NewOrders\) = RATE"),
+        ("BenchBase", TPS, r'^\s*"Throughput \(requests/second\)": RATE'),
+        ("BenchBase", TPS, r"Rate limited reqs/s: Results\(.*\) = RATE requests/sec"),
+        ("HammerDB", "NOPM", r'^\s*"nopm": RATE'),
+        ("k6", "iterations/s", r"^\s*iterations\.+: \d+ +RATE/s"),
+    )
+)
 """What programs print at the end of a run: the unit and the line of each. It counts where a file has nothing else of a run."""
+_SLAP = re.compile(
+    r"^\s*(?:Running for engine (?P<engine>\w+)|Average number of seconds to run all queries: (?P<seconds>\d+(?:\.\d+)?)"
+    r"|Number of clients running queries: (?P<clients>\d+)|Average number of queries per client: (?P<queries>\d+))"
+)
+"""The lines of a result of mysqlslap or mariadb-slap; the queries of each client come last."""
 _TPCC_MYSQL = Output(
     lines=r"^ *(?P<time>\d+), (?P<count>\d+)(?:\(\d+\):[\d.|()]+)?, "
     r"(?:95%: (?P<p95_ms>[\d.]+), 99%: (?P<p99_ms>[\d.]+),|\d+\(\d+\):)"
@@ -101,25 +114,32 @@ def _programs() -> tuple[tuple[Output, LoadFile | None], ...]:
 
 def _of_results(lines: Iterable[str]) -> list[RunLog]:
     """Return a run for each result at the end of a run; of HammerDB with the virtual users that were active."""
-    users, runs = 0, []
+    users, runs, slap = 0, [], dict[str, str]()
     for line in lines:
         if active := _USERS.search(line):
-            users = int(active["users"])
+            users = int(active["users"] or active["active"])
+        elif figure := _SLAP.search(line):
+            slap |= {name: text for name, text in figure.groupdict().items() if text}
+            if "queries" in slap:
+                runs.append(_of_slap(slap))
+                slap = {}
         elif result := _NOPM.search(line):
-            runs.append(_of_summary("HammerDB", "NOPM", float(result["nopm"]), int(result["tpm"]), users))
+            runs.append(of_summary("HammerDB", "NOPM", Summary(int(result["tpm"]), float(result["nopm"])), users))
         else:
             runs += [
-                _of_summary(program, unit, float(result["rate"]))
-                for program, (unit, pattern) in _RESULTS.items()
+                of_summary(program, unit, Summary(round(rate := float(result["rate"])), rate), users)
+                for program, unit, pattern in _RESULTS
                 if (result := pattern.search(line))
             ]
-    return runs
+    return [run for run in runs if run.summary is not None and run.summary.tps > 0]
 
 
-def _of_summary(program: str, unit: str, rate: float, transactions: int | None = None, users: int = 0) -> RunLog:
-    nothing = np.empty(0)
-    summary = Summary(transactions=round(rate) if transactions is None else transactions, tps=rate)
-    return RunLog(nothing, nothing, nothing, nothing, users, 0.0, None, {"program": program}, summary, unit=unit)
+def _of_slap(figures: Mapping[str, str]) -> RunLog:
+    """Return a run of mysqlslap: queries per second, or where it counted none per client, rounds of all queries per second."""
+    seconds, clients, queries = (float(figures.get(name, "0")) for name in ("seconds", "clients", "queries"))
+    total, unit = (clients * queries, QPS) if queries else (1.0, "rounds/s")
+    summary = Summary(round(total), total / seconds if seconds else 0.0)
+    return of_summary("mysqlslap", unit, summary, int(clients), figures.get("engine", ""))
 
 
 def _of_rows(lines: Iterable[str], output: Output, program: LoadFile | None) -> list[RunLog]:

@@ -50,6 +50,7 @@ _LOADS = frozenset(
     )
 )
 """Words that name loads of benchmark programs."""
+_ID = re.compile(r"(?=.*\d)(?=.*[A-Za-z])[A-Za-z0-9]{6,}")
 _WILDCARDS = re.compile(r"[*?\[]")
 
 
@@ -205,6 +206,18 @@ def find_factors(
         table[WORDING] = {name: " ".join(sorted(one.words - shared - set(ignored))) or NONE for name, one in parts.items()}
     table = {key: values for key, values in table.items() if len(set(values.values())) > 1}
     return {name: {key: values[name] for key, values in table.items()} for name in parts}
+
+
+def find_ids(parts: Mapping[str, NameParts]) -> frozenset[str]:
+    """Return the words that are IDs, such as those of jobs, where names have other parts that differ.
+
+    An ID mixes letters and digits, and each name has one of its own.
+    """
+    ids = {name: frozenset(word for word in one.words if _ID.fullmatch(word)) for name, one in parts.items()}
+    every = frozenset[str]().union(*ids.values())
+    are_own = all(ids.values()) and len(every) == sum(map(len, ids.values()))
+    others = {(tuple(sorted(one.settings.items())), one.words - every) for one in parts.values()}
+    return every if are_own and len(others) > 1 else frozenset()
 
 
 def _without_numbering(parts: Mapping[str, NameParts]) -> Mapping[str, NameParts]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from dialin.readers.sysbench_log import RunLog
 
-_DECISIVE = (95, 99, 90)
+DECISIVE = (95, 99, 90)
 """The percentiles of latency by which runs are compared: the first that a run has."""
 
 
@@ -52,7 +52,7 @@ def _run(points: Sequence[Point], header: Mapping[str, str], unit: str) -> RunLo
     since = times[0] - interval if times[0] > 2 * interval else 0.0
     known = set.intersection(*(set(point.latencies) for point in points))
     latencies = {one: np.array([point.latencies[one] for point in points]) for one in sorted(known)}
-    percentile = next((one for one in _DECISIVE if one in latencies), None)
+    percentile = next((one for one in DECISIVE if one in latencies), None)
     return RunLog(
         times=times - since,
         tps=np.array([point.rate for point in points]),
