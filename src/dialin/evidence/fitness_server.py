@@ -73,7 +73,7 @@ def _round_trip(facts: ServerFacts) -> Finding:
         observed,
         Severity.NOTICE,
         "Each statement of the load waits that long for the network, which hides what the server itself gains.",
-        "Apply the load from a machine beside the server: --load-hosts (docs/load-agents.md).",
+        "Apply the load from a machine beside the server: --load-hosts (docs/fleet.md).",
     )
 
 

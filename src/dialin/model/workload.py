@@ -124,7 +124,7 @@ class LoadOptions(FrozenModel):
     load_hosts: Annotated[Addresses | None, LOAD] = Field(
         default=None,
         description="agents of dialin-load on other hosts that apply the load to an attached server together, as "
-        "HOST:PORT,HOST:PORT (docs/load-agents.md); each has an account of its own",
+        "HOST:PORT,HOST:PORT (docs/fleet.md); each has an account of its own",
     )
     load_token: Annotated[str | None, LOAD] = Field(
         default=None, description="file with the token that the agents of load-hosts share"

@@ -1,6 +1,6 @@
 """Agents of dialin-load on other hosts, which apply the load of a study together.
 
-Each agent logs in with its own account, from options given on its host: no password is ever sent to it (docs/load-agents.md).
+Each agent logs in with its own account, from options given on its host: no password is ever sent to it (docs/fleet.md).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def check(spec: WorkloadSpec) -> None:
     if not spec.load_token or not os.access(spec.load_token, os.R_OK):
         raise UserError(
             f"The token {spec.load_token} cannot be read",
-            "Make it as docs/load-agents.md shows, and give each agent the same: head -c 32 /dev/urandom | base64 >load.token",
+            "Make it as docs/fleet.md shows, and give each agent the same: head -c 32 /dev/urandom | base64 >load.token",
         )
 
 

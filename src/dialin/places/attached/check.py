@@ -124,7 +124,7 @@ def _far_away(spec: StudySpec, attached: Attached, tools: Tools) -> list[str]:
         return []
     return [
         f"The round trip to the server takes {milliseconds:.1f} ms, for which each statement of the load waits. A load from a "
-        "host near the server (--load-hosts, docs/load-agents.md) shows more of the server and less of the network"
+        "host near the server (--load-hosts, docs/fleet.md) shows more of the server and less of the network"
     ]
 
 
