@@ -10,86 +10,14 @@ import plotly.graph_objects as go
 import pytest
 from rich.console import Console
 
-from dialin.model.study import Goal
-from dialin.model.suite import Gate, GateState, Margin, Suite, SuiteCandidate, SuiteCell, SuiteOutcome, SuiteResult, SuiteRow
-from dialin.model.verdict import CandidateState, ComparedFigure, Estimate, Outcome
-from dialin.model.why import CostRow
+from dialin.model.suite import Gate, GateState, Suite, SuiteOutcome
+from dialin.model.verdict import CandidateState
 from dialin.report.document.suite_document import suite_document
 from dialin.report.render import suite_files
 from dialin.report.render.terminal import print_suite
-from dialin.sentences.suite_sentences import suite_headline
-from fixtures.simulated_suites import suite_plan
+from fixtures.example_suites import row, suite
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "schema" / "suite.schema.json").read_text())
-
-
-COSTS = ("context switches", "server CPU")
-
-
-def estimate(mean, half=0.01):
-    return Estimate(mean=mean, low=mean - half, high=mean + half)
-
-
-def state_of(mean):
-    return CandidateState.BETTER if mean > 1.03 else CandidateState.WORSE if mean < 0.97 else CandidateState.EQUAL
-
-
-def row(name, **ratios):
-    figure = {one: ComparedFigure(level=Estimate.alone(40.0), ratio=estimate(1.1)) for one in ("1", *ratios)}
-    return SuiteRow(
-        name=name,
-        directory=f"01-{name}",
-        weight=1,
-        load="a load",
-        goal=Goal.THROUGHPUT,
-        unit="tps",
-        baseline=estimate(2437, 10),
-        outcome=Outcome.WINNER,
-        decided=True,
-        seconds=60,
-        cells=[
-            SuiteCell(candidate=one, ratio=estimate(mean), state=state_of(mean), margin=Margin.NOT_WORSE, trials=5)
-            for one, mean in ratios.items()
-        ],
-        costs=[
-            CostRow(name=cost, unit="", per_query={}, per_transaction=figure) for cost in ("context switches", "server CPU")
-        ],
-        moved="7 metrics changed",
-    )
-
-
-def suite(rows, outcome=SuiteOutcome.KEEP, gate=None, recommended="1"):
-    def over(name, state):
-        return [one.name for one in rows for cell in one.cells if (cell.candidate, cell.state) == (name, state)]
-
-    names = ["1", *(cell.candidate for cell in rows[0].cells)]
-    candidates = [
-        SuiteCandidate(
-            name=name,
-            label=name,
-            full=f"x = {name}",
-            mean=estimate(1.06 if name != "1" else 1.0),
-            state=CandidateState.BETTER,
-            better=over(name, CandidateState.BETTER),
-            worse=over(name, CandidateState.WORSE),
-            likely_better=[],
-            likely_worse=over(name, CandidateState.LIKELY_WORSE),
-            unguarded=[],
-        )
-        for name in names
-    ]
-    result = SuiteResult(
-        outcome=outcome,
-        recommended=recommended,
-        baseline="1",
-        confidence=0.9976,
-        candidates=candidates,
-        rows=rows,
-        gate=gate,
-        minutes=9,
-    )
-    plan = suite_plan({one.name: 1 for one in rows}, fail_if_worse=gate.margin if gate else None)
-    return Suite(plan=plan, headline=suite_headline(plan, result), result=result)
 
 
 def printed(one, width=100):
