@@ -185,4 +185,5 @@ def _column(codes: _Codes, ends: NDArray[np.intp], lengths: NDArray[np.intp], de
         if back > shortest:
             digits = np.where(back <= lengths, digits, np.uint8(0))
         total += digits * _POWERS[power]
-    return total / _POWERS[decimals]
+    numbers: _Array = total / _POWERS[decimals]
+    return numbers
