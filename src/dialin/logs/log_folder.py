@@ -120,9 +120,9 @@ def _without_samples(runs: Sequence[Run], entries: list[FileEntry]) -> list[Run]
     """
     own_logs = [run for run in runs if run.log.header.get("program") != TABLE]
     if own_logs and len(own_logs) < len(runs):
-        tables = dict.fromkeys(run.name.partition("/" + run.log.label)[0] for run in runs if run not in own_logs)
+        sums = dict.fromkeys(run.name.partition("/" + run.log.label)[0] for run in runs if run not in own_logs)
         detail = "a table of results beside the logs"
-        entries += [FileEntry(file=name, status=FileStatus.BESIDE, detail=detail) for name in tables]
+        entries += [FileEntry(file=name, status=FileStatus.BESIDE, detail=detail) for name in sums]
         runs = own_logs
     results = {PurePath(run.name).parent for run in runs if run.log.header.get("program") == "HammerDB"}
     tables = {run.name for run in runs if run.log.header.get("program") == "CSV"}
