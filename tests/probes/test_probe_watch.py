@@ -270,3 +270,28 @@ def test_however_often_it_is_read_a_counter_rose_by_the_same(rises):
                 for _ in window[:-1]:
                     clock.tick(1)
         assert saw(watch).counters == {"n": sum(map(sum, rises))}
+
+
+def test_of_a_long_trial_sums_have_every_reading_and_figures_over_time_have_ever_fewer(clock):
+    seconds, probe = 10_000, ScriptedProbe(clock, Reading({"n": 0.0}, {"level": 0.0}))
+    watch = Watch([probe], clock)
+    with watch.window():
+        for second in range(1, seconds + 1):
+            probe.readings = [Reading({"n": 3.0 * second}, {"level": float(second)})]
+            clock.pass_time(1)
+            watch._read(watch._accounts[0])
+    taken, points = watch.taken()[0], watch.points()
+    assert taken.counters == {"n": 3.0 * seconds}
+    assert taken.seconds == seconds
+    assert taken.gauges["level"].mean == pytest.approx(seconds / 2, rel=0.001), "each reading counts once"
+    rates = [
+        (at, value)
+        for at, which, value in zip(points.at, points.which, points.value, strict=True)
+        if points.names[which][1] == "n"
+    ]
+    assert {value for _, value in rates} == {3.0}
+    times = [at - rates[0][0] + 1 for at, _ in rates]
+    assert times[:900] == list(range(1, 901)), "of 15 minutes, every second"
+    assert times[900:905] == [902, 904, 906, 908, 910]
+    assert 2500 < len(times) < 3000
+    assert times[-1] > seconds - 12

@@ -55,3 +55,14 @@ def test_samples_are_read_once(study, spec, monkeypatch):
     monkeypatch.setattr(Store, "samples", counted)
     study(simulated(four=1010), spec=shorter(spec, minutes=12))
     assert len(reads) <= 2, "once for the state, once by the test itself"
+
+
+def test_of_the_samples_of_a_long_study_only_the_newest_stay_in_memory(tmp_path, study, spec, states, monkeypatch):
+    monkeypatch.setattr("dialin.race.state._KEPT", 40)
+    study(simulated(four=1010), spec=shorter(spec, minutes=12))
+    (state,) = states
+    with Store.open(tmp_path / "study") as store:
+        stored = store.samples()
+        assert sum(map(len, stored.values())) > 80
+        assert {number: list(samples) for number, samples in state.record.samples.items()} == stored
+        assert sum(map(len, state._samples._kept.values())) <= 40

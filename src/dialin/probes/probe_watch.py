@@ -2,7 +2,8 @@
 
 A probe is read at both ends of every measured window and, where it has a period, in between. A slow probe is read less often,
 so that reading it takes at most a twentieth of the time; a probe that fails twice in a row is not read again. An error of a
-probe is stored as a note and never fails a trial.
+probe is stored as a note and never fails a trial. Sums and gauges have every reading. Of a long trial, the figures over time
+have fewer and fewer: their number grows with the logarithm of its length, and so do memory and files.
 
 Cost: that of its probes, which is measured and stored with their readings. Privileges: those of its probes.
 """
@@ -31,12 +32,17 @@ _SHORTEST_SLEEP, _LONGEST_SLEEP = 0.05, 0.5
 """Bounds of the seconds between two checks of which probes are due; the end of a watch waits for the current sleep to end."""
 
 
+_ALL_KEPT_FOR = 900.0
+"""Seconds of a trial in which figures over time have every reading; after as many again, they have every second one."""
+
+
 @dataclass(slots=True)
 class _Account:
     probe: Probe
     due: float = 0.0
     failures: int = 0
     last: tuple[float, Reading] | None = None
+    kept: tuple[float, Reading] | None = None
     seconds: float = 0.0
     counters: dict[str, float] = field(default_factory=dict)
     gauges: dict[str, _Span] = field(default_factory=dict)
@@ -94,7 +100,7 @@ class Watch:
         """
         with self._lock:
             for account in self._accounts:
-                account.last = None
+                account.last = account.kept = None
                 self._read(account)
             self._open = True
         ended_well = False
@@ -177,23 +183,28 @@ class Watch:
                 account.gauges[name].add(value)
             else:
                 account.gauges[name] = _Span(value, value, value, value, value, 1)
-            self._add_point(epoch, account.probe.name, name, value)
+        rises: dict[str, float] = {}
         if account.last is not None:
             before, previous = account.last
             account.seconds += at - before
-            self._add_rises(account, previous, reading.counters, at - before, epoch)
-        account.last = (at, reading)
+            rises = _rises(previous, reading)
+            for name, rise in rises.items():
+                account.counters[name] = account.counters.get(name, 0.0) + rise
+        if account.kept is None or at - account.kept[0] >= account.seconds / _ALL_KEPT_FOR:
+            if account.kept is not None and account.kept is not account.last:
+                rises = _rises(account.kept[1], reading)
+            self._add_points(account, reading, rises, at, epoch)
+            account.last = account.kept = (at, reading)
+        else:
+            account.last = (at, reading)
 
-    def _add_rises(
-        self, account: _Account, previous: Reading, counters: Mapping[str, float], seconds: float, epoch: float
-    ) -> None:
-        for name, value in counters.items():
-            # A new counter began at 0; a counter that fell was reset (FLUSH STATUS, a truncated table).
-            rise = value - previous.counters.get(name, 0.0)
-            rise = value if rise < 0 else rise
-            account.counters[name] = account.counters.get(name, 0.0) + rise
+    def _add_points(self, account: _Account, reading: Reading, rises: Mapping[str, float], at: float, epoch: float) -> None:
+        probe, seconds = account.probe.name, at - account.kept[0] if account.kept is not None else 0.0
+        for name, value in reading.gauges.items():
+            self._add_point(epoch, probe, name, value)
+        for name, rise in rises.items():
             if rise > 0 and seconds > 0:
-                self._add_point(epoch, account.probe.name, name, rise / seconds)
+                self._add_point(epoch, probe, name, rise / seconds)
 
     def _add_point(self, epoch: float, probe: str, name: str, value: float) -> None:
         self._at.append(epoch)
@@ -203,6 +214,12 @@ class Watch:
 
 def _add_notes(account: _Account, notes: Sequence[ProbeNote]) -> None:
     account.notes += [note for note in notes if note not in account.notes]
+
+
+def _rises(before: Reading, reading: Reading) -> dict[str, float]:
+    """Return by how much each counter rose: a new one began at 0, and one that fell was reset (FLUSH STATUS)."""
+    rises = {name: value - before.counters.get(name, 0.0) for name, value in reading.counters.items()}
+    return {name: reading.counters[name] if rise < 0 else rise for name, rise in rises.items()}
 
 
 def _gauge(span: _Span) -> Gauge:

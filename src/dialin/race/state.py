@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -21,6 +21,32 @@ Slot = tuple[int, str]
 """A trial that a block lacks: its place in the block's order, from 1, and its candidate."""
 
 
+_KEPT = 50_000
+"""Samples that are kept in memory: a study of hours has more, of which hardly any is needed again."""
+
+
+class StoredSamples(Mapping[int, Sequence[Sample]]):
+    """The samples of a store's trials, of which the newest that were asked for stay in memory."""
+
+    def __init__(self, store: Store, trials: Sequence[Trial]) -> None:
+        self._store = store
+        self._trials = trials
+        self._kept: dict[int, Sequence[Sample]] = {}
+
+    def __getitem__(self, trial_id: int) -> Sequence[Sample]:
+        samples = self._kept.pop(trial_id, None)
+        self._kept[trial_id] = samples = self._store.samples_of(trial_id) if samples is None else samples
+        while len(self._kept) > 1 and sum(map(len, self._kept.values())) > _KEPT:
+            del self._kept[next(iter(self._kept))]
+        return samples
+
+    def __iter__(self) -> Iterator[int]:
+        return (trial.id for trial in self._trials)
+
+    def __len__(self) -> int:
+        return len(self._trials)
+
+
 class RaceState:
     """The trials of a study so far, their figures, and the looks that were taken.
 
@@ -29,7 +55,7 @@ class RaceState:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        stored = store.read()
+        stored = store.read(samples=False)
         self.spec = stored.spec
         self.blocks: list[Block] = list(stored.blocks)
         self.trials: list[Trial] = list(stored.trials)
@@ -37,7 +63,7 @@ class RaceState:
         self.verdict: Verdict | None = stored.verdict
         self.figures: dict[int, Figures] = {}
         self.hosts: dict[str, Mapping[str, Any]] = dict(stored.hosts)
-        self._samples: dict[int, Sequence[Sample]] = dict(stored.samples)
+        self._samples = StoredSamples(store, self.trials)
         self._watched = dict(stored.watched)
         self._stored = stored
         # A study that is resumed with more minutes gives its new blocks the numbers that its trials for raw waits have.
@@ -139,7 +165,6 @@ class RaceState:
     def add(self, trial: Trial) -> None:
         self.trials.append(trial)
         self._add_to_block(trial)
-        self._samples[trial.id] = self._store.samples_of(trial.id)
         self._watched[trial.id] = self._store.watched_of(trial.id)
         self._add_figures(trial)
 

@@ -11,6 +11,8 @@ import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, replace
+from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Self
 
@@ -30,6 +32,10 @@ from dialin.model.verdict import TuneFindings, Verdict
 from dialin.paths import parse_json
 from dialin.store import STUDY_FILE, UNFINISHED_STUDY_FILE, is_suite, profile_file, row_types, rows, schema, series
 from dialin.store.damaged_study import BAD_ROWS, check_candidates, damaged, machine_failed, not_opened, read_mark
+from dialin.store.packed_samples import packed
+
+_ROWS = 10_000
+"""Rows of samples that are read at a time."""
 
 _NAME_ONE = "Name the directory that a dialin study was written to (its --out)"
 
@@ -411,19 +417,18 @@ class Store:
         """Return every trial, in the order they began."""
         return [rows.trial(row) for row in self._rows(select(schema.trial).order_by(schema.trial.c.id))]
 
-    def samples(self) -> dict[int, list[Sample]]:
+    def samples(self) -> dict[int, Sequence[Sample]]:
         """Return every sample by trial, in order of time."""
-        grouped: dict[int, list[Sample]] = {}
+        query = select(schema.sample).order_by(schema.sample.c.trial, schema.sample.c.second)
         with self._reading() as connection:
-            for row in connection.execute(select(schema.sample).order_by(schema.sample.c.trial, schema.sample.c.second)):
-                grouped.setdefault(row.trial, []).append(rows.sample(row))
-        return grouped
+            found = groupby(connection.execution_options(yield_per=_ROWS).execute(query), key=attrgetter("trial"))
+            return {trial: packed([rows.sample(row) for row in of_trial]) for trial, of_trial in found}
 
-    def samples_of(self, trial_id: int, after: int = 0) -> list[Sample]:
+    def samples_of(self, trial_id: int, after: int = 0) -> Sequence[Sample]:
         """Return the samples of one trial after a second, in order of time."""
         is_wanted = (schema.sample.c.trial == trial_id) & (schema.sample.c.second > after)
         query = select(schema.sample).where(is_wanted).order_by(schema.sample.c.second)
-        return [rows.sample(row) for row in self._rows(query)]
+        return packed([rows.sample(row) for row in self._rows(query)])
 
     def sample_columns(self, size: int) -> Iterator[dict[str, Sequence[Any]]]:
         """Yield the samples of all trials in pieces of `size` rows, each by column; in order of trial and second."""
