@@ -46,10 +46,11 @@ from dialin.trials.measured_window import MeasuredWindow
 from dialin.trials.probing import TrialWatcher, Watching, watch_nothing
 from dialin.trials.site import Stage
 from dialin.trials.transaction_times import transaction_times
+from dialin.trials.warmth import Warmth
 from dialin.workloads.base import Load, LoadSource, Second
 
-_POOL_PATIENCE = 600.0
-"""Seconds that the load of the buffer pool's pages may take; the warm-up begins when it is over."""
+_POOL_PATIENCE = 120.0
+"""Seconds in which the load of the buffer pool's pages must go on; the warm-up begins when it is over."""
 
 _READ_BACK_WITHIN = 30.0
 """Seconds that connections of a load that was ended may still fill `max_connections`."""
@@ -378,11 +379,12 @@ class _RunningTrial:
             # At a fixed rate, throughput is flat at once, even if the server is not warm yet.
             is_whole = context.spec.whole_warmup or context.spec.workload.rate > 0
             series: list[float] = []
+            warmth = Warmth(self._stage.instance(), context.spec.warmup)
             # The load must not change during the measurement, so the driver has to choose before it.
             while context.clock.monotonic() < limit or self._is_choosing:
                 sample = yield from self._read(load, Step.WARM_UP)
                 series.append(sample.tps)
-                if not is_whole and not self._is_choosing and is_steady(series):
+                if not is_whole and not self._is_choosing and is_steady(series) and warmth.is_warm():
                     # With several numbers of threads, LIMIT stays if any of their warm-ups reached it.
                     self._progress.warm_up_end = self._progress.warm_up_end or WarmUpEnd.STEADY
                     return load
@@ -393,12 +395,12 @@ class _RunningTrial:
         """Wait until the server, if it can, has loaded the pages that were in the pool when the data was prepared."""
         if self._is_observed or not has(self._stage.build, Capability.POOL_DUMP):
             return
-        clock = self._context.clock
-        limit = clock.monotonic() + _POOL_PATIENCE
+        clock, last, limit = self._context.clock, "", 0.0
         with instance.connect() as query:
-            while clock.monotonic() < limit:
-                load_status = status(query, "Innodb_buffer_pool_load_status") or ""
-                if not is_loading_pool(load_status):
+            while is_loading_pool(text := status(query, "Innodb_buffer_pool_load_status") or ""):
+                if text != last:
+                    last, limit = text, clock.monotonic() + _POOL_PATIENCE
+                elif clock.monotonic() >= limit:
                     return
                 clock.sleep(0.1)
 
