@@ -107,6 +107,7 @@ def test_ascii_terminals_get_ascii():
         ("dialin run s.toml --restart-command 'hunter2", "dialin run s.toml --restart-command '…'"),
         ("dialin run s.toml --apply-command 'x.sh hunter2' --yes", "dialin run s.toml --apply-command '…' --yes"),
         ("dialin run s.toml '--apply-command=x.sh hunter2'", "dialin run s.toml '--apply-command=…'"),
+        ("dialin run s.toml --snapshot-command 'x.sh hunter2' --yes", "dialin run s.toml --snapshot-command '…' --yes"),
         ("dialin run s.toml --apply-command 'hunter2", "dialin run s.toml --apply-command '…'"),
     ],
 )

@@ -115,9 +115,10 @@ def tools():
 class Trials:
     """Trials of a dataset: each takes the data, runs a server on it, and gives the data back."""
 
-    def __init__(self, tools, build, dataset):
+    def __init__(self, tools, build, dataset, snapshot_command=None):
         self.tools, self.build, self.dataset = tools, build, dataset
-        self.data = TrialData(tools.home, tools.ledger, tools.clock, self._fail, RestoreWay.PAGES)
+        way = RestoreWay.PAGES if snapshot_command is None else None
+        self.data = TrialData(tools.home, tools.ledger, tools.clock, self._fail, way, snapshot_command=snapshot_command)
 
     @staticmethod
     def _fail(text):
@@ -194,3 +195,32 @@ def test_a_restore_that_is_killed_is_made_good_by_the_next(tools, server_build, 
             trials.restored()
     finally:
         trials.data.end()
+
+
+SNAPSHOT = """#!/bin/sh
+set -eu
+volume=$1 phase=$2 name=$3 place=${4-}
+case $phase in
+  take) cp -a "$place" "$volume/$name" ;;
+  restore) cp -a "$volume/$name" "$volume/$name-trial"; ln -s "$volume/$name-trial" "$place" ;;
+  remove) rm -rf "${place:-/nowhere}" "$volume/$name${place:+-trial}" ;;
+esac
+"""
+
+
+@pytest.mark.parametrize("server_build", FAST_OR_ALL, indirect=True, ids=lambda build: build.id)
+def test_a_command_of_the_user_restores_the_data_to_the_last_byte_too(tools, server_build, prepared, tmp_path):
+    dataset, tables = prepared
+    chance = random.Random(server_build.id)
+    script, volume = tmp_path / "snapshot.sh", tmp_path / "volume"
+    script.write_text(SNAPSHOT)
+    script.chmod(0o755)
+    volume.mkdir()
+    trials = Trials(tools, server_build, dataset, f"{script} {volume}")
+    for kill in (True, False, True):
+        trials.run(lambda query: change(query, tables, chance), kill=kill)
+        assert not list(volume.glob("*-trial"))
+    trials.run(change_schema, kill=False)
+    trials.run(lambda query: None, kill=False)
+    trials.data.end()
+    assert list(volume.iterdir()) == []

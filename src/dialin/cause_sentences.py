@@ -133,6 +133,7 @@ _SENTENCES: Mapping[CauseCode, str | Callable[[Figures], str]] = {
     "{seconds:.0f} s since then with the same start",
     CauseCode.NOT_APPLIED: "The apply command ended with exit code 0, but {variable} is still {now} and not {value}",
     CauseCode.SETTING_NOT_APPLIED: _setting_not_applied,
+    CauseCode.NOT_RESTORED: "The snapshot command ended with exit code 0, but {words}",
     CauseCode.MAY_NOT_START: _may_not_start,
     CauseCode.NO_FILE_PRIVILEGE: "The server may not write files, so raw waits cannot be read",
     CauseCode.NO_COLD_COPY: "Every copy of the table was read already, so none is cold",

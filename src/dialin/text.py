@@ -38,7 +38,7 @@ _TO_ASCII = str.maketrans(
         "\u00a0": " ",
     }
 )
-_COMMAND_OPTIONS = ("--restart-command", "--apply-command")
+_COMMAND_OPTIONS = ("--restart-command", "--apply-command", "--snapshot-command")
 """Options whose value may contain a password."""
 
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")

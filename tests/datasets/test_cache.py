@@ -54,6 +54,12 @@ def test_remains_of_a_killed_preparation_are_removed_by_the_next(home, clock):
     assert not leftover.exists()
 
 
+def test_the_limit_that_would_be_enough_is_named_before_anything_is_prepared(home, clock):
+    with pytest.raises(UserError, match=r"about 107\.4 GB exceeds.*DIALIN_CACHE_LIMIT_GB=100 or more, or give a smaller one"):
+        DatasetCache(home, clock).check_limit(100 * 1024**3, "a smaller one")
+    DatasetCache(home, clock, limit=100 * 1024**3).check_limit(100 * 1024**3)
+
+
 def test_a_preparation_under_way_elsewhere_is_waited_for_and_used(home, clock):
     calls = []
     gate = threading.Event()

@@ -1,11 +1,15 @@
 """An empty data directory is held while it is copied, and made again where another process removed it just before."""
 
 import shutil
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from dialin.datasets.cache import DatasetCache, DatasetRemovedError
-from dialin.datasets.prepare import Preparer
+from dialin.datasets.prepare import BLANK_SIZE, Preparer
+from dialin.errors import UserError
+from dialin.model.build import Build, Vendor
 from dialin.servers.ledger import Ledger
 
 
@@ -45,3 +49,47 @@ def test_one_that_is_always_removed_is_an_error_that_says_why(preparer, tmp_path
     with pytest.raises(DatasetRemovedError, match="removed to make room"):
         preparer.copy_blank("mysql@9.7.4", {}, tmp_path / "copy")
     assert preparer.made == 3
+
+
+GB = 10**9
+BUILD = Build(Vendor.ORACLE, (9, 7, 4), Path(__file__))
+
+
+def data_of(size):
+    return SimpleNamespace(data_facts=lambda: {"size": size}, expected_bytes=lambda: size, how_to_shrink="a smaller one")
+
+
+def test_room_is_needed_for_data_that_is_not_prepared_and_for_copies_of_the_largest(preparer, home, clock):
+    load, shapes = data_of(10 * GB), [{}, {"innodb_page_size": 4096}]
+    wanted = [(BUILD, shape) for shape in shapes]
+    each = 10 * GB + BLANK_SIZE
+    assert preparer.room_needed(load, [*wanted, wanted[0]], copies=1) == 3 * each
+    assert preparer.room_needed(load, wanted, copies=0) == 2 * each
+    directory = home.datasets / preparer._key(BUILD, load, {})
+    directory.mkdir(parents=True)
+    (directory / "dataset.json").write_text('{"size": 7000000000}')
+    assert preparer.room_needed(load, wanted, copies=1) == 2 * each
+    assert preparer.room_needed(load, wanted[:1], copies=1) == 7 * GB
+
+
+def test_data_that_exceeds_the_cache_s_limit_is_refused_before_any_is_prepared(preparer):
+    load, shapes = data_of(30 * GB), [{}, {"innodb_page_size": 4096}]
+    preparer.room_needed(load, [(BUILD, shapes[0])], copies=1)
+    with pytest.raises(UserError, match=r"about 60\.8 GB exceeds.*DIALIN_CACHE_LIMIT_GB=57 or more, or give a smaller one"):
+        preparer.room_needed(load, [(BUILD, shape) for shape in shapes], copies=1)
+
+
+def test_what_takes_long_to_warm_up_is_said_beforehand(preparer, monkeypatch):
+    monkeypatch.setattr("dialin.datasets.restore.bytes_per_second", lambda home, clock, dataset: 125e6)
+    large = data_of(100 * GB)
+    loading, unsteady = preparer.pool_load(large, None, [64 * 10**6, 15 * GB], 12.0)
+    assert loading == (
+        "Before each warm-up, up to 15.0 GB of pages are loaded into the buffer pool: about 2 min at the speed of this disk"
+    )
+    assert unsteady == (
+        "The data (100.4 GB) is larger than the buffer pool: what is read from the disk may take about 2 min to become steady "
+        "at this size. A trial warms up for 12 s at most: --warmup 120"
+    )
+    assert preparer.pool_load(large, None, [15 * GB], 300.0) == [loading]
+    assert len(preparer.pool_load(data_of(3 * GB), None, [15 * GB], 12.0)) == 1, "all of it fits the pool"
+    assert preparer.pool_load(data_of(1 * GB), None, [128 * 1024**2], 12.0) == [], "soon done"

@@ -20,6 +20,7 @@ def without_ray(monkeypatch):
     [
         (AUTO, {"attached": True, "tune": False}, "--attach measures a server that is already there"),
         (AUTO, {"attached": False, "tune": True}, "A tune runs on one host"),
+        (AUTO, {"attached": False, "tune": False, "snapshots": True}, "--snapshot-command restores data on this machine"),
         (FleetChoice("local", 2), {"attached": False, "tune": False}, "--fleet-hosts needs --fleet"),
     ],
 )

@@ -1,8 +1,10 @@
 import pytest
 
 from dialin.errors import UserError
+from dialin.model.place import AttachedPlace, LivePlace, SandboxPlace
 from dialin.model.trial import Step, Trial, TrialState
 from dialin.places import check_study
+from dialin.places.permission import Permission
 from dialin.store.store import Store
 from dialin.trials.tools import Tools
 from dialin.workloads import load_identity
@@ -72,3 +74,18 @@ def test_a_load_that_is_as_it_was_does_not_keep_a_study_from_going_on(tmp_path, 
     monkeypatch.setenv("DIALIN_HOME", str(tmp_path / "home"))
     with pytest.raises(UserError, match=r"mysql@9\.7\.4"):  # its build is what is missing
         check_study.check_resume(tmp_path, Tools.open(print), make_workload=Script)
+
+
+@pytest.mark.parametrize(
+    ("place", "command", "says"),
+    [
+        (AttachedPlace(), "snapshot.sh", "--snapshot-command is for servers that dialin starts"),
+        (LivePlace(), "snapshot.sh", "--snapshot-command is for servers that dialin starts"),
+        (SandboxPlace(), "", "The snapshot command is empty"),
+        (SandboxPlace(), "snapshot.sh 'tank", "The snapshot command cannot be read"),
+    ],
+)
+def test_a_snapshot_command_is_for_sandboxes_and_must_be_readable(place, command, says):
+    with pytest.raises(UserError, match=says):
+        Permission(snapshot_command=command).check(place)
+    Permission(snapshot_command="snapshot.sh 'tank/my data'").check(SandboxPlace())

@@ -64,7 +64,8 @@ def conduct(question: StudyOptions, directory: Path, how: How, *, name: str, bas
     `base_file` is the option file that the settings of a tune's baseline come from.
     """
     hosts = FleetChoice(how.fleet, how.fleet_hosts)
-    check_fleet(hosts, attached=bool(question.attach), tune=question.tune is not None, profile=question.profile)
+    snapshots, is_tune = how.snapshot_command is not None, question.tune is not None
+    check_fleet(hosts, attached=bool(question.attach), tune=is_tune, profile=question.profile, snapshots=snapshots)
     where = how.out or new_directory(name)
     check_new_directory(where)
     tools = Tools.open(say)
@@ -130,7 +131,8 @@ def go_on(directory: Path, how: How, *, minutes: float | None, confirm: bool) ->
     ready = check_resume(directory, tools, minutes=minutes, confirm=confirm, permission=how.permission)
     hosts = FleetChoice(how.fleet, how.fleet_hosts)
     spec = ready.spec
-    check_fleet(hosts, attached=not spec.is_sandboxed, tune=bool(spec.tuned), profile=spec.profile)
+    snapshots = how.snapshot_command is not None
+    check_fleet(hosts, attached=not spec.is_sandboxed, tune=bool(spec.tuned), profile=spec.profile, snapshots=snapshots)
     _say_all(ready)
     if ready.changes and not how.yes and not ask_to_start(ready):
         say("Nothing was started")

@@ -69,7 +69,7 @@ def tidy_up(*, attached: bool = True) -> None:
     """Remove what dead dialins left on this machine, stop their servers, restore attached ones, remove expired statements."""
     home = Home.of()
     remove_left()
-    for orphan, ran in Ledger(home.ledger).end_orphans():
+    for orphan, ran in Ledger(home.ledger).end_orphans(say):
         if ran and not orphan.keep:
             errors().print(f"Stopped a server that an earlier dialin left running: {escape(orphan.build or orphan.id)}")
     if attached:

@@ -6,6 +6,7 @@ import functools
 import json
 import shlex
 from collections.abc import Sequence
+from dataclasses import replace
 
 import typer
 
@@ -44,7 +45,7 @@ def run_recipe(name: str, scale: ScaleName, how: How) -> ExitCode:
     base = how.out or conduct.new_directory(f"{name}-{scale}")
     conduct.check_writable(base)
     command = shlex.join(["dialin", "run", f"{library.PREFIX}{name}", "--scale", scale, "--out", str(base)])
-    tools = Tools.open(say)
+    tools = replace(Tools.open(say), snapshot_command=how.snapshot_command)
     places = execution.places(recipe, base)
     say(f"{recipe.title}: {about(recipe.scales[scale].minutes * 60)} at the scale {scale}; written to {base}")
     steps = [execution.check(place, scale, tools) for place in places]

@@ -79,6 +79,14 @@ ApplyCommand = Annotated[
         rich_help_panel=ATTACHED.title,
     ),
 ]
+SnapshotCommand = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COMMAND",
+        help="Command that restores the data of each trial by a snapshot of its volume (docs/method.md).",
+        rich_help_panel=MACHINE.title,
+    ),
+]
 Live = Annotated[
     bool,
     typer.Option("--i-know-it-is-live", help="Allow an attached server that others use.", rich_help_panel=ATTACHED.title),
@@ -122,16 +130,17 @@ class How:
     watch: Watch = False
     restart_command: RestartCommand = None
     apply_command: ApplyCommand = None
+    snapshot_command: SnapshotCommand = None
     live: Live = False
     fleet: OnFleet = LOCAL
     fleet_hosts: FleetHosts = None
 
     @property
     def permission(self) -> Permission:
-        """What the user allows dialin to do to a server that it did not start."""
+        """What the user allows dialin to do, and by which commands."""
         from dialin.places.permission import Permission
 
-        return Permission(self.live, self.restart_command, self.apply_command)
+        return Permission(self.live, self.restart_command, self.apply_command, self.snapshot_command)
 
 
 HOW = tuple(field.name for field in fields(How))

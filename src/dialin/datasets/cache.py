@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import shutil
 import subprocess
@@ -145,6 +146,15 @@ class DatasetCache:
             shutil.rmtree(path, ignore_errors=True)
             return True
 
+    def check_limit(self, needed: int, smaller: str = "") -> None:
+        """Raise UserError if `needed` bytes are more than all datasets may take; the remedy suggests to give `smaller`."""
+        if needed > self._limit:
+            remedy = f"Set DIALIN_CACHE_LIMIT_GB={math.ceil(needed / 1024**3)} or more"
+            raise UserError(
+                f"Prepared data of about {needed / 1e9:.1f} GB exceeds the cache's limit of {self._limit / 1e9:.1f} GB",
+                f"{remedy}, or give {smaller}" if smaller else remedy,
+            )
+
     def _make_room(self, needed: int, smaller: str) -> None:
         manifests = sorted(self._root.glob(f"*/{_MANIFEST}"), key=lambda path: path.stat().st_mtime)
         datasets = [dataset for dataset in map(_read, manifests) if dataset]
@@ -154,11 +164,7 @@ class DatasetCache:
                 break
             if self._remove_unless_in_use(dataset.key, dataset.directory):
                 total -= dataset.size
-        if total + needed > self._limit:
-            raise UserError(
-                f"Prepared data of {(total + needed) / 1e9:.1f} GB exceeds the cache's limit of {self._limit / 1e9:.1f} GB",
-                "Raise DIALIN_CACHE_LIMIT_GB",
-            )
+        self.check_limit(total + needed, smaller)
         check_space(self._root, needed, smaller)
 
 

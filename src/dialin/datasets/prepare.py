@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
 from dialin.clock import Clock
-from dialin.datasets import restore
+from dialin.datasets import filling, restore
 from dialin.datasets.cache import DatasetCache, DatasetRemovedError, StoredDataset, copy, key_of
 from dialin.model.build import Build
-from dialin.model.place import Restore
+from dialin.model.place import Restore, RestoreWay
 from dialin.model.setting import Value
 from dialin.paths import Home
 from dialin.probes import host
@@ -20,6 +21,7 @@ from dialin.servers.capabilities import Capability, has
 from dialin.servers.copied_data import ISOLATION
 from dialin.servers.ledger import Ledger
 from dialin.servers.sandbox import Sandbox, free_port
+from dialin.text import about
 from dialin.variables import rules
 from dialin.workloads.base import Dataset, Target
 
@@ -28,6 +30,11 @@ BLANK_SIZE = 400 * 1024**2
 
 _RECIPE = 2
 """The version of how datasets are created: 2 since only root@localhost has an account in them."""
+
+_FAST_TO_LOAD = 256 * 1024**2
+"""Bytes of pages that any disk loads soon."""
+_SOON = 10.0
+"""Seconds of loading pages that nobody has to be told of."""
 
 _ATTEMPTS = 3
 """Attempts to copy an empty data directory before another process removes it to make room."""
@@ -59,6 +66,10 @@ class Preparer:
     def in_use(self, dataset: StoredDataset) -> AbstractContextManager[None]:
         """Keep a dataset from being removed; see `DatasetCache.in_use`."""
         return self._cache.in_use(dataset)
+
+    def remove(self, dataset: StoredDataset) -> bool:
+        """Remove a dataset; False where it is in use."""
+        return self._cache.remove(dataset.key)
 
     def blank(self, build: Build, shape: Mapping[str, Value]) -> StoredDataset:
         """Return an empty data directory of a build; `shape` holds the variables that are fixed at its creation."""
@@ -110,23 +121,88 @@ class Preparer:
                 self._say(f"Preparing data with {build.id}: {workload.describe_data()} (once; later studies reuse it)")
                 if copied is not None and copied.is_dir():
                     _take_over(sandbox, copied, setting)
-                    sandbox.data.rename(target)
-                    return
-                self.copy_blank(build, shape, sandbox.data)
-                sandbox.boot(setting)
-                with sandbox.connect() as query:
-                    query("CREATE DATABASE sbtest")
-                workload.prepare(Target(sandbox.account, sandbox.directory, data=sandbox.data))
-                sandbox.stop(_STOP_LIMIT)
+                else:
+                    self._fill(sandbox, workload, setting, shape)
                 sandbox.data.rename(target)
 
         facts = _facts(build, workload.data_facts(), shape)
         return self._cache.ensure(facts, make, expected=_expected_bytes(workload), smaller=workload.how_to_shrink)
 
-    def forecast_restore(self, build: Build, workload: Dataset, shape: Mapping[str, Value]) -> Restore:
+    def _fill(self, sandbox: Sandbox, workload: Dataset, setting: Mapping[str, Value], shape: Mapping[str, Value]) -> None:
+        """Fill a server; where there is much data, without what guards it against a crash, and start it once more with that."""
+        build, size = sandbox.build, workload.expected_bytes()
+        is_fast = workload.copied_data is None and size >= filling.FROM
+        self.copy_blank(build, shape, sandbox.data)
+        sandbox.boot({**setting, **filling.fast_setting(build), **shape} if is_fast else setting)
+        with sandbox.connect() as query:
+            query("CREATE DATABASE sbtest")
+            if is_fast:
+                filling.begin_filling(query, build)
+        with filling.telling_progress(sandbox.data, size, self._clock, self._say):
+            workload.prepare(Target(sandbox.account, sandbox.directory, data=sandbox.data))
+        if is_fast:
+            with sandbox.connect() as query:
+                filling.end_filling(query, build)
+            sandbox.stop(_STOP_LIMIT)
+            sandbox.boot({**filling.usual_setting(build), **shape})
+            with sandbox.connect() as query:
+                filling.check_guarded(query, build)
+        sandbox.stop(_STOP_LIMIT)
+
+    def forecast_restore(
+        self, build: Build, workload: Dataset, shape: Mapping[str, Value], *, by_snapshot: bool = False
+    ) -> Restore:
         """Return how the data of a workload is going to be restored before each trial, and how long that takes."""
-        facts = _facts(build.limited(None, None), workload.data_facts(), shape)
-        return restore.forecast(self._home, self._clock, self._cache.find(key_of(facts)), _expected_bytes(workload))
+        way = RestoreWay.SNAPSHOT if by_snapshot else None
+        dataset = self.find(build, workload, shape)
+        return restore.forecast(self._home, self._clock, dataset, _expected_bytes(workload), way)
+
+    def find(self, build: Build, workload: Dataset, shape: Mapping[str, Value]) -> StoredDataset | None:
+        """Return the data of a workload on a build if it is prepared."""
+        return self._cache.find(self._key(build, workload, shape))
+
+    @staticmethod
+    def _key(build: Build, workload: Dataset, shape: Mapping[str, Value]) -> str:
+        return key_of(_facts(build.limited(None, None), workload.data_facts(), shape))
+
+    def pool_load(self, workload: Dataset, data: StoredDataset | None, pools: Sequence[int], warmup: float) -> list[str]:
+        """Return what the user should know of the buffer pools: how long loading pages takes, and what is not steady then.
+
+        `data` is that of the workload if it is prepared; `pools` are the buffer pools' bytes, `warmup` the longest warm-up.
+        """
+        size = data.size if data is not None else _expected_bytes(workload)
+        held = min(max(pools), size)
+        if held < _FAST_TO_LOAD:
+            return []
+        seconds = held / restore.bytes_per_second(self._home, self._clock, data)
+        notes = []
+        if seconds > _SOON:
+            notes.append(
+                f"Before each warm-up, up to {held / 1e9:.1f} GB of pages are loaded into the buffer pool: about "
+                f"{about(seconds)} at the speed of this disk"
+            )
+        if size > min(pools) and seconds > warmup:
+            notes.append(
+                f"The data ({size / 1e9:.1f} GB) is larger than the buffer pool: what is read from the disk may take about "
+                f"{about(seconds)} to become steady at this size. A trial warms up for {warmup:.0f} s at most: --warmup "
+                f"{math.ceil(seconds / 10) * 10}"
+            )
+        return notes
+
+    def room_needed(self, workload: Dataset, wanted: Iterable[tuple[Build, Mapping[str, Value]]], *, copies: int) -> int:
+        """Return about how many bytes data takes that is not prepared yet, on builds with shapes, and copies of the largest.
+
+        Raises:
+            UserError: what has to be prepared does not fit into the cache.
+        """
+        expected = _expected_bytes(workload)
+        keys = {self._key(build, workload, shape) for build, shape in wanted}
+        found = [self._cache.find(key) for key in sorted(keys)]
+        lacking = expected * sum(1 for dataset in found if dataset is None)
+        sizes = [dataset.size if dataset else expected for dataset in found]
+        if lacking:
+            self._cache.check_limit(sum(sizes), workload.how_to_shrink)
+        return lacking + copies * max(sizes, default=0)
 
     def _setting_to_prepare(self, build: Build, workload: Dataset) -> dict[str, Value]:
         """Return the setting for preparing data: fast, and with the full list of the buffer pool's pages dumped at the stop."""

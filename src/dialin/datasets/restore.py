@@ -2,12 +2,13 @@
 
 Without reflinks, the data of the last trial is kept, and dialin-load copies into it what the trial has changed: its module
 `restore` says how that is found. Data that cannot be restored so is copied in full. The kept data is in the ledger: what a
-killed dialin leaves is removed, and never used again.
+killed dialin leaves is removed, and never used again. A snapshot command of the user takes the place of all that.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import tempfile
@@ -21,6 +22,7 @@ from typing import Any
 
 from dialin.clock import Clock
 from dialin.datasets.cache import StoredDataset, check_space, copy, flush
+from dialin.datasets.snapshots import Snapshots
 from dialin.errors import DialinError, MachineError, UserError, os_error
 from dialin.model.place import Restore, RestoreWay
 from dialin.paths import Home, parse_json, replace_text
@@ -58,18 +60,20 @@ def _has_reflinks(home: Home) -> bool:
         target.unlink(missing_ok=True)
 
 
-def forecast(home: Home, clock: Clock, dataset: StoredDataset | None, expected: int) -> Restore:
+def forecast(home: Home, clock: Clock, dataset: StoredDataset | None, expected: int, way: RestoreWay | None = None) -> Restore:
     """Return how data is going to be restored, and in how many seconds per trial.
 
     `dataset` is the data, with the seconds that its last restore took; None where it is not prepared yet. `expected` is about
-    how many bytes it has.
+    how many bytes it has, and `way` is a given way.
     """
-    way = choose_way(home)
+    way = way or choose_way(home)
     if dataset is not None and (measured := _measured(dataset, way)) is not None:
         return measured
+    if way is RestoreWay.SNAPSHOT:
+        return Restore(way=way, seconds=0)
     if way is RestoreWay.REFLINK:
         return Restore(way=way, seconds=_REFLINKED)
-    return Restore(way=way, seconds=(dataset.size if dataset else expected) / _bytes_per_second(home, clock))
+    return Restore(way=way, seconds=(dataset.size if dataset else expected) / bytes_per_second(home, clock))
 
 
 _REFLINKED = 1.0
@@ -84,7 +88,14 @@ def _measured(dataset: StoredDataset, way: RestoreWay) -> Restore | None:
     return None
 
 
-def _bytes_per_second(home: Home, clock: Clock) -> float:
+def bytes_per_second(home: Home, clock: Clock, dataset: StoredDataset | None = None) -> float:
+    """Return how fast the disk is: reading the largest file of a dataset, or writing where there is none.
+
+    Raises:
+        MachineError: it cannot be read or written.
+    """
+    if dataset is not None:
+        return _read_per_second(dataset, clock)
     probe = home.sandboxes / f".probe-{uuid.uuid4().hex}"
     try:
         began = clock.monotonic()
@@ -97,15 +108,32 @@ def _bytes_per_second(home: Home, clock: Clock) -> float:
         probe.unlink(missing_ok=True)
 
 
+def _read_per_second(dataset: StoredDataset, clock: Clock) -> float:
+    try:
+        file = max((path for path in dataset.data.rglob("*") if path.is_file()), key=lambda path: path.stat().st_size)
+        with file.open("rb", buffering=0) as opened:
+            middle = max(0, file.stat().st_size // 2 - _PROBE)
+            os.posix_fadvise(opened.fileno(), middle, _PROBE, os.POSIX_FADV_DONTNEED)
+            opened.seek(middle)
+            began = clock.monotonic()
+            read = len(opened.read(_PROBE))
+            return max(1, read) / max(1e-3, clock.monotonic() - began)
+    except OSError as error:
+        raise MachineError.of(error) from error
+
+
 _WAYS = {
     RestoreWay.REFLINK: "a copy that shares its blocks (reflink)",
     RestoreWay.PAGES: "only what the last trial changed is copied",
     RestoreWay.COPY: "a full copy",
+    RestoreWay.SNAPSHOT: "your snapshot command",
 }
 
 
 def restore_sentence(restore: Restore, before: str) -> str:
     """Return how data is restored, and how long that takes, in a sentence without its full stop; `before` names before what."""
+    if restore.way is RestoreWay.SNAPSHOT and not restore.measured:
+        return f"Data is restored before each {before}: {_WAYS[restore.way]} (not measured yet)"
     about = "about" if restore.measured or restore.way is not RestoreWay.PAGES else "at most about"
     source = "as measured here" if restore.measured else "not measured yet"
     seconds = f"{restore.seconds:.1f}" if restore.seconds < _EXACT_BELOW else f"{restore.seconds:.0f}"
@@ -176,6 +204,7 @@ class TrialData:
     Args:
         way: how data is restored; None for the cheapest way here.
         spare: bytes that a trial writes to temporary files beside its data.
+        snapshot_command: the user's command that restores data; None where dialin does.
 
     Attributes:
         last: what dialin-load did in the last restore; None after a full copy.
@@ -189,14 +218,16 @@ class TrialData:
         say: Callable[[str], None],
         way: RestoreWay | None = None,
         spare: int = 0,
+        snapshot_command: str | None = None,
     ) -> None:
         self._home = home
         self._ledger = ledger
         self._clock = clock
         self._say = say
         self.last: Restored | None = None
-        self._way = way
-        self._is_given = way is not None
+        self._way = way if snapshot_command is None else RestoreWay.SNAPSHOT
+        self._is_given = self._way is not None
+        self._snapshots = Snapshots(snapshot_command) if snapshot_command is not None else None
         self._spare = spare
         self._entry: LedgerEntry | None = None
         self._seconds: defaultdict[tuple[str, RestoreWay], list[float]] = defaultdict(list)
@@ -207,8 +238,18 @@ class TrialData:
         Raises:
             UserError: the disk lacks room for it.
             MachineError: it could not be copied.
+            CommandError: the user's command did not restore it.
         """
         self.last = None
+        if self._snapshots is not None:
+            self._snapshots.take(dataset, self._directory)
+            began = self._clock.monotonic()
+            self._make_room(dataset, 0)
+            self._snapshots.restore(dataset, target)
+            (target / "auto.cnf").unlink(missing_ok=True)
+            flush(target)
+            self._remember(dataset, RestoreWay.SNAPSHOT, self._clock.monotonic() - began)
+            return
         began, was_kept = self._clock.monotonic(), self.has(dataset)
         if not (self._cheapest(dataset) is RestoreWay.PAGES and self._restore(dataset, target)):
             self._forget(dataset)
@@ -281,6 +322,8 @@ class TrialData:
 
     def has(self, dataset: StoredDataset) -> bool:
         """Return whether data of this dataset is kept, so that restoring it takes no more room."""
+        if self._snapshots is not None:
+            return True
         if self._entry is None or self._way is not RestoreWay.PAGES:
             return False
         return (Path(self._entry.directory) / dataset.key / "data").exists()
@@ -303,7 +346,11 @@ class TrialData:
                 replace_text(dataset.directory / _MEASURED, json.dumps({"way": following, "seconds": min(measured)}))
 
     def end(self) -> None:
-        """Remove all data that is kept."""
+        """Remove all data that is kept, and the snapshots.
+
+        Raises:
+            CommandError: the user's command did not remove them; the next dialin tries again.
+        """
         if self._entry is not None:
-            self._ledger.end(self._entry)
-            self._entry = None
+            entry, self._entry = self._entry, None
+            self._ledger.end(entry)

@@ -39,7 +39,7 @@ class FleetChoice:
 ONE_HOST = FleetChoice()
 
 
-def check_fleet(choice: FleetChoice, *, attached: bool, tune: bool, profile: bool = False) -> None:
+def check_fleet(choice: FleetChoice, *, attached: bool, tune: bool, profile: bool = False, snapshots: bool = False) -> None:
     """Make sure that a study can run on a fleet, before anything is started.
 
     Raises:
@@ -57,6 +57,8 @@ def check_fleet(choice: FleetChoice, *, attached: bool, tune: bool, profile: boo
         raise UserError("A tune runs on one host: each of its trials depends on the one before", "Leave --fleet out")
     if profile:
         raise UserError("--profile runs perf on this machine, and not on a fleet", "Leave --fleet or --profile out")
+    if snapshots:
+        raise UserError("--snapshot-command restores data on this machine, and not on a fleet", "Leave one of them out")
     try:
         import ray  # noqa: F401
     except ImportError as error:

@@ -70,6 +70,7 @@ class CauseCode(StrEnum):
     NOT_RESTARTED = "not_restarted"
     NOT_APPLIED = "not_applied"
     SETTING_NOT_APPLIED = "setting_not_applied"
+    NOT_RESTORED = "not_restored"
     MAY_NOT_START = "may_not_start"
     NO_FILE_PRIVILEGE = "no_file_privilege"
     NO_COLD_COPY = "no_cold_copy"

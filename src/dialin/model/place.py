@@ -23,9 +23,15 @@ class RestoreWay(StrEnum):
     COPY = "copy"
     """All data is copied."""
 
+    SNAPSHOT = "snapshot"
+    """A command of the user makes a copy, by a snapshot of its volume."""
+
 
 class Restore(FrozenModel):
-    """How data is restored before each trial, and in about how many seconds; `measured`: the last time it took so many."""
+    """How data is restored before each trial, and in about how many seconds; `measured`: the last time it took so many.
+
+    The seconds of a snapshot that was not measured yet are not known, and 0.
+    """
 
     way: RestoreWay
     seconds: float = Field(ge=0)

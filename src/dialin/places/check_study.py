@@ -62,6 +62,7 @@ def check_question(
         parse_named(question.tune)  # refuses misspelled text before anything else is checked
     place = question.place(directory, is_managed=permission.apply_command is not None)
     permission.check(place)
+    tools = replace(tools, snapshot_command=permission.snapshot_command or tools.snapshot_command)
     name, note = kinds.installed_alternative(question.workload)
     question = question.model_copy(update={"workload": name})
     load = question.workload_spec(directory)
@@ -149,6 +150,7 @@ def _resume_by_kind(
     spec: StudySpec, allowed: Plan, tools: Tools, workload: Workload, permission: Permission, record: StudyRecord
 ) -> CheckedStudy:
     permission.check(spec.place)
+    tools = replace(tools, snapshot_command=permission.snapshot_command or tools.snapshot_command)
     match spec.place:
         case LivePlace() as place:
             return resume_live(spec, place, allowed, tools, workload, record.servers)

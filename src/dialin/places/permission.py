@@ -1,4 +1,4 @@
-"""What the user allows dialin to do to a server that it did not start."""
+"""What the user allows dialin to do to a server that it did not start, and the commands that do it."""
 
 from __future__ import annotations
 
@@ -11,17 +11,19 @@ from dialin.servers.attached import user_command
 
 @dataclass(frozen=True, slots=True)
 class Permission:
-    """What the user allows dialin to do to a server that it did not start. Never read from a file.
+    """What the user allows dialin to do, and the commands that do it: they may hold a secret. Never read from a file.
 
     Attributes:
         live: the server may be in use by others.
         restart_command: what restarts it; None where it must not be restarted.
         apply_command: what applies settings to it; None where dialin sets them.
+        snapshot_command: what restores the data of servers that dialin starts; None where dialin does.
     """
 
     live: bool = False
     restart_command: str | None = None
     apply_command: str | None = None
+    snapshot_command: str | None = None
 
     def check(self, place: Place) -> None:
         """Make sure that a place has a use for all that is allowed, and that the commands can be read.
@@ -41,6 +43,10 @@ class Permission:
                 "--apply-command and --restart-command are both given",
                 "Leave out --restart-command: the apply command restarts the server where a setting needs it",
             )
+        if self.snapshot_command is not None:
+            if not isinstance(place, SandboxPlace):
+                raise UserError("--snapshot-command is for servers that dialin starts", "Leave it out")
+            user_command.split_command(self.snapshot_command, user_command.SNAPSHOT)
         if self.apply_command is not None:
             user_command.split_command(self.apply_command, user_command.APPLY)
         if self.restart_command is not None:

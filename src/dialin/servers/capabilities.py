@@ -33,6 +33,9 @@ class Capability(StrEnum):
     REDO_LOG_RESIZE = "redo_log_resize"
     """Recreates its redo log at startup if the size was changed; older builds refuse to start."""
 
+    REDO_LOG_SWITCH = "redo_log_switch"
+    """Can stop writing its redo log (ALTER INSTANCE DISABLE INNODB REDO_LOG)."""
+
     X_PLUGIN = "x_plugin"
     """Opens a second port for the X protocol by default."""
 
@@ -120,6 +123,7 @@ _TABLE = (
     _Row(MYSQL, Capability.POOL_DUMP_PCT, (5, 7, 2)),
     _Row(MYSQL, Capability.REDO_LOG_RESIZE, (5, 6)),
     _Row(MARIADB, Capability.REDO_LOG_RESIZE, (10, 0)),
+    _Row(MYSQL, Capability.REDO_LOG_SWITCH, (8, 0, 21)),
     _Row(MYSQL, Capability.X_PLUGIN, (8, 0, 11)),
     _Row(MYSQL, Capability.DISABLE_LOG_BIN, (8, 0, 0)),
     _Row(MYSQL, Capability.ALTER_USER, (5, 7, 6)),

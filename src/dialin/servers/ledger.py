@@ -8,6 +8,9 @@ ends or removes what another machine or container wrote into a shared directory.
 The dialin that wrote an entry holds a lock on it from before the entry exists until after it is gone; the kernel releases the
 lock when that process ends. Whoever cannot take the lock leaves the entry alone, so that what runs is never taken for left
 behind, even where the process list cannot be read.
+
+A command of the user that made what is in a directory is recorded there: it is run again, to remove that, before the directory
+is removed.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -22,9 +26,10 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from dialin.clock import SystemClock
-from dialin.errors import is_machine_fault
+from dialin.errors import DialinError, UserError, is_machine_fault
 from dialin.paths import parse_record, replace_text
 from dialin.servers import containers
+from dialin.servers.attached import user_command
 from dialin.servers.locks import Locks
 from dialin.servers.origin import Origin, Relation, origin
 from dialin.servers.processes import end, processes
@@ -52,6 +57,61 @@ class LedgerEntry:
     port: int = 0
     socket: str = ""
     engine: str = ""
+
+
+_COMMANDS = "at-end.json"
+_RUNS_IN = "command"
+"""The directory in which the user's command has its PID, in that of the entry."""
+
+
+def run_user_command(directory: Path, command: str, arguments: Sequence[str], at_end: Sequence[str], limit: float) -> None:
+    """Run a command of the user, and record first with which arguments it undoes that before the directory is removed.
+
+    Args:
+        directory: of an entry; private, for a command may hold a secret.
+        command: what the user gave.
+        arguments: further arguments.
+        at_end: the arguments that undo it; they may be used although the command did not succeed.
+        limit: seconds that it may take, each time.
+
+    Raises:
+        As `user_command.run`.
+    """
+    recorded = [*_recorded(directory), {"command": command, "arguments": [*at_end], "limit": limit, "work": str(Path.cwd())}]
+    replace_text(directory / _COMMANDS, json.dumps(recorded))
+    try:
+        user_command.run(command, arguments, purpose=user_command.SNAPSHOT, limit=limit, directory=directory / _RUNS_IN)
+    except UserError:  # it cannot be run, and has made nothing
+        replace_text(directory / _COMMANDS, json.dumps(recorded[:-1]))
+        raise
+
+
+def _recorded(directory: Path) -> list[dict[str, Any]]:
+    try:
+        found: list[dict[str, Any]] = parse_record((directory / _COMMANDS).read_text(encoding="utf-8"))
+        return found
+    except (OSError, ValueError):
+        return []
+
+
+def _undo_user_commands(directory: Path) -> None:
+    for process in processes(directory / _RUNS_IN):
+        user_command.end_group(process.pid)
+    for one in reversed(recorded := _recorded(directory)):
+        user_command.run(
+            one["command"],
+            one["arguments"],
+            purpose=user_command.SNAPSHOT,
+            limit=one["limit"],
+            directory=directory / _RUNS_IN,
+            work=Path(one["work"]),
+        )
+        recorded = recorded[:-1]
+        replace_text(directory / _COMMANDS, json.dumps(recorded))
+
+
+def _say_nothing(_text: str) -> None:
+    pass
 
 
 class Ledger:
@@ -106,13 +166,18 @@ class Ledger:
             return True
 
     def end(self, entry: LedgerEntry) -> bool:
-        """End all processes of an entry of this machine, and remove its directory and the entry; return whether any ran."""
+        """End all processes of an entry of this machine, and remove its directory and the entry; return whether any ran.
+
+        Raises:
+            DialinError: a command of the user did not remove what it had made; directory and entry stay.
+        """
         # After a reboot its PIDs belong to other processes.
         live = processes(Path(entry.directory)) if self._relation(entry) is Relation.HERE else []
         for process in live:
             end(process)
         if entry.engine:
             containers.remove(entry.engine, entry.id)
+        _undo_user_commands(Path(entry.directory))
         shutil.rmtree(entry.directory, ignore_errors=True)
         if entry.socket and not entry.socket.startswith(f"{entry.directory}/"):
             shutil.rmtree(Path(entry.socket).parent, ignore_errors=True)
@@ -120,8 +185,11 @@ class Ledger:
         self._locks.remove(entry.id)
         return bool(live)
 
-    def end_orphans(self) -> list[tuple[LedgerEntry, bool]]:
-        """End the entries that a dialin which is gone has left; return each with whether a process of it still ran."""
+    def end_orphans(self, say: Callable[[str], None] = _say_nothing) -> list[tuple[LedgerEntry, bool]]:
+        """End the entries that a dialin which is gone has left; return each with whether a process of it still ran.
+
+        What a command of the user did not remove is said, and tried again by the next dialin.
+        """
         ended = []
         for entry in self.entries():
             if not self._is_left(entry):
@@ -131,7 +199,11 @@ class Ledger:
             elif entry.keep and self._relation(entry) is Relation.HERE and processes(Path(entry.directory)):
                 self._locks.release(entry.id)
             else:
-                ended.append((entry, self.end(entry)))
+                try:
+                    ended.append((entry, self.end(entry)))
+                except DialinError as error:
+                    self._locks.release(entry.id)
+                    say(f"Not removed: what is in {entry.directory}, left by an earlier dialin. {error}")
         return ended
 
     def _is_left(self, entry: LedgerEntry) -> bool:

@@ -29,6 +29,7 @@ class Tools:
     Attributes:
         inspected: the effective settings that were read so far, by all that they depend on: the studies of a suite have the
             same candidates.
+        snapshot_command: the user's command that restores the data of sandboxes; None where dialin does.
     """
 
     home: Home
@@ -37,6 +38,7 @@ class Tools:
     preparer: Preparer
     say: Callable[[str], None]
     inspected: dict[Hashable, EffectiveSettings] = field(default_factory=dict)
+    snapshot_command: str | None = None
 
     @classmethod
     def open(cls, say: Callable[[str], None], environment: Mapping[str, str] = os.environ) -> Tools:

@@ -28,7 +28,8 @@ def trial(purpose):
 def sandboxes(spec, home, clock):
     asked = spec.model_copy(update={"waits": "hash_table_locks", "switch": Switch.SET, "fixed": {"performance_schema": "OFF"}})
     home.sandboxes.mkdir(parents=True)
-    tools = SimpleNamespace(home=home, clock=clock, ledger=None, preparer=SimpleNamespace(telling=lambda say: PREPARER))
+    preparer = SimpleNamespace(telling=lambda say: PREPARER)
+    tools = SimpleNamespace(home=home, clock=clock, ledger=None, preparer=preparer, snapshot_command=None)
     load = SimpleNamespace(temporary_bytes=lambda: 0, how_to_shrink="", copied_data=None, needs_port=False)
     return Sandboxes(asked, {"mysql@9.7.4": BUILD}, load, tools)
 
@@ -82,9 +83,10 @@ def test_temporary_files_of_trials_must_fit_beside_the_data(sandboxes, monkeypat
     tools = SimpleNamespace(
         home=sandboxes.tools.home, ledger=None, clock=None, preparer=SimpleNamespace(telling=lambda say: preparer)
     )
+    tools.snapshot_command, tools.preparer.room_needed = None, lambda *_, copies: copies * 1000
     for temporary in (0, 700):
-        workload = SimpleNamespace(expected_bytes=lambda: 1000, temporary_bytes=lambda much=temporary: much, how_to_shrink="")
-        check_disk(tools, workload, 1)
+        workload = SimpleNamespace(temporary_bytes=lambda much=temporary: much, how_to_shrink="")
+        check_disk(tools, workload, [])
         with replace(sandboxes, workload=workload, tools=tools).open(print):
             pass
     before_plain, trial_plain, before, trial_sorting = needed

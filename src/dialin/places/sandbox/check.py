@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
 from dialin.datasets.cache import check_space
-from dialin.datasets.prepare import BLANK_SIZE
 from dialin.datasets.restore import restore_sentence
 from dialin.errors import ServerError, UserError
 from dialin.evidence import effective_settings
 from dialin.model.build import Build
 from dialin.model.place import SandboxPlace
-from dialin.model.setting import describe, same_value
+from dialin.model.setting import Value, describe, same_value
 from dialin.model.study import Candidate, StudySpec, Switch
 from dialin.model.trial import EffectiveSettings
 from dialin.places.sandbox import inspection
@@ -68,7 +67,8 @@ def check_sandboxed(request: StudyRequest, tools: Tools) -> CheckedStudy:
         sizes = check_all_fit(spec, defaults, room_here(tools), tools.say, from_files=bool(question.compare))
         for candidate in spec.candidates:
             dry_run.check(used[candidate.server], spec.setting_of(candidate.name))
-        check_disk(tools, workload, len(used))
+        shaped = [(used[one.server], rules.shapes_data(spec.setting_of(one.name))) for one in spec.candidates]
+        check_disk(tools, workload, shaped)
     wait_notes = raw_waits.check(spec.waits, used, tools)
 
     inspect = make_inspector(spec, used, tools)
@@ -89,6 +89,7 @@ def check_sandboxed(request: StudyRequest, tools: Tools) -> CheckedStudy:
         *(note.sentence(spec) for note in effective_settings.overrides(spec)),
     ]
     said += [*_inspection_notes(spec, mode.inspected, catalogues), *filter(None, [mode.reason]), *restore_notes(spec)]
+    said += pool_notes(spec, allowed, first, workload, tools, mode.inspected)
     return replace(ready, notes=tuple(said))
 
 
@@ -178,16 +179,21 @@ def _inspection_notes(
     return held + [note.sentence(spec) for note in notes] + warned
 
 
-def check_disk(tools: Tools, workload: Workload, count: int) -> None:
-    """Raise UserError unless the datasets of all builds, a copy for the trial, and its temporary files fit the disk."""
-    data = (count + 1) * (BLANK_SIZE + workload.expected_bytes())
+def check_disk(tools: Tools, workload: Workload, wanted: Iterable[tuple[Build, Mapping[str, Value]]]) -> None:
+    """Raise UserError unless the datasets, a copy of one for the trial, and its temporary files fit disk and cache.
+
+    `wanted` are the builds that data is prepared with, each with what shapes the data.
+    """
+    copies = 0 if tools.snapshot_command is not None else 1
+    data = tools.preparer.room_needed(workload, wanted, copies=copies)
     check_space(tools.home.root, data + workload.temporary_bytes(), workload.how_to_shrink)
 
 
 def with_restore(spec: StudySpec, used: Mapping[str, Build], workload: Workload, tools: Tools) -> StudySpec:
     """Return a study that knows how the baseline's data is restored, and how long that takes."""
     build = build_of(spec, spec.candidate(spec.baseline), used)
-    restore = tools.preparer.forecast_restore(build, workload, rules.shapes_data(spec.setting_of(spec.baseline)))
+    shape = rules.shapes_data(spec.setting_of(spec.baseline))
+    restore = tools.preparer.forecast_restore(build, workload, shape, by_snapshot=tools.snapshot_command is not None)
     return spec.model_copy(update={"place": SandboxPlace(restore=restore)})
 
 
@@ -197,6 +203,23 @@ def restore_notes(spec: StudySpec) -> list[str]:
     if restore is None:
         return []
     return [restore_sentence(restore, "trial" if spec.switch is Switch.RESTART else "start of a server")]
+
+
+def pool_notes(
+    spec: StudySpec,
+    allowed: Plan,
+    build: Build,
+    workload: Workload,
+    tools: Tools,
+    inspected: Mapping[str, EffectiveSettings],
+) -> list[str]:
+    """Return what the user should know of filling the candidates' buffer pools; `build` is that of the first of them."""
+    sizes = [one.in_force.get("innodb_buffer_pool_size", "") for one in inspected.values()]
+    pools = [int(size) for size in sizes if size.isdecimal()]
+    if not pools:
+        return []
+    dataset = tools.preparer.find(build, workload, rules.shapes_data(spec.setting_of(spec.candidates[0].name)))
+    return tools.preparer.pool_load(workload, dataset, pools, allowed.warmup)
 
 
 def facts_of(build: Build) -> dict[str, str]:

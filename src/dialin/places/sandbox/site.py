@@ -54,7 +54,8 @@ class Sandboxes:
         """Prepare the data of every candidate once; it stays in use until this is closed, which also ends every sandbox."""
         with ExitStack() as in_use:
             tools = self.tools
-            data = TrialData(tools.home, tools.ledger, tools.clock, say, spare=self.workload.temporary_bytes())
+            spare = self.workload.temporary_bytes()
+            data = TrialData(tools.home, tools.ledger, tools.clock, say, spare=spare, snapshot_command=tools.snapshot_command)
             in_use.callback(data.end)
             yield OpenSandboxes(self, tools.preparer.telling(say), data, in_use)
 

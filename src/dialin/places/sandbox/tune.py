@@ -16,7 +16,7 @@ from dialin.model.setting import Value
 from dialin.model.study import Switch
 from dialin.model.trial import EffectiveSettings, Purpose, Trial, TrialState
 from dialin.places.sandbox import inspection
-from dialin.places.sandbox.check import check_disk, checked_on_sandboxes, restore_notes
+from dialin.places.sandbox.check import check_disk, checked_on_sandboxes, pool_notes, restore_notes
 from dialin.places.sandbox.fit_check import check_baseline_fits, room_for
 from dialin.places.sandbox.site import Sandboxes
 from dialin.preflight import tune_space
@@ -81,7 +81,7 @@ def read_baseline(request: StudyRequest, tools: Tools) -> BaselineServer:
         tune_space.refuse_forbidden(named, of_file.form)
         sizes = check_baseline_fits(setting, catalogue, request, room)
         dry_run.check(build, setting)
-        check_disk(tools, workload, 1)
+        check_disk(tools, workload, [(build, rules.shapes_data(setting))])
     tools.say("Reading the baseline's server")
     effective = inspection.make_inspect(tools, {BASELINE: build}, [one.name for one in named])(BASELINE, setting)
     if effective is None:
@@ -109,7 +109,8 @@ def check_tuned(request: StudyRequest, tools: Tools) -> CheckedStudy:
     refuse_options(request)
     server = read_baseline(request, tools)
     build, setting, catalogue = server.build, server.setting, server.catalogue
-    restore = tools.preparer.forecast_restore(build, request.workload, rules.shapes_data(setting))
+    by_snapshot = tools.snapshot_command is not None
+    restore = tools.preparer.forecast_restore(build, request.workload, rules.shapes_data(setting), by_snapshot=by_snapshot)
     request = replace(request, place=SandboxPlace(restore=restore))
     idle: tuple[str, ...] = ()
     if server.named:
@@ -126,7 +127,8 @@ def check_tuned(request: StudyRequest, tools: Tools) -> CheckedStudy:
     changes = changes_between(spec, inspected, catalogue) if spec.switch is Switch.SET else None
     known = {build.id: catalogue}
     ready = checked_on_sandboxes(spec, allowed, used, request.workload, tools, inspected, changes, known)
-    return replace(ready, notes=(*server.notes, *idle, *restore_notes(spec)))
+    pool = pool_notes(spec, allowed, build, request.workload, tools, inspected)
+    return replace(ready, notes=(*server.notes, *idle, *restore_notes(spec), *pool))
 
 
 def _check_ends(build: Build, setting: Mapping[str, Value], ends: Mapping[str, Value]) -> None:

@@ -1,4 +1,4 @@
-"""The user's commands that an attached server is restarted with, or that apply settings to it."""
+"""The user's commands that an attached server is restarted with, that apply settings to it, or that restore data."""
 
 from __future__ import annotations
 
@@ -21,8 +21,15 @@ from dialin.servers.processes import kill, processes, spawn, was_not_run
 LIMIT = 600.0
 """Seconds that a command may take."""
 
-RESTART, APPLY = "restart", "apply"
+RESTART, APPLY, SNAPSHOT = "restart", "apply", "snapshot"
 """What a command is for."""
+
+_EXAMPLES = {
+    RESTART: "systemctl restart mysql",
+    APPLY: "examples/apply/option-file.sh my.cnf",
+    SNAPSHOT: "./snapshot.sh /dev/vg",
+}
+_RETURNS = {SNAPSHOT: "Give a command that returns once it is done"}
 
 _TAIL = 8192
 _LINES = 20
@@ -47,7 +54,7 @@ def split_command(command: str, purpose: str = RESTART) -> list[str]:
     except ValueError as error:
         raise UserError(f"The {purpose} command cannot be read: {error}", "Close its quotes") from None
     if not words:
-        raise UserError(f"The {purpose} command is empty", 'Give one like "systemctl restart mysql"')
+        raise UserError(f"The {purpose} command is empty", f'Give one like "{_EXAMPLES[purpose]}"')
     return words
 
 
@@ -68,7 +75,7 @@ def run(
     Args:
         command: what the user gave.
         arguments: further arguments.
-        purpose: `RESTART` or `APPLY`.
+        purpose: `RESTART`, `APPLY` or `SNAPSHOT`.
         limit: seconds that it may take, by default `LIMIT`.
         directory: a private directory, which holds its PID while it runs; a new one where None is given.
         work: the directory that it runs in; the current one where None is given.
@@ -109,7 +116,7 @@ def _run(words: Sequence[str], purpose: str, limit: float, directory: Path, work
     if code is None:
         raise CommandError(
             Cause(CauseCode.COMMAND_SLOW, {"purpose": purpose, "seconds": limit, "program": words[0]}),
-            "Give a command that returns once the server has started",
+            _RETURNS.get(purpose, "Give a command that returns once the server has started"),
             printed,
         )
     if was_not_run(code):

@@ -1,0 +1,72 @@
+"""How a server is filled quickly, and how far it is."""
+
+import time
+
+import pytest
+
+from dialin.datasets import filling
+from dialin.datasets.filling import Progress
+from dialin.errors import MachineError
+from dialin.model.build import Build, Vendor
+
+MYSQL_9, MYSQL_56 = Build(Vendor.ORACLE, (9, 7, 4), None), Build(Vendor.ORACLE, (5, 6, 24), None)
+MYSQL_55, MARIADB = Build(Vendor.ORACLE, (5, 5, 9), None), Build(Vendor.MARIADB, (10, 11, 19), None)
+
+
+@pytest.mark.parametrize("build", [MYSQL_9, MYSQL_56, MYSQL_55, MARIADB], ids=lambda build: build.id)
+def test_a_server_is_filled_without_what_guards_it_and_guards_itself_before_its_data_is_used(build):
+    assert filling.fast_setting(build)["innodb_doublewrite"] == "OFF"
+    assert not filling.usual_setting(build).keys() & filling.fast_setting(build).keys()
+    said = []
+    filling.begin_filling(said.append, build)
+    filling.end_filling(said.append, build)
+    switched = ["ALTER INSTANCE DISABLE INNODB REDO_LOG", "ALTER INSTANCE ENABLE INNODB REDO_LOG"] if build is MYSQL_9 else []
+    assert said == switched
+
+
+def test_the_redo_log_has_room_where_it_cannot_be_switched_off_and_its_size_may_change():
+    large = [
+        build.id for build in (MYSQL_9, MYSQL_56, MYSQL_55, MARIADB) if "innodb_log_file_size" in filling.fast_setting(build)
+    ]
+    assert large == [MYSQL_56.id, MARIADB.id]
+
+
+def test_the_list_of_the_pool_s_pages_survives_the_second_start():
+    assert filling.usual_setting(MYSQL_9)["innodb_buffer_pool_dump_at_shutdown"] == "OFF"
+    assert filling.usual_setting(MYSQL_55) == {}
+
+
+def test_data_without_a_redo_log_is_refused():
+    filling.check_guarded(lambda statement: [("Innodb_redo_log_enabled", "ON")], MYSQL_9)
+    filling.check_guarded(lambda statement: [], MYSQL_56)
+    with pytest.raises(MachineError, match="does not write its redo log"):
+        filling.check_guarded(lambda statement: [("Innodb_redo_log_enabled", "OFF")], MYSQL_9)
+
+
+def test_progress_is_told_for_each_tenth_but_not_too_often_and_not_too_seldom():
+    progress = Progress(10 * 10**9, began=0.0)
+    told = {at: progress.line(at, size * 10**7) for at, size in enumerate(range(0, 300, 1)) if at % 5 == 0}
+    # 10 MB a second: a tenth takes 100 s, so that a minute without a line comes first
+    assert [at for at, line in told.items() if line] == [60, 100, 160, 200, 260]
+    assert told[60] == "0.6 of about 10.0 GB are prepared, 10 MB/s, about 15 min 40 s left"
+    fast = Progress(10 * 10**9, began=0.0)
+    assert [at for at in range(5, 30, 5) if fast.line(at, at * 10**9 // 3)] == [10, 20], "not more often than each ten seconds"
+
+
+def test_progress_says_when_there_is_as_much_as_was_expected():
+    progress = Progress(10**9, began=100.0)
+    assert progress.line(120.0, 0) is None
+    assert progress.line(120.0, 2 * 10**9) == "2.0 GB of data are prepared, 100 MB/s; that is as much as was expected"
+
+
+def test_the_growth_of_a_directory_is_told_while_it_is_filled(tmp_path, clock, monkeypatch):
+    monkeypatch.setattr(filling, "_LOOK_EVERY", 0.01)
+    times = iter(range(0, 10**6, 5))
+    monkeypatch.setattr(clock, "monotonic", lambda: next(times))
+    (tmp_path / "before").write_bytes(b"x" * 50_000)
+    told = []
+    with filling.telling_progress(tmp_path, 80_000, clock, told.append):
+        (tmp_path / "new").write_bytes(b"x" * 40_960)
+        while not told:
+            time.sleep(0.01)
+    assert "of about 0.0 GB are prepared" in told[0]
