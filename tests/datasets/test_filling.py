@@ -53,10 +53,10 @@ def test_progress_is_told_for_each_tenth_but_not_too_often_and_not_too_seldom():
     assert [at for at in range(5, 30, 5) if fast.line(at, at * 10**9 // 3)] == [10, 20], "not more often than each ten seconds"
 
 
-def test_progress_says_when_there_is_as_much_as_was_expected():
+def test_progress_names_no_end_where_there_is_as_much_as_was_expected():
     progress = Progress(10**9, began=100.0)
     assert progress.line(120.0, 0) is None
-    assert progress.line(120.0, 2 * 10**9) == "2.0 GB of data are prepared, 100 MB/s; that is as much as was expected"
+    assert progress.line(120.0, 2 * 10**9) == "2.0 GB of data are prepared, 100 MB/s"
 
 
 def test_the_growth_of_a_directory_is_told_while_it_is_filled(tmp_path, clock, monkeypatch):

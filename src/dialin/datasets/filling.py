@@ -90,7 +90,7 @@ class Progress:
         self._said, self._tenth = at, tenth
         rate = size / (at - self._began)
         if size >= self._expected:
-            return f"{size / 1e9:.1f} GB of data are prepared, {rate / 1e6:.0f} MB/s; that is as much as was expected"
+            return f"{size / 1e9:.1f} GB of data are prepared, {rate / 1e6:.0f} MB/s"
         left = duration((self._expected - size) / rate)
         return f"{size / 1e9:.1f} of about {self._expected / 1e9:.1f} GB are prepared, {rate / 1e6:.0f} MB/s, about {left} left"
 
