@@ -73,12 +73,12 @@ class Figures:
     period = 0.0
 
     def __init__(self, count: int) -> None:
-        self._names = [f"Counter_{number}" for number in range(count)]
-        self._read = 0
+        self._counters = {f"Counter_{number}": 0.0 for number in range(count)}
+        self._chance = random.Random(count)
 
     def read(self) -> Reading:
-        self._read += 1
-        return Reading({name: float(self._read * place) for place, name in enumerate(self._names, 1)}, {})
+        self._counters = {name: count + self._chance.randrange(1, 1000) for name, count in self._counters.items()}
+        return Reading(self._counters, {})
 
 
 class Watching(Probed):
