@@ -1,5 +1,6 @@
 """Servers in containers: an image made of a build that is installed here, run by this machine's podman."""
 
+import json
 import os
 import shlex
 import shutil
@@ -7,18 +8,24 @@ import subprocess
 import time
 from pathlib import Path
 
+import psutil
 import pytest
 
-from dialin.errors import ServerError, UserError
+from dialin.errors import MachineError, ServerError, UserError
+from dialin.model.trial import TrialState
 from dialin.paths import Home
 from dialin.servers.attached.entry import changed
 from dialin.servers.containers import name_of
 from dialin.servers.ledger import Ledger
+from dialin.servers.processes import threads_by_inner_id
 from dialin.servers.sandbox import Sandbox
+from dialin.store.store import Store
 from dialin.trials.tools import Tools
 from dialin.variables.rules import identifies_instance
+from driving import load, needs_dialin_load
 from live import EASY, MYSQL, SHORT, find, interrupt, kill, measuring, only_with_all, until
 from managed_server import EXAMPLES
+from test_replay import SIZES, record
 
 BUILD = find(MYSQL)
 NAME = "localhost/dialin-test/server"
@@ -32,6 +39,7 @@ cgroup_manager = "cgroupfs"
 """For machines that are containers themselves: no higher limits, and no systemd."""
 
 MIB = 2**20
+SMALL_LOAD = ["--tables", "1", "--table-size", "5000", "--threads", "2"]
 pytestmark = pytest.mark.timeout(600)
 
 
@@ -43,7 +51,7 @@ def podman(*words, **more):
 def image(tmp_path_factory):
     """The name of an image with two tags, `a` and `b`."""
     if shutil.which("podman") is None:
-        pytest.skip("podman is not on this machine")
+        pytest.skip("podman is not on PATH: apt-get install podman runc")
     if BUILD is None or not (Home.of().builds / BUILD.id / "usr" / "lib64").is_dir():
         pytest.skip(f"{MYSQL} is not installed with its own loader, which an image needs")
     root = tmp_path_factory.mktemp("image")
@@ -97,6 +105,13 @@ def booted(tools, build):
     return sandbox
 
 
+may_limit = pytest.mark.skipif(
+    os.geteuid() != 0 and not Path("/sys/fs/cgroup/cgroup.controllers").exists(),
+    reason="limits of an ordinary user's containers need version 2 of control groups",
+)
+
+
+@may_limit
 def test_a_server_in_a_container_has_its_limits_and_is_a_process_of_this_machine(tools, build):
     sandbox = booted(tools, build.limited(700 * MIB, "0"))
     try:
@@ -104,6 +119,7 @@ def test_a_server_in_a_container_has_its_limits_and_is_a_process_of_this_machine
         status = Path(f"/proc/{sandbox.pid}/status").read_text()
         assert "Cpus_allowed_list:\t0\n" in status
         assert "Name:\tmysqld\n" in status
+        assert threads_by_inner_id(sandbox.pid)[1] == sandbox.pid
         limits = podman("inspect", "--format", "{{.HostConfig.Memory}} {{.HostConfig.MemorySwap}}", name_of(sandbox.entry.id))
         assert limits.stdout.split() == [str(700 * MIB)] * 2
         with sandbox.connect() as query:
@@ -119,6 +135,7 @@ def test_a_server_in_a_container_has_its_limits_and_is_a_process_of_this_machine
     assert not sandbox.directory.exists()
 
 
+@may_limit
 def test_a_server_that_the_kernel_kills_at_the_limit_is_reported_as_that(tools, build):
     sandbox = booted(tools, build.limited(96 * MIB, None))
     try:
@@ -128,8 +145,19 @@ def test_a_server_that_the_kernel_kills_at_the_limit_is_reported_as_that(tools, 
         sandbox.remove()
 
 
+@pytest.mark.skipif(may_limit.args[0] is False, reason="this user's containers can be limited")
+def test_a_limit_that_nobody_would_enforce_is_an_error(tools, build):
+    sandbox = booted(tools, build.limited(700 * MIB, None))
+    try:
+        with pytest.raises(MachineError, match=r"podman does not enforce the memory limit of 700 MiB"):
+            sandbox.boot({})
+    finally:
+        sandbox.remove()
+
+
+@may_limit
 def test_a_sweep_in_containers_reports_the_image_and_its_limits(dialin, image, build):
-    limits = ["--server-memory", "1G", "--server-cpus", "0"]
+    limits = ["--server-memory", "1G", "--server-cpus", "0.5"]
     load = [*SHORT, *EASY, "--minutes", "1", "--worthwhile", "100%"]
     words = ["sweep", "sort_buffer_size=256K,512K", "--server", image, *limits, *load]
     found = dialin.verdict(*words, "--out", "study", code=dialin.any_code)
@@ -138,8 +166,12 @@ def test_a_sweep_in_containers_reports_the_image_and_its_limits(dialin, image, b
     assert facts["image_digest"] == f"sha256:{build.image.digest}"
     report, _ = dialin("report", "study", "--markdown", "--full", code=dialin.any_code)
     assert "memory limit of the server's container: 1.0 GiB" in report
+    assert "CPUs of the servers: 0.5" in report
     assert build.image.digest in report
     assert all(each["trials"] >= 2 for each in found["candidates"])
+    with Store.open(dialin.directory / "study") as store:
+        counted = [watched["process"].counters for watched in store.watched().values()]
+    assert all(one["quota_periods"] > 0 for one in counted)
 
 
 def test_two_tags_of_one_image_are_two_builds(tools, image, build):
@@ -155,21 +187,46 @@ def test_an_image_that_is_not_here_is_reported_with_the_command_that_pulls_it(to
     assert caught.value.remedy.endswith(" pull no.such/image:1")
 
 
-@pytest.mark.parametrize("seconds", [3.0, *(pytest.param(more, marks=only_with_all) for more in (0.2, 1.0, 7.0))])
+INSTANTS = (0.1, 0.3, 0.6, 1.0, 1.5, 2.0, 4.0, 5.5, 7.0)
+
+
+@pytest.mark.parametrize("seconds", [3.0, *(pytest.param(more, marks=only_with_all) for more in INSTANTS)])
 def test_no_container_outlives_a_dialin_that_is_killed_at_any_instant(dialin, image, build, seconds):
-    load = [*SHORT, *EASY, "--minutes", "2"]
-    process = dialin.start("sweep", "sort_buffer_size=256K,512K", "--server", image, *load, "--out", f"killed-{seconds}")
-    mine = until(lambda: [name_of(entry.id) for entry in Ledger(Home.of().ledger).entries() if entry.owner == process.pid])
-    time.sleep(seconds)
-    mine = {name_of(entry.id) for entry in Ledger(Home.of().ledger).entries() if entry.owner == process.pid} | set(mine)
+    process, mine = started(dialin, image, seconds)
     process.kill()
     process.wait()
     time.sleep(1)
     until(lambda: not mine & containers(), 60, 0.5)
-    time.sleep(8)  # the watchdog has looked for the last time
+    time.sleep(8 if seconds in INSTANTS else 0)  # the watchdog has looked for the last time
     assert not mine & containers()
     Ledger(Home.of().ledger).end_orphans()
     assert not [entry for entry in Ledger(Home.of().ledger).entries() if entry.owner == process.pid]
+
+
+def test_the_next_dialin_removes_a_container_whose_watchdog_was_killed_too(dialin, image, build):
+    process, mine = started(dialin, image, 0.0)
+    until(lambda: mine & containers())
+    for child in psutil.Process(process.pid).children():
+        if child.cmdline()[0] == "/bin/sh" and set(child.cmdline()) & mine:
+            child.kill()
+    process.kill()
+    process.wait()
+    assert mine & containers()
+    Ledger(Home.of().ledger).end_orphans()
+    assert not mine & containers()
+
+
+def started(dialin, image, seconds):
+    """A study that runs since some seconds, and the names of its containers so far."""
+    words = ["sweep", "sort_buffer_size=256K,512K", "--server", image, *SHORT, *EASY, "--minutes", "2"]
+    process = dialin.start(*words, "--out", f"killed-{seconds}")
+
+    def names():
+        return {name_of(entry.id) for entry in Ledger(Home.of().ledger).entries() if entry.owner == process.pid}
+
+    first = until(names)
+    time.sleep(seconds)
+    return process, first | names()
 
 
 @only_with_all  # tests/servers/test_containers.py shows the sizes, the sweep the limit
@@ -179,6 +236,50 @@ def test_sizes_of_a_pod_are_compared_with_the_pool_at_half_of_each(dialin, image
     found = dialin.verdict(*words, "--out", "sizes", code=dialin.any_code)
     pools = {each["name"]: int(each["in_force"]["innodb_buffer_pool_size"]) for each in found["candidates"]}
     assert pools == {"768M": 384 * MIB, "1G": 512 * MIB}
+
+
+@only_with_all  # fit_check and the space of a tune are tested without servers
+@may_limit
+def test_a_tune_in_containers_tries_nothing_that_its_limit_does_not_hold(dialin, image):
+    words = ["tune", "innodb_buffer_pool_size=64M..8G", "--server", image, "--server-memory", "900M", *SHORT, *EASY]
+    dialin(*words, "--goal", "latency", "--minutes", "3", "--out", "tune", "--json", code=dialin.any_code)
+    with Store.open(dialin.directory / "tune") as store:
+        trials = store.trials()
+    tried = {int(trial.in_force["innodb_buffer_pool_size"]) for trial in trials if trial.in_force}
+    assert len(tried) > 2
+    assert max(tried) < 900 * MIB
+    assert not [trial for trial in trials if trial.state is TrialState.FAILED]
+
+
+@only_with_all  # tests of advice show the command
+@may_limit
+def test_advice_in_a_container_counts_its_limit_and_names_the_image(dialin, image):
+    words = ["advise", "--json", "--seconds", "2", "--server", image, "--server-memory", "1G", *SMALL_LOAD]
+    out, _ = dialin(*words, "--set", "innodb_flush_log_at_trx_commit=2")
+    advice = json.loads(out)
+    (weaker,) = (one for one in advice["experiments"] if one["variable"] == "innodb_flush_log_at_trx_commit")
+    assert f"--server {image} --server-memory 1G" in weaker["command"]
+
+
+def prepare(sandbox):
+    load("prepare", "oltp_read_write", sandbox, tables=1, table_size=20_000)
+
+
+def run(sandbox):
+    return load("run", "oltp_read_write", sandbox, "--time=6", "--rate=30", "--connections=4", code=None, **SIZES)
+
+
+@needs_dialin_load
+@only_with_all  # a replay's data is restored, and its load applied, as any other's
+def test_a_capture_is_replayed_on_a_server_in_a_container(dialin, image, tmp_path):
+    record(BUILD, tmp_path, prepare, run, lambda sandbox: None)
+    words = ["sweep", "innodb_io_capacity=200,2000", "--server", image, "--minutes", "2", "--yes", "--out", "replay"]
+    words += ["--workload", f"capture:{tmp_path / 'shop.capture'}", "--data", tmp_path / "data", "--pace", "1"]
+    dialin(*words, "--json", code=dialin.any_code)
+    with Store.open(dialin.directory / "replay") as store:
+        watched = [store.watched()[trial.id]["load"] for trial in store.trials() if trial.state is TrialState.DONE]
+    assert len(watched) >= 2
+    assert all(one.gauges["replay_new_errors"].most == one.gauges["replay_other_rows"].most == 0 for one in watched)
 
 
 COMPOSE = """

@@ -116,6 +116,9 @@ def _experiment(name: str, **more) -> Experiment:
                                              "tables": 2, "workload-options": {"range-size": 10}},
          "dialin sweep innodb_io_capacity=200,400,800 --server mysql@9.7 --set sync_binlog=0 --workload oltp_read_write "
          "--tables 2 --workload-option range-size=10"),
+        (_experiment("innodb_io_capacity"), {"server": "image:mysql:9.7", "server-memory": "2G", "server-cpus": "1.5"},
+         "dialin sweep innodb_io_capacity=200,400,800 --server mysql@9.7 --server-memory 2G --server-cpus 1.5 "
+         "--workload oltp_read_write"),
     ],
 )  # fmt: skip
 def test_the_command_tests_the_experiment(experiment, options, command):

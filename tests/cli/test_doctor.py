@@ -134,3 +134,20 @@ def test_another_directory_can_be_named_and_must_be_there(doctor, tmp_path):
 def test_markup_in_the_name_of_a_process_is_shown_as_it_is(doctor):
     _, out = doctor(facts=spoiled(load={"busy": 0.4, "busiest": (Busy("[red]x[/]", 7, 0.5),)}))
     assert "[red]x[/]" in out
+
+
+def test_the_limits_of_a_container_count_as_the_machine(doctor):
+    words = ("--server", "image:mysql:8.4", "--server-memory", "2G", "--server-cpus", "1.5", "--json")
+    code, out = doctor(*words)
+    found = {one["subject"]: one for one in json.loads(out)["findings"]}
+    assert found["memory"]["observed"] == "2.0 GiB available of 2.0 GiB"
+    assert found["CPUs"]["observed"] == "2 CPUs"
+    assert "the server's container, a quota of 1.5 CPUs, 2.0 GiB of memory at most" in found["container"]["observed"]
+    assert (code, found["container"]["severity"]) == (0, "notice")
+
+
+def test_a_memory_limit_needs_an_image_here_too(doctor):
+    with pytest.raises(UserError, match="add server image:NAME"):
+        doctor("--server", "mysql@9.7", "--server-memory", "2G")
+    with pytest.raises(UserError, match="a server that dialin starts"):
+        doctor("--attach", "--server-memory", "2G")

@@ -133,6 +133,7 @@ FIRES: dict[str, tuple[str, str]] = {
     "temporary_tables_on_disk": ("queries", "100.0 % of the temporary tables went to disk, with tight."),
     "sort_buffer_full": ("queries", "Sorts did not fit sort_buffer_size: 2.00 merge passes per transaction."),
     "server_cpu_full": ("paced", "The server used 98.9 % of the CPUs that it may use, with without."),
+    "cpu_quota_used_up": ("quota", "The CPU quota of the server's container was used up in 43.3 % of its periods"),
     "memory_short": ("queries", "Memory was short: some task waited for it 6.1 % of the time."),
 }
 """By rule: the recording in which it fires, and what it says there.

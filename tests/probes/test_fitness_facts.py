@@ -223,3 +223,33 @@ def test_the_tightest_limit_of_memory_says_how_much_is_left(machine):
     assert control_groups.memory_left(machine({"proc/self/cgroup": "0::/b\n"})) is None
     assert control_groups.memory_left(machine(files)) == 600
     assert control_groups.memory_left(machine({**files, **outer})) == 100
+
+
+def test_the_limits_of_another_process_are_those_of_its_own_groups(machine):
+    files = {
+        "proc/self/cgroup": "0::/a\n",
+        "proc/7/cgroup": "2:memory:/pod\n1:cpu,cpuacct:/pod\n",
+        "sys/fs/cgroup/memory/pod/memory.limit_in_bytes": "2000",
+        "sys/fs/cgroup/cpu/pod/cpu.cfs_quota_us": "150000",
+        "sys/fs/cgroup/cpu/pod/cpu.cfs_period_us": "100000",
+        "sys/fs/cgroup/cpu/pod/cpu.stat": "nr_periods 40\nnr_throttled 9\nthrottled_time 5\n",
+    }
+    root = machine(files)
+    assert (control_groups.memory_limit(None, root, 7), control_groups.cpu_quota(root, 7)) == (2000, 1.5)
+    assert control_groups.throttled(7, root) == (9, 40)
+    assert (control_groups.memory_limit(None, root), control_groups.cpu_quota(root)) == (None, None)
+
+
+def test_a_group_of_version_2_counts_its_periods_only_with_a_quota(machine):
+    files = {"proc/7/cgroup": "0::/pod\n", "sys/fs/cgroup/pod/cpu.stat": "usage_usec 7\nnr_periods 0\nnr_throttled 0\n"}
+    assert control_groups.throttled(7, machine(files)) is None
+    assert control_groups.throttled(7, machine({"proc/7/cgroup": "0::/pod\n"})) is None
+
+
+def test_the_limits_of_a_servers_container_are_those_of_its_machine(machine, clock):
+    known = fitness_facts.facts(machine(SERVER), clock, machine(SERVER))
+    assert fitness_facts.limited(known, None, None) == known
+    facts = fitness_facts.limited(known, 2**20, "0.5")
+    assert (facts.memory.total, facts.limits.memory_limit, facts.limits.cpu_quota) == (2**20, 2**20, 0.5)
+    assert (facts.cpu.usable, facts.limits.are_chosen) == (1, True)
+    assert fitness_facts.limited(known, None, "0").limits.cpu_quota is None

@@ -58,3 +58,11 @@ def test_a_process_that_ended_has_its_cpu_time_until_it_is_waited_for_and_then_n
         assert host.cpu_seconds(process.pid) > 0
         process.wait()
         assert host.cpu_seconds(process.pid) == 0
+
+
+def test_the_limits_of_a_servers_container_count_where_they_are_lower(monkeypatch):
+    limits = {7: (1000, 0.4), 8: (None, None), 9: (9000, 64.0)}
+    monkeypatch.setattr(host.control_groups, "memory_limit", lambda memory, process: limits[process][0])
+    monkeypatch.setattr(host.control_groups, "cpu_quota", lambda process: limits[process][1])
+    assert [host.memory_within(pid, 5000) for pid in limits] == [1000, 5000, 5000]
+    assert [host.cpus_of(pid) for pid in limits] == [1, host.cpu_count(), host.cpu_count()]

@@ -17,7 +17,7 @@ def status(voluntary, involuntary):
 @pytest.fixture
 def proc(tmp_path):
     def write(name, text):
-        path = tmp_path / "7" / name
+        path = tmp_path / "proc/7" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
 
@@ -62,7 +62,7 @@ def switches(probe):
 def test_a_thread_that_ends_takes_nothing_away(probe, tmp_path, proc):
     assert switches(probe) == 110
     proc("task/7/status", status(15, 1))
-    (tmp_path / "7/task/8/status").unlink()
+    (tmp_path / "proc/7/task/8/status").unlink()
     assert switches(probe) == 115
 
 
@@ -74,7 +74,7 @@ def test_a_new_thread_begins_at_nothing_even_under_an_old_number(probe, proc):
 
 
 def test_hidden_figures_of_a_process_are_said(probe, tmp_path):
-    (tmp_path / "7/io").unlink()
+    (tmp_path / "proc/7/io").unlink()
     reading = probe.read()
     assert "read_bytes" not in reading.counters
     assert "server_cpu_user" in reading.counters

@@ -12,6 +12,7 @@ from dialin.question.study_file import question
 VALUES = {
     "server": "mysql@9.7",
     "waits": "hash_table_locks",
+    "wait-trials": 2,
     "server-memory": "1G",
     "server-cpus": "0",
     "switch": "set",

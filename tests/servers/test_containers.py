@@ -1,19 +1,23 @@
 """What is asked of podman or docker; the engines are scripts on PATH. Real ones run in tests_live/test_images.py."""
 
+import os
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from pydantic import ValidationError
 
 from dialin.cause_sentences import sentence
-from dialin.errors import UserError
+from dialin.errors import MachineError, UserError
 from dialin.model.build import Image
 from dialin.model.cause import Cause, CauseCode, exit_at_limit
 from dialin.model.study import Candidate, StudySpec
+from dialin.model.verdict import AgainstBest, Estimate
 from dialin.question.options import StudyOptions
 from dialin.servers.containers import Container, find_image
 from dialin.variables.check import check_fits
 from dialin.variables.memory import Need, Room
+from dialin.verdict.outcome_notes import smallest_memory_notes
 
 GIB = 2**30
 PLACE = Path("/x/sandboxes/abc")
@@ -42,6 +46,22 @@ def test_a_container_has_its_limits_its_label_and_no_network():
     assert {"--pull=never", "--network=none", "--name=dialin-abc", "--label=dialin=abc"} <= set(words)
     assert f"--volume={PLACE}:{PLACE}" in words
     assert words[-3:] == ["--entrypoint=/usr/sbin/mysqld", "d1ge57", "--defaults-file=my.cnf"]
+
+
+def test_cpu_time_is_a_quota_of_the_container():
+    assert "--cpus=1.5" in command(cpus="1.5")
+
+
+def test_a_limit_that_the_kernel_does_not_enforce_is_an_error(monkeypatch):
+    def container(**limits):
+        return Container(Image("podman", "mysql:8.4", "d1ge57", "/usr/sbin/mysqld", **limits), "abc", [PLACE])
+
+    monkeypatch.setattr("dialin.servers.containers.control_groups.memory_limit", lambda memory, process: GIB)
+    monkeypatch.setattr("dialin.servers.containers.control_groups.cpu_quota", lambda process: None)
+    container(memory=GIB).check_limits(os.getpid())
+    for limits in ({"memory": GIB // 2}, {"cpus": "1.5"}, {"cpus": "99"}):
+        with pytest.raises(MachineError, match="podman does not enforce"):
+            container(**limits).check_limits(os.getpid())
 
 
 def test_a_container_without_limits_is_given_none():
@@ -101,6 +121,8 @@ def test_sizes_are_compared_each_with_half_of_it_for_the_pool():
         ({"server": "image:x", "sweep": {"a": [1, 2]}, "server-memory": "much"}, "is not a size such as 2G"),
         ({"server": "image:x", "server-memory": "1G,1G"}, "the same size twice"),
         ({"server": "image:x", "sweep": {"a": [1, 2]}, "server-memory": "1M"}, "64M or more"),
+        ({"server": "mysql@9.7", "sweep": {"a": [1, 2]}, "server-cpus": "1.5"}, "limits the container of an image"),
+        ({"server": "image:x", "sweep": {"a": [1, 2]}, "load-cpus": "1.5"}, "is not a list of CPUs"),
     ],
 )
 def test_a_limit_that_cannot_be_kept_is_refused(options, why):
@@ -113,3 +135,20 @@ def test_one_limit_is_that_of_every_candidate_also_of_those_that_enter_later():
     spec = StudySpec(candidates=candidates, baseline="a", server_memory=(GIB,))
     later = spec.with_candidates([Candidate(name="c", server="mysql@8.4.2-image.x")])
     assert {later.memory_of(name) for name in "abc"} == {GIB}
+
+
+def test_the_smallest_size_that_is_as_good_as_the_largest_is_named():
+    sizes = {"1G": GIB, "2G": 2 * GIB, "4G": 4 * GIB}
+    candidates = tuple(Candidate(name=name, server="mysql@8.4.2-image.x", memory=each) for name, each in sizes.items())
+    spec = StudySpec(candidates=candidates, baseline="4G", server_memory=tuple(sizes.values()), worthwhile=0.05)
+
+    def noted(low_of_1g, low_of_2g, state=AgainstBest.TIES, spec=spec):
+        lows = {"1G": low_of_1g, "2G": low_of_2g, "4G": 1.0}
+        ratios = {name: Estimate(mean=1.0, low=low, high=1.1) for name, low in lows.items()}
+        states = dict.fromkeys(sizes, AgainstBest.TIES) | {"1G": state}
+        return [one.sentence(spec) for one in smallest_memory_notes(spec, SimpleNamespace(ratios=ratios, states=states))]
+
+    assert noted(0.6, 0.97) == ["2G is the smallest size shown not to be worse than 4G by more than 5 %"]
+    assert noted(0.96, 0.97) == ["1G is the smallest size shown not to be worse than 4G by more than 5 %"]
+    assert noted(0.96, 0.9, AgainstBest.UNSAFE) == noted(None, 0.9) == []
+    assert noted(0.96, 0.97, spec=spec.model_copy(update={"baseline": "1G"})) == []

@@ -47,6 +47,7 @@ def recorded(monkeypatch, clock):
             yield Recording()
 
         monkeypatch.setattr(perf, "recording", recording)
+        monkeypatch.setattr(profiling, "threads_by_inner_id", lambda pid: {7: 12, 8: 13} if pid == Server.pid else {})
         monkeypatch.setattr(
             perf, "stacks", lambda file: [Sample(one.name, one.thread, one.time + began, one.frames) for one in samples]
         )
@@ -67,9 +68,9 @@ def run(server, clock, seconds=3.0):
     return watching.evidence(1).profile
 
 
-def test_samples_are_cut_into_seconds_and_threads_named_as_the_server_names_them(recorded, clock):
+def test_samples_are_cut_into_seconds_and_threads_of_a_container_named_as_the_server_names_them(recorded, clock):
     recorded(Sample("mysqld", 12, 0.5, ("main", "work")), Sample("mysqld", 13, 2.5, ("main", "work")))
-    profile = run(Server([(12, "thread/innodb/log_writer_thread"), (13, "thread/sql/one_connection")]), clock)
+    profile = run(Server([(7, "thread/innodb/log_writer_thread"), (8, "thread/sql/one_connection")]), clock)
     assert [round(one.ended - one.began, 6) for one in profile.slices] == [1.0, 1.0, 1.0]
     assert {one.kind: one.samples for one in profile.stacks} == {
         ThreadKind.LOG: (1, 0, 0),

@@ -396,6 +396,8 @@ def test_only_trials_for_waits_collect_them_and_probes_leave_these_alone(server,
         probed.append(arguments)
 
     class Instance:
+        pid = None
+
         @contextmanager
         def connect(self, timeout):
             yield server
@@ -453,8 +455,12 @@ def test_none_lost_is_said_so(server, clock, store, monkeypatch):
 
 def test_the_thread_that_writes_the_ring_down_goes_first_where_the_server_tells_which_it_is():
     asked = []
-    raise_priority(lambda _: [(4711,)], lambda *given: asked.append(given))
+    raise_priority(lambda _: [(7,)], {7: 4711}, lambda *given: asked.append(given))
     assert [(number, priority < 0) for _, number, priority in asked] == [(4711, True)]
+
+
+def test_no_thread_of_this_machine_is_taken_for_one_of_a_container():
+    raise_priority(lambda _: [(4711,)], {7: 4711}, lambda *given: pytest.fail("the server has another number for it"))
 
 
 @pytest.mark.parametrize("answer", [[], [(None,)], RefusedError("no such column", "", 1054)])
@@ -464,11 +470,11 @@ def test_a_server_that_does_not_tell_its_thread_is_collected_from_all_the_same(a
             raise answer
         return answer
 
-    raise_priority(query, lambda *given: pytest.fail("no thread is known"))
+    raise_priority(query, {4711: 4711}, lambda *given: pytest.fail("no thread is known"))
 
 
 def test_who_may_not_set_priorities_collects_all_the_same():
     def refused(*_):
         raise PermissionError
 
-    raise_priority(lambda _: [(4711,)], refused)
+    raise_priority(lambda _: [(4711,)], {4711: 4711}, refused)

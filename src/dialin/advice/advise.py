@@ -14,11 +14,13 @@ from dialin.datasets.prepare import BLANK_SIZE
 from dialin.evidence import fitness_findings
 from dialin.evidence.reasons import sources
 from dialin.model.advice import Advice, Experiment, Studied
-from dialin.model.build import Family, Version
+from dialin.model.build import Build, Family
 from dialin.model.fitness import Finding, Severity
 from dialin.model.place import Attachment
 from dialin.probes import fitness_facts
 from dialin.question.options import StudyOptions
+from dialin.servers.attached.attached_build import AttachedBuild
+from dialin.servers.install.image_file_system import PREFIX
 from dialin.trials.tools import Tools
 
 _OF_THE_SERVER = ("other load", "waiting (PSI)")
@@ -37,16 +39,18 @@ def advise(question: StudyOptions, directory: Path, tools: Tools, seconds: float
     """
     if isinstance(place := question.place(directory), Attachment):
         return _attached(question, place, tools, seconds)
-    machine = _machine(tools, ())
+    memory, cpus = (question.server_memory or (None,))[0], question.server_cpus
+    machine = _machine(tools, (), memory, cpus)
     sandbox = read_sandbox(question, directory, tools, base_file)
     question = question.model_copy(update={"set": sandbox.setting})
-    series = _series(str(sandbox.build.vendor), sandbox.build.version)
     findings = find_experiments(sandbox.reading)
     return Advice(
         server=sandbox.build.id,
         place="",
         watch=sandbox.watch,
-        experiments=_with_commands(findings.experiments, question, series, sandbox.reading, sandbox.build.family),
+        experiments=_with_commands(
+            findings.experiments, question, _named(sandbox.build), sandbox.reading, sandbox.build.family
+        ),
         silent=findings.silent,
         unread=sandbox.unread,
         machine=machine,
@@ -57,7 +61,7 @@ def _attached(question: StudyOptions, place: Attachment, tools: Tools, seconds: 
     server = read_attached(place, tools.home, tools.clock, seconds, tools.say)
     for note in server.notes:
         tools.say(f"Note: {note}")
-    series = _series(str(server.build.vendor), server.build.version)
+    series = _series(server.build)
     findings = find_experiments(server.reading)
     experiments = _with_commands(
         findings.experiments,
@@ -83,7 +87,7 @@ def _attached(question: StudyOptions, place: Attachment, tools: Tools, seconds: 
 def _with_commands(
     experiments: Collection[Experiment],
     question: StudyOptions,
-    series: str,
+    build: str,
     reading: ServerReading,
     family: Family,
     *,
@@ -93,7 +97,7 @@ def _with_commands(
     """Return experiments with their commands, and with the manual of the server's own family as their source."""
     pool = reading.value("innodb_buffer_pool_size")
     return tuple(
-        with_command(_sourced(experiment, family), question, series, pool, in_use=in_use, may_set=may_set)
+        with_command(_sourced(experiment, family), question, build, pool, in_use=in_use, may_set=may_set)
         for experiment in experiments
     )
 
@@ -105,14 +109,24 @@ def _sourced(experiment: Experiment, family: Family) -> Experiment:
     return experiment.model_copy(update={"triggers": tuple(triggers)})
 
 
-def _series(vendor: str, version: Version) -> str:
-    return f"{vendor}@{'.'.join(map(str, version[:2]))}"
+def _named(build: Build) -> str:
+    """Return how a command names a build: by its image, by its label, or as the newest of its series."""
+    if build.image is not None:
+        return f"{PREFIX}{build.image.name}"
+    return build.id if build.label else _series(build)
 
 
-def _machine(tools: Tools, without: Collection[str]) -> tuple[Finding, ...]:
-    """Return what `dialin doctor` finds to disturb experiments here, the most severe first, less the subjects in `without`."""
+def _series(build: Build | AttachedBuild) -> str:
+    return f"{build.vendor}@{'.'.join(map(str, build.version[:2]))}"
+
+
+def _machine(tools: Tools, without: Collection[str], memory: int | None = None, cpus: str | None = None) -> tuple[Finding, ...]:
+    """Return what `dialin doctor` finds to disturb experiments here, the most severe first, less the subjects in `without`.
+
+    `memory` and `cpus` are the limits of the server's container.
+    """
     root = tools.home.root
     place = next(path for path in (root, *root.parents) if path.is_dir())
-    facts = fitness_facts.facts(place, tools.clock)
+    facts = fitness_facts.limited(fitness_facts.facts(place, tools.clock), memory, cpus)
     findings = fitness_findings.findings(facts, 2 * BLANK_SIZE)
     return tuple(finding for finding in findings if finding.severity is not Severity.GOOD and finding.subject not in without)

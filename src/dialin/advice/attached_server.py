@@ -107,8 +107,8 @@ def read_attached(
         unread.append(unread_of(UnreadCode.MACHINE))
     unread += unread_of_probes(watched)
     situation = Situation(
-        memory=float(host.memory_available() + _resident(pid)) if pid is not None else float("inf"),
-        cpus=host.cpu_count() if pid is not None else 0,
+        memory=float(host.memory_within(pid, host.memory_available() + _resident(pid))) if pid is not None else float("inf"),
+        cpus=host.cpus_of(pid) if pid is not None else 0,
         connections=_connections(watched),
         data=data,
         disk=None,

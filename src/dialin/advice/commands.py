@@ -12,9 +12,11 @@ from dialin.model.setting import Value
 from dialin.question.options import DEFAULT_WORKLOAD, StudyOptions
 from dialin.sentences.tune_words import value_text
 from dialin.variables import live_safety
+from dialin.variables.size_units import with_letter
 
 _LOAD = ("workload", "threads", "tables", "table_size", "rand_type", "rate")
 _ACCOUNT = ("defaults_file", "login_path")
+_CONTAINER = ("server_memory", "server_cpus")
 
 _UNSET = {"innodb_flush_method": "fsync"}
 """The value that a server uses for a variable whose value is empty."""
@@ -57,7 +59,7 @@ def with_command(
     Args:
         experiment: what to test.
         question: where the server is, and the load.
-        build: such as `mysql@9.7`, for a sandbox in place of an attached server.
+        build: such as `mysql@9.7` or `image:mysql:8.4`, for a sandbox.
         pool: the size of the server's buffer pool, for such a sandbox.
         in_use: whether clients use the attached server.
         may_set: whether the account may set its variables.
@@ -70,6 +72,7 @@ def with_command(
     text = ",".join(value_text(experiment.variable, value) for value in dict.fromkeys(values))
     words = ["dialin", "sweep", f"{experiment.variable}={text}"]
     words += ["--attach", *_options(question, _ACCOUNT)] if on_server else ["--server", build]
+    words += [] if on_server else _options(question, _CONTAINER)
     words += ["--apply-command", "COMMAND"] if studied is Studied.MANAGED else []
     words += _options(question, ("database",)) if studied in (Studied.SERVER, Studied.MANAGED) else []
     settings = {**(question.set if not question.attach else {}), **experiment.beside}
@@ -105,4 +108,9 @@ def _written(question: StudyOptions, names: tuple[str, ...]) -> Iterator[str]:
         if value is None or (value == StudyOptions.model_fields[name].default and name != "workload"):
             continue
         yield f"--{kebab(name)}"
-        yield ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
+        written = _size if name == "server_memory" else str
+        yield ",".join(map(written, value)) if isinstance(value, tuple) else str(value)
+
+
+def _size(limit: int) -> str:
+    return str(limit) if limit % 2**20 else with_letter(limit)

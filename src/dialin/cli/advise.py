@@ -16,10 +16,10 @@ from dialin.model.option_types import FILES
 
 @takes(
     *("attach", "server", "set", "leave_out_unknown", "includes", "scale_sizes", "defaults_file", "login_path", "database"),
-    *("workload", "threads", "tables", "table_size", "workload_options"),
+    *("server_memory", "server_cpus", "workload", "threads", "tables", "table_size", "workload_options"),
     helps={
         "attach": "Look at a running server under its own load; nothing on it is changed.",
-        "server": "Start a private server of this build, such as mysql@9.7, under a load.",
+        "server": "Start a private server of this build, such as mysql@9.7 or image:NAME, under a load.",
         "set": "A variable of the private server; repeat for more.",
         "database": "Existing schema for the load of the printed commands.",
         "workload": "The load of the private server and of the printed commands: a name (see `dialin sweep --help`) or a file.",

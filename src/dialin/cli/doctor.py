@@ -13,7 +13,7 @@ import typer
 from rich.console import Console
 
 from dialin.cli.console import output
-from dialin.cli.study_flags import DefaultsFile, LoginPath, as_sentence, takes
+from dialin.cli.study_flags import DefaultsFile, LoginPath, as_sentence, spelled, takes
 from dialin.errors import ExitCode, UserError
 from dialin.model.fitness import Finding, Severity
 from dialin.paths import Home
@@ -31,10 +31,23 @@ _MARGIN = 1.1
 
 
 @takes(
-    *("measure", "server", "workload", "threads", "tables", "table_size", "workload_options", "set"),
+    *(
+        "measure",
+        "server",
+        "server_memory",
+        "server_cpus",
+        "workload",
+        "threads",
+        "tables",
+        "table_size",
+        "workload_options",
+        "set",
+    ),
     panel=_NOISE,
     helps={
-        "server": "The build to run, such as mysql@9.7 (see `dialin servers`).",
+        "server": "The build to run, such as mysql@9.7 (see `dialin servers`), or image:NAME.",
+        "server_memory": "Memory limit of the image's container, such as 2G; counts as this machine's, also without --noise.",
+        "server_cpus": "CPUs of the server, such as 0-3; of a container also 1.5; count like --server-memory.",
         "workload": "The load to measure the noise under: a name (see `dialin sweep --help`) or a file.",
         "threads": as_sentence(load_option_help("threads")),
         "measure": "Seconds measured in each trial. Default: from the minutes.",
@@ -84,7 +97,9 @@ def doctor(
 
         tidy_up()
         raise typer.Exit(measure_noise({**asked, "aa": names, "minutes": minutes}, out=out, json=json))
-    facts, findings, unknown = _attached(defaults_file, login_path) if attach else _machine(_place(directory))
+    if attach and (asked.keys() & {"server-memory", "server-cpus"}):
+        raise UserError("--server-memory and --server-cpus are for a server that dialin starts", "Leave out --attach")
+    facts, findings, unknown = _attached(defaults_file, login_path) if attach else _machine(_place(directory), asked)
     fit = all(finding.severity is not Severity.BAD for finding in findings)
     if json:
         typer.echo(jsonlib.dumps(_data(facts, findings, unknown, fit=fit), indent=2))
@@ -97,12 +112,16 @@ _Checked = tuple["Facts | ServerFacts", list[Finding], list[str]]
 """Facts, the findings on them, and the subjects that are not known."""
 
 
-def _machine(place: Path) -> _Checked:
+def _machine(place: Path, asked: Mapping[str, Any]) -> _Checked:
+    """Check this machine, within the limits of a server's container where `asked`, keys of a study file, has them."""
     from dialin.clock import SystemClock
     from dialin.evidence import fitness_findings
     from dialin.probes import fitness_facts as probe
+    from dialin.question import study_file
 
-    facts = probe.facts(place, SystemClock())
+    question = study_file.question({**asked, "aa": 2}, spelled=spelled, remedy="See: dialin doctor --help")
+    memory = min(question.server_memory) if question.server_memory else None
+    facts = probe.limited(probe.facts(place, SystemClock()), memory, question.server_cpus)
     return facts, fitness_findings.findings(facts, _usual_study()), fitness_findings.unknown_subjects(facts)
 
 
@@ -119,7 +138,7 @@ def _attached(defaults_file: str | None, login_path: str | None) -> _Checked:
     facts = server_facts(attached, clock)
     findings, unknown = server_findings(facts), unseen(facts)
     if attached.data_directory is not None:
-        _, of_machine, unknown_of_machine = _machine(attached.data_directory)
+        _, of_machine, unknown_of_machine = _machine(attached.data_directory, {})
         findings, unknown = [*findings, *of_machine], [*unknown, *unknown_of_machine]
     return facts, findings, unknown
 

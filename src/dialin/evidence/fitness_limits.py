@@ -69,6 +69,7 @@ def aio(limits: LimitFacts) -> Finding | None:
 def container(limits: LimitFacts, place: PlaceFacts, cpus: int) -> Finding:
     quota = limits.cpu_quota
     observed = f"in {visible(place.container)}" if place.container else "none detected"
+    observed += "; the server's container" if limits.are_chosen else ""
     observed += ", no CPU quota" if quota is None else f", a quota of {quota:g} CPUs"
     if limits.memory_limit is not None:
         observed += f", {size(limits.memory_limit)} of memory at most"
@@ -77,10 +78,11 @@ def container(limits: LimitFacts, place: PlaceFacts, cpus: int) -> Finding:
     return Finding(
         "container",
         observed,
-        Severity.BAD,
+        Severity.NOTICE if limits.are_chosen else Severity.BAD,
         f"{counted(cpus, 'CPU')} can run at the same time, so the quota of a period (usually 0.1 s) is used up "
         "before the period ends, and all threads wait for the next one: many short stalls that are not the server's.",
-        "Give the container CPUs instead of a quota: --cpuset-cpus of docker and podman, the static CPU manager of Kubernetes.",
+        "Give the container CPUs instead of a quota: --server-cpus 0,1, --cpuset-cpus of docker and podman, the static CPU "
+        "manager of Kubernetes.",
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from dialin.measures.of_trials import value
-from dialin.model.cpus import parse_cpus
+from dialin.model.cpus import count_cpus
 from dialin.model.evidence import Gauge, Watched
 from dialin.model.record import StudyRecord
 from dialin.model.trial import Purpose, Step, Trial, TrialState
@@ -36,7 +36,7 @@ class MeasuredTrial:
     figures: Figures | None = None
     watched: dict[str, Watched] = field(default_factory=dict)
     windows: int = 1
-    server_cpus: int | None = None
+    server_cpus: float | None = None
 
     def rate(self, probe: str, name: str) -> float | None:
         watched = self.watched.get(probe)
@@ -86,7 +86,7 @@ def of(record: StudyRecord, purpose: Purpose = Purpose.RACE) -> list[MeasuredTri
                 figures=figures,
                 watched=dict(watched),
                 windows=max(1, len(record.spec.workload.levels)),
-                server_cpus=len(parse_cpus(record.spec.server_cpus)) if record.spec.server_cpus else None,
+                server_cpus=count_cpus(record.spec.server_cpus) if record.spec.server_cpus else None,
             )
         )
     return trials

@@ -88,7 +88,7 @@ class Image:
         digest: the ID of its content, by which it is run.
         binary: the server's path inside.
         memory: the container's limit, in bytes; None for none.
-        cpus: the CPUs that the container may use, such as `0-3`; None for all.
+        cpus: the CPUs that the container may use, such as `0-3`, or how much CPU time, such as `1.5`; None for all.
     """
 
     engine: str

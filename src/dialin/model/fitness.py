@@ -142,6 +142,7 @@ class LimitFacts:
         aio_most: how many can be reserved.
         cpu_quota: how many CPUs' time the control group may use; None also where there is no quota.
         memory_limit: bytes that the control group may use; None also where there is no limit.
+        are_chosen: whether these two are those of a server's container, which the user chose.
     """
 
     files: int | None = None
@@ -151,6 +152,7 @@ class LimitFacts:
     aio_most: int | None = None
     cpu_quota: float | None = None
     memory_limit: int | None = None
+    are_chosen: bool = False
 
 
 @dataclass(frozen=True, slots=True)

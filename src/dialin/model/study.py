@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from enum import StrEnum
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, ValidationInfo, field_validator, model_validator
 
-from dialin.model.cpus import parse_cpus
+from dialin.model.cpus import count_cpus, parse_cpus
 from dialin.model.dimension import Dimension
 from dialin.model.frozen import FrozenModel
 from dialin.model.option_types import MACHINE, METHOD, WHY, Fraction, Sizes
@@ -177,7 +177,10 @@ class MethodOptions(FrozenModel):
         description="profile the CPU of the server's threads with perf, in one more trial of the baseline and of the choice "
         "after the verdict; the server must run on this machine",
     )
-    server_cpus: Annotated[str | None, MACHINE] = Field(default=None, description="CPUs for the servers, such as 0-3,8")
+    server_cpus: Annotated[str | None, MACHINE] = Field(
+        default=None,
+        description="CPUs for the servers, such as 0-3,8; for an image's container also CPU time, such as 1.5",
+    )
     server_memory: Annotated[Sizes | None, MACHINE] = Field(
         default=None,
         description="memory limit of an image's container, such as 2G; several are compared, with half for the buffer pool",
@@ -202,9 +205,9 @@ class MethodOptions(FrozenModel):
 
     @field_validator("server_cpus", "load_cpus")
     @classmethod
-    def _list_of_cpus(cls, value: str | None) -> str | None:
+    def _known_cpus(cls, value: str | None, info: ValidationInfo) -> str | None:
         if value is not None:
-            parse_cpus(value)
+            (count_cpus if info.field_name == "server_cpus" else parse_cpus)(value)
         return value
 
     def method(self) -> dict[str, Any]:

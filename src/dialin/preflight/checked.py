@@ -11,7 +11,7 @@ from typing import Any
 
 from dialin.errors import UserError
 from dialin.measures.table import COSTS, PROCESS
-from dialin.model.cpus import parse_cpus
+from dialin.model.cpus import cpu_time, parse_cpus
 from dialin.model.place import Place
 from dialin.model.setting import same_value
 from dialin.model.study import Candidate, Goal, StudySpec
@@ -20,6 +20,7 @@ from dialin.model.workload import WorkloadSpec
 from dialin.question.candidates import find_baseline
 from dialin.question.options import StudyOptions
 from dialin.question.plan import Plan, plan
+from dialin.text import counted
 from dialin.trials.site import Site
 from dialin.variables import check
 from dialin.workloads.base import Workload
@@ -99,10 +100,13 @@ def with_plan(spec: StudySpec) -> tuple[StudySpec, Plan]:
 def _choose_baseline(requested: str | None, candidates: Sequence[Candidate], before: Mapping[str, Mapping[str, str]]) -> str:
     """Return the baseline: the one named, else the candidate that sets a server's own values, else the first.
 
-    `before` holds, per build, the values without the study: its defaults, or those of an attached server.
+    Where memory limits are compared, it is the largest unless another is named. `before` holds, per build, the values without
+    the study: its defaults, or those of an attached server.
     """
     if requested:
         return find_baseline(requested, candidates)
+    if any(candidate.memory for candidate in candidates):
+        return max(candidates, key=lambda candidate: candidate.memory or 0).name
     for candidate in candidates:
         values = before[candidate.server]
         if candidate.setting and all(
@@ -139,6 +143,10 @@ def check_cpus(spec: StudySpec) -> None:
     available = os.sched_getaffinity(0)
     for option, text in (("server-cpus", spec.server_cpus), ("load-cpus", spec.load_cpus)):
         if text is None:
+            continue
+        if (time := cpu_time(text)) is not None:
+            if time > len(available):
+                raise UserError(f"--{option} {text}: this machine has {counted(len(available), 'CPU')}", "Give fewer")
             continue
         if missing := parse_cpus(text) - available:
             remedy = f"There are {min(available)} to {max(available)}"

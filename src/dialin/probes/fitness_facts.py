@@ -6,16 +6,18 @@ Privileges: none; facts that only root may read are None for others.
 
 from __future__ import annotations
 
+import math
 import os
 from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import psutil
 
 from dialin.clock import Clock
+from dialin.model.cpus import count_cpus, cpu_time
 from dialin.model.fitness import Busy, CpuFacts, Facts, LimitFacts, LoadFacts, MemoryFacts, PlaceFacts
 from dialin.probes import control_groups, disk, host
 from dialin.probes.kernel_files import number, read, selected_word
@@ -68,6 +70,18 @@ def facts(directory: Path, clock: Clock, root: Path = Path("/")) -> Facts:
         limits=_limits(memory.total, root),
         place=_place(root),
     )
+
+
+def limited(facts: Facts, memory: int | None, cpus: str | None) -> Facts:
+    """Return the facts for a server in a container with limits: bytes of memory, and CPUs such as `0-3` or `1.5`."""
+    if memory is not None:
+        left, total = (min(filter(None, (memory, known))) for known in (facts.memory.available, facts.memory.total))
+        limits = replace(facts.limits, memory_limit=memory, are_chosen=True)
+        facts = replace(facts, memory=replace(facts.memory, available=left, total=total), limits=limits)
+    if cpus is not None:
+        cpu = replace(facts.cpu, usable=min(math.ceil(count_cpus(cpus)), facts.cpu.usable))
+        facts = replace(facts, cpu=cpu, limits=replace(facts.limits, cpu_quota=cpu_time(cpus), are_chosen=True))
+    return facts
 
 
 def counters(root: Path = Path("/")) -> Counters:

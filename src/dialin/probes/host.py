@@ -5,6 +5,7 @@ Cost: a few reads of /proc. Privileges: none.
 
 from __future__ import annotations
 
+import math
 import os
 import platform
 import re
@@ -18,7 +19,7 @@ from typing import Any
 import psutil
 
 from dialin.model.build import Build
-from dialin.model.cpus import parse_cpus
+from dialin.model.cpus import count_cpus
 from dialin.probes import control_groups, disk
 from dialin.probes.kernel_files import read, selected_word
 
@@ -129,6 +130,16 @@ def memory_available() -> int:
     return available if left is None else min(available, left)
 
 
+def memory_within(pid: int, memory: int) -> int:
+    """Return `memory`, bytes, or the memory limit of a process's container, whichever is less."""
+    return min(memory, control_groups.memory_limit(None, process=pid) or memory)
+
+
+def cpus_of(pid: int) -> int:
+    """Return how many CPUs' time a process on this machine may use, a part of one counted as one."""
+    return min(cpu_count(), math.ceil(control_groups.cpu_quota(process=pid) or cpu_count()))
+
+
 def memory_for(build: Build) -> int:
     """Return the bytes of memory that a server of a build may take: what is available, within its container's limit."""
     limit = build.image.memory if build.image else None
@@ -136,9 +147,9 @@ def memory_for(build: Build) -> int:
 
 
 def cpus_for(build: Build) -> int:
-    """Return how many CPUs a server of a build may use."""
+    """Return how many CPUs a server of a build may use, a part of one counted as one."""
     cpus = build.image.cpus if build.image else None
-    return cpu_count() if cpus is None else len(parse_cpus(cpus))
+    return cpu_count() if cpus is None else math.ceil(count_cpus(cpus))
 
 
 def _system() -> str:

@@ -1,7 +1,8 @@
-"""Reads the kernel's accounting of the server's process, and the CPU time of the load driver.
+"""Reads the kernel's accounting of the server's process and its container's CPU quota, and the CPU time of the load driver.
 
-Cost: every two seconds, three short reads of /proc and one for each thread of the server, about 10 µs of CPU each. Privileges:
-only root and the server's user may read its I/O counters; every user may read the rest, unless /proc is mounted to hide it.
+Cost: every two seconds, five short reads of /proc and /sys and one for each thread of the server, about 10 µs of CPU each.
+Privileges: only root and the server's user may read its I/O counters; every user may read the rest, unless /proc is mounted to
+hide it.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from pathlib import Path
 
 from dialin.errors import ServerError, os_error
 from dialin.model.evidence import ProbeNote, ProbeNoteCode
+from dialin.probes import control_groups
 from dialin.probes.probe import Reading
 
 _TICKS = os.sysconf("SC_CLK_TCK")
@@ -38,8 +40,9 @@ class ProcessProbe:
     name = "process"
     period = 2.0
 
-    def __init__(self, pid: int, client_cpu: Callable[[], float], proc: Path = Path("/proc")) -> None:
-        self._directory = f"{proc}/{pid}"
+    def __init__(self, pid: int, client_cpu: Callable[[], float], root: Path = Path("/")) -> None:
+        self._pid, self._root = pid, root
+        self._directory = str(root / f"proc/{pid}")
         self._client_cpu = client_cpu
         self._switched: dict[str, tuple[int, int]] = {}
         self._voluntary = self._involuntary = 0
@@ -60,6 +63,7 @@ class ProcessProbe:
             "minor_faults": float(stat[_MINOR]),
             "major_faults": float(stat[_MAJOR]),
             **io,
+            **self._throttled(),
         }
         gauges = {"resident_bytes": float(stat[_RESIDENT]) * _PAGE, "threads": float(stat[_THREADS])}
         return Reading(counters, gauges, note)
@@ -71,6 +75,10 @@ class ProcessProbe:
             return {}, (ProbeNote(ProbeNoteCode.NO_PROCESS_IO),)
         values = dict(line.split(": ") for line in lines if ": " in line)
         return {_IO[name]: float(value) for name, value in values.items() if name in _IO}, ()
+
+    def _throttled(self) -> dict[str, float]:
+        periods = control_groups.throttled(self._pid, self._root)
+        return {} if periods is None else {"throttled_periods": float(periods[0]), "quota_periods": float(periods[1])}
 
     def _follow_threads(self) -> None:
         """Add the context switches of each thread since the previous reading.

@@ -15,6 +15,7 @@ from pydantic.fields import FieldInfo
 
 from dialin.errors import UserError
 from dialin.measures.table import COSTS, MEASURES, explain, explain_worthwhile, goals_of_traffic
+from dialin.model.cpus import cpu_time
 from dialin.model.live import LiveOptions
 from dialin.model.option_types import ATTACHED, FILES, LIVE, LOAD, METHOD, Fraction, Threads, kebab
 from dialin.model.place import WAIT_FOR_SERVER, AttachedPlace, LivePlace, ManagedPlace, Place, SandboxPlace
@@ -114,7 +115,8 @@ class StudyOptions(MethodOptions, LoadOptions, LiveOptions):
     )
     baseline: str | None = Field(
         default=None,
-        description="what the others are compared with. Default: what an attached server has; else its default, or the first",
+        description="what the others are compared with. Default: what an attached server has; else its default, or the first; "
+        "the largest of several --server-memory",
     )
     goal: Annotated[Goal, METHOD] = Field(
         default=Goal.THROUGHPUT,
@@ -201,10 +203,11 @@ class StudyOptions(MethodOptions, LoadOptions, LiveOptions):
             raise ValueError(f"{self.workload} runs on sandboxes only, because {why}: leave out attach")
         if self.aa and len(self.servers) > 1:
             raise ValueError("identical candidates (aa) are of one build: name one server")
-        if self.server_memory and not (
-            self.servers and all(name.startswith("image:") or "-image." in name for name in self.servers)
-        ):
+        in_containers = bool(self.servers) and all(name.startswith("image:") or "-image." in name for name in self.servers)
+        if self.server_memory and not in_containers:
             raise ValueError("server-memory limits the container of an image: add server image:NAME")
+        if self.server_cpus and cpu_time(self.server_cpus) and not in_containers:
+            raise ValueError("server-cpus with CPU time limits the container of an image: list CPUs such as 0-3")
         if self.compares_memory and (ways or POOL in self.set):
             raise ValueError("several of server-memory are compared, each with its own buffer pool: leave out other values")
         if (self.load_hosts is None) != (self.load_token is None):

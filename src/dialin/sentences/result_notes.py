@@ -19,7 +19,7 @@ from dialin.sentences.changes import change_with_confidence, detectable_differen
 from dialin.sentences.load_units import units
 from dialin.sentences.names import DIRECTORY, name_in_sentence
 from dialin.sentences.note import TypedNote
-from dialin.text import change, counted, duration, listed, percent
+from dialin.text import change, counted, duration, exact_percent, listed, percent
 from dialin.variables.durability import losses_text
 
 
@@ -250,6 +250,20 @@ class WeakerDurability(TypedNote):
 
     def sentence(self, spec: StudySpec) -> str:
         return f"{name_in_sentence(spec, self.candidate)} weakens durability: {losses_text(self.losses)}"
+
+
+class SmallestMemory(TypedNote):
+    """The smallest memory limit of a container whose candidate is shown to be as good as that of the largest, the baseline."""
+
+    code = "smallest_memory"
+    candidate: str
+
+    def sentence(self, spec: StudySpec) -> str:
+        largest = name_in_sentence(spec, spec.baseline)
+        return (
+            f"{name_in_sentence(spec, self.candidate)} is the smallest size shown not to be worse than {largest} by more than "
+            f"{exact_percent(spec.worthwhile)}"
+        )
 
 
 class DifferentBuilds(TypedNote):

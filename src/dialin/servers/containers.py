@@ -8,6 +8,7 @@ killed, so a watchdog that reads a pipe from dialin removes the container as soo
 
 from __future__ import annotations
 
+import math
 import os
 import shutil
 import subprocess
@@ -19,11 +20,17 @@ from typing import IO, cast
 
 from dialin.errors import MachineError, UserError
 from dialin.model.build import Image
-from dialin.servers.processes import MARK
+from dialin.model.cpus import cpu_time, parse_cpus
+from dialin.probes import control_groups
+from dialin.servers.processes import MARK, identity
+from dialin.text import size
 
 ENGINES = ("podman", "docker")
 LABEL = "dialin"
 _TIMEOUT = 60.0
+
+_ROUNDED = 0.005
+"""CPUs by which an engine may round a quota."""
 
 ENGINE_FAILED = 125
 """The exit code of `run` where the engine could not run the container."""
@@ -103,7 +110,7 @@ class Container:
             # The same limit with swap: without swap of its own the server cannot be slow instead of out of memory.
             limits += [f"--memory={self.image.memory}", f"--memory-swap={self.image.memory}"]
         if self.image.cpus:
-            limits += [f"--cpuset-cpus={self.image.cpus}"]
+            limits += [f"--cpuset-cpus={self.image.cpus}" if cpu_time(self.image.cpus) is None else f"--cpus={self.image.cpus}"]
         volumes = [f"--volume={path}:{path}" for path in self._directories]
         return [
             *(
@@ -130,6 +137,34 @@ class Container:
         """Return the PID of the server on this machine, or None."""
         text = self._inspect("{{.State.Pid}}")
         return int(text) if text.isdecimal() and int(text) else None
+
+    def check_limits(self, pid: int) -> None:
+        """Make sure that the kernel limits the server as requested: an engine without the right to do so only warns.
+
+        Raises:
+            MachineError: a limit is not in force.
+        """
+        limit = self._missing_limit(pid)
+        if limit and identity(pid):
+            raise MachineError(
+                f"{self.image.engine} does not enforce {limit} here",
+                "Run dialin as root, or let systemd delegate the controllers of control groups (version 2) to your user",
+            )
+
+    def _missing_limit(self, pid: int) -> str:
+        memory, cpus = self.image.memory, self.image.cpus
+        if memory is not None and (control_groups.memory_limit(None, process=pid) or math.inf) > memory:
+            return f"the memory limit of {size(memory)} (--server-memory)"
+        if cpus is None:
+            return ""
+        time = cpu_time(cpus)
+        if time is None:
+            with suppress(OSError):
+                if not os.sched_getaffinity(pid) <= parse_cpus(cpus):
+                    return f"the CPUs {cpus} (--server-cpus)"
+        elif (control_groups.cpu_quota(process=pid) or math.inf) > time + _ROUNDED:
+            return f"the time of {cpus} CPUs (--server-cpus)"
+        return ""
 
     def ran_out_of_memory(self) -> bool:
         """Return whether it is certain that the kernel killed the server at the container's limit.

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -13,6 +14,7 @@ import psutil
 
 from dialin.death_signal import dying_by
 from dialin.errors import MachineError
+from dialin.probes.kernel_files import read
 
 MARK = "DIALIN_SANDBOX"
 """The environment variable that holds the private directory of a process."""
@@ -47,6 +49,20 @@ def identity(pid: int) -> str:
         return "" if fields[0] == "Z" else f"{boot}/{fields[19]}"
     except (OSError, IndexError):
         return ""
+
+
+def threads_by_inner_id(pid: int | None) -> dict[int, int]:
+    """Return the ids of a process's threads, by the ids that they have in its own PID namespace, such as a container's.
+
+    A server knows only the latter. Empty where the process is not on this machine, or its kernel does not say.
+    """
+    threads: dict[int, int] = {}
+    with suppress(OSError):
+        for path in Path(f"/proc/{pid}/task").iterdir():
+            for line in read(path / "status").splitlines():
+                if line.startswith("NSpid:"):
+                    threads[int(line.split()[-1])] = int(path.name)
+    return threads
 
 
 def processes(directory: Path) -> list[psutil.Process]:

@@ -181,6 +181,8 @@ class Sandbox:
             self._server_pid = self._container.pid()
             # By this, too, the server is found in the ledger.
             (self.directory / "server.pid").write_text(f"{self._server_pid}\n", encoding="ascii")
+            if (pid := self.pid) is not None:
+                self._container.check_limits(pid)
 
     def _start(
         self, console: IO[bytes], *options: str, feed: IO[bytes] | int = subprocess.DEVNULL, cpus: str | None = None

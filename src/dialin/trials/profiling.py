@@ -20,6 +20,7 @@ from dialin.probes.perf_stacks import Sample, add_up
 from dialin.scratch import scratch
 from dialin.servers.capabilities import Versioned
 from dialin.servers.instance import Instance
+from dialin.servers.processes import threads_by_inner_id
 from dialin.trials.events import Evidence
 from dialin.trials.probing import ClientCpu, ProbeConnection, TrialWatcher, Watching
 
@@ -46,7 +47,7 @@ def by_purpose(watched: TrialWatcher, clock: Clock) -> TrialWatcher:
             with ProbeConnection(instance) as query, scratch() as directory:
                 file = directory / "profile"
                 with perf.recording(instance.pid, file) as recording:
-                    profiler = Profiler(watching, recording, query, clock)
+                    profiler = Profiler(watching, recording, query, instance.pid, clock)
                     yield profiler
                 profiler.add_up(perf.stacks(file))  # while the server still runs, whose maps name its functions
 
@@ -56,10 +57,11 @@ def by_purpose(watched: TrialWatcher, clock: Clock) -> TrialWatcher:
 class Profiler:
     """Profiles one trial, which `watching` watches as well."""
 
-    def __init__(self, watching: Watching, recording: perf.Recording, query: Query, clock: Clock) -> None:
+    def __init__(self, watching: Watching, recording: perf.Recording, query: Query, pid: int, clock: Clock) -> None:
         self._watching = watching
         self._recording = recording
         self._query = query
+        self._pid = pid
         self._clock = clock
         self._slices: list[Slice] = []
         self._threads: dict[int, str] = {}
@@ -80,7 +82,9 @@ class Profiler:
     def _name_threads(self) -> None:
         """Take the names that the server has for its threads; older servers have none, and the kernel's are used."""
         with suppress(DialinError):
-            self._threads.update({whole(number): str(name) for number, name in self._query(_THREADS)})
+            names = {whole(number): str(name) for number, name in self._query(_THREADS)}
+            threads = threads_by_inner_id(self._pid)
+            self._threads.update({threads[number]: name for number, name in names.items() if number in threads})
 
     def add_up(self, samples: Iterable[Sample]) -> None:
         """Take the samples of the recording, once all windows are over.

@@ -26,6 +26,7 @@ from dialin.probes import host
 from dialin.servers import instruments
 from dialin.servers.capabilities import Versioned
 from dialin.servers.instance import Instance
+from dialin.servers.processes import threads_by_inner_id
 from dialin.servers.wait_ring import WaitRing
 from dialin.store import series, waits_file
 from dialin.text import listed
@@ -105,17 +106,21 @@ def collecting(instance: Instance, pattern: str, clock: Clock, study: Path) -> I
     """
     with instance.connect(_STATEMENT_LIMIT) as query:
         query("SET SESSION wait_timeout = %s", (_IDLE,))
-        raise_priority(query)
+        raise_priority(query, threads_by_inner_id(instance.pid))
         yield Collector(query, pattern, clock, study)
 
 
-def raise_priority(query: Query, set_priority: Callable[[int, int, int], None] = os.setpriority) -> None:
+def raise_priority(
+    query: Query, threads: Mapping[int, int], set_priority: Callable[[int, int, int], None] = os.setpriority
+) -> None:
     """Raise the priority of the server's thread that reads the ring above those that fill it; only root may.
 
-    It is the thread of `query`'s connection, on this machine.
+    It is the thread of `query`'s connection; `threads` has the ids on this machine by those that the server knows.
     """
     with suppress(ServerError, OSError):  # older servers do not show which thread it is
-        set_priority(os.PRIO_PROCESS, whole(single(query(_OWN_THREAD))), _PRIORITY)
+        thread = threads.get(whole(single(query(_OWN_THREAD))))
+        if thread is not None:
+            set_priority(os.PRIO_PROCESS, thread, _PRIORITY)
 
 
 class Collector:

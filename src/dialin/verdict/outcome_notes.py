@@ -11,7 +11,7 @@ from dialin.model.record import StudyRecord
 from dialin.model.study import StudySpec
 from dialin.model.trial import Trial, TrialState, VariableChange, seconds_of
 from dialin.model.verdict import AgainstBest
-from dialin.sentences.result_notes import DifferentBuilds, FailedTrials, Inconclusive, Unsafe, WeakerDurability
+from dialin.sentences.result_notes import DifferentBuilds, FailedTrials, Inconclusive, SmallestMemory, Unsafe, WeakerDurability
 from dialin.sentences.setting_notes import ChangedDuringTrial
 from dialin.stats.decide import Decision
 from dialin.stats.standings import Failures
@@ -27,6 +27,18 @@ def build_notes(spec: StudySpec) -> list[DifferentBuilds]:
     if not spec.compares_builds:
         return []
     return [DifferentBuilds(builds=tuple(sorted({c.server for c in spec.candidates})))]
+
+
+def smallest_memory_notes(spec: StudySpec, decision: Decision) -> list[SmallestMemory]:
+    """Return the smallest memory limit that is shown to be as good as the largest, where the study compares limits."""
+    baseline = spec.candidate(spec.baseline)
+    limits = {one.name: one.memory for one in spec.candidates if one.memory and one.server == baseline.server}
+    if limits.get(spec.baseline, 0) < max(limits.values(), default=1):
+        return []
+    lows = {name: ratio.low for name, ratio in decision.ratios.items() if name != spec.baseline and ratio is not None}
+    unsafe = {name for name, state in decision.states.items() if state in (AgainstBest.UNSAFE, AgainstBest.FAILED)}
+    enough = [name for name in limits.keys() - unsafe if (lows.get(name) or 0.0) >= 1 / (1 + spec.worthwhile)]
+    return [SmallestMemory(candidate=min(enough, key=limits.__getitem__))] if enough else []
 
 
 def unsafe_notes(spec: StudySpec, decision: Decision, failures: Mapping[str, Failures]) -> list[Unsafe]:

@@ -398,6 +398,7 @@ def _warnings(case: _Case, chosen: str) -> list[TypedNote]:
     if case.live is not None:
         return _warnings_of_live_traffic(case, case.live)
     notes: list[TypedNote] = [*outcome_notes.unsafe_notes(spec, decision, case.failures)]
+    notes += outcome_notes.smallest_memory_notes(spec, decision)
     notes += outcome_notes.durability_notes(case.weaker, decision.winners)
     notes += caveats.stall_notes(spec, case.speed, figures)
     notes += caveats.cost_notes(spec, chosen, case.speed, figures)

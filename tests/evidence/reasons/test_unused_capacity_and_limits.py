@@ -140,6 +140,12 @@ LIMITS: dict[str, tuple[Mapping[str, str], list[Figure], list[Figure], str]] = {
         [("status", "Sort_merge_passes", T, 0.0)],
         "Sorts did not fit sort_buffer_size: 3.00 merge passes per transaction.",
     ),
+    "cpu_quota_used_up": (
+        {},
+        [("process", "throttled_periods", S, 6.0), ("process", "quota_periods", S, 10.0)],
+        [("process", "throttled_periods", S, 0.1), ("process", "quota_periods", S, 10.0)],
+        "The CPU quota of the server's container was used up in 60.0 % of its periods, and all threads waited for the next.",
+    ),
     "memory_short": (
         {},
         [("machine", "pressure_memory_seconds", S, 0.2)],

@@ -131,6 +131,10 @@ LIMITS: tuple[Limit, ...] = (
         lambda x, one: f"Sorts did not fit sort_buffer_size: {number(x)} merge passes per {one}", sources.SORTING),
     Limit("server_cpu_full", "CPU of the server, of what it may use", "share", _server_cpu, 0.95,
         lambda x, _: f"The server used {percent(min(x, 1.0))} of the CPUs that it may use", sources.PROC_STAT),
+    Limit("cpu_quota_used_up", "periods in which the CPU quota was used up", "share",
+        quotient(per_second("process", "throttled_periods"), per_second("process", "quota_periods"), least=1.0), 0.05,
+        lambda x, _: f"The CPU quota of the server's container was used up in {percent(min(x, 1.0))} of its periods, and all "
+        "threads waited for the next", sources.CPU_QUOTA),
     Limit("memory_short", "some task waited for memory", "share of the time", per_second("machine", "pressure_memory_seconds"),
         0.01, lambda x, _: f"Memory was short: some task waited for it {percent(x)} of the time", sources.PRESSURE),
 )  # fmt: skip

@@ -66,6 +66,7 @@ PROC_STATUS = _man("proc_pid_status")
 STEAL = _man("proc_stat")
 RUN_QUEUE = _man("proc_stat")
 DISK_STATS = _kernel("I/O statistics fields", "admin-guide/iostats")
+CPU_QUOTA = _kernel("CFS Bandwidth Control", "scheduler/sched-bwc")
 PRESSURE = _kernel("Pressure Stall Information", "accounting/psi")
 
 _IN_MYSQL = re.compile(

@@ -36,10 +36,11 @@ def check_tuned_attached(request: StudyRequest, place: LoadedPlace, tools: Tools
     at_start = attached_server.only_at_start([one.name for one in requested], attached, permission)
     setting, of_file = base_setting(request, known, {})
     tune_space.refuse_forbidden(requested, of_file.form)
+    pid = attached.pid
     situation = Situation(
-        memory=host.memory_available() if attached.pid is not None else 0,  # 0: no more than the baseline
+        memory=host.memory_within(pid, host.memory_available()) if pid is not None else 0,  # 0: no more than the baseline
         disk=0,
-        cpus=host.cpu_count(),
+        cpus=host.cpu_count() if pid is None else host.cpus_of(pid),
         connections=request.load.threads,
         tables=request.load.tables,
         data=workload.expected_bytes(),
