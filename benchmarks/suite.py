@@ -28,6 +28,7 @@ from dialin.model.suite import Margin, SuiteMember, SuitePlan
 from dialin.model.verdict import CandidateState
 from dialin.stats.allocation import next_block
 from dialin.stats.decide import Decision
+from dialin.stats.forecast import is_enough
 from dialin.stats.standings import is_due
 from dialin.stats.throughput import TrialSpeed, by_typical_speed, decide_throughput
 from dialin.suites.joint import SuiteStudy, decide_mean, is_decided, is_reached, lacks_guard, margins
@@ -117,7 +118,7 @@ class Workload:
         fit, base, needed = self.decision.fit, self.spec.baseline, comparison.rules(self.spec).needed(self.decision.fit).worse
         others = [name for name in fit.names if name != base]
         better = [name for name in self.decision.better if name != base]
-        worse = [name for name in others if fit.difference(base, name).shows(needed)]
+        worse = [name for name in others if is_enough(fit) and fit.difference(base, name).shows(needed)]
         true = {name: self.levels[int(name[1:])] - self.levels[0] for name in others}
         return any(true[name] <= 0 for name in better) or any(true[name] >= 0 for name in worse), bool(better or worse)
 
@@ -144,15 +145,15 @@ def suite(rng: np.random.Generator, row: Row, minutes: float) -> Ended:
     while not reached and clock < 60 * minutes and (running := [one for one in workloads if not one.is_over]):
         for one in running:
             clock = one.run_block(rng, clock)
-            here = one.claims()
-            false, claimed = false or here[0], claimed or here[1]
-            studies = so_far()
-            number = workloads.index(one)
-            judgement = studies[number].judgement
-            one.is_over = judgement is not None and is_decided(plan, one.spec, judgement)
-            one.is_over = one.is_over and not lacks_guard(plan, studies, studies[number])
-            reached = is_reached(plan, studies)
-            false = false or _mean_is_false(plan, studies, workloads)
+            if one.looked == len(one.trials):  # else nothing is judged
+                here = one.claims()
+                false, claimed = false or here[0], claimed or here[1]
+                studies, number = so_far(), workloads.index(one)
+                judgement = studies[number].judgement
+                one.is_over = judgement is not None and is_decided(plan, one.spec, judgement)
+                one.is_over = one.is_over and not lacks_guard(plan, studies, studies[number])
+                reached = is_reached(plan, studies)
+                false = false or _mean_is_false(plan, studies, workloads)
             if reached or clock >= 60 * minutes:
                 break
     return Ended(clock / 60, false, claimed, reached or all(one.is_over for one in workloads))

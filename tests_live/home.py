@@ -5,8 +5,11 @@ import shutil
 
 from dialin.paths import Home
 
-SHARED = ("builds", "catalogues", "datasets", "downloads")
-"""Directories of dialin's home that all processes use: they are large, and only grow."""
+SHARED = {"builds": "builds", "catalogues": "catalogues", "datasets": "test-datasets", "downloads": "downloads"}
+"""Directories of a process's home, by those of dialin's home that all processes use: they are large, and only grow."""
+
+LARGEST = "12"
+"""GiB of all prepared data of tests, most of which one test alone needs. It removes no data of the user's own studies."""
 
 WORKER = os.environ.get("PYTEST_XDIST_WORKER")
 """The name of this process among those that pytest-xdist started; None where it started none."""
@@ -17,10 +20,11 @@ def use_home_of_worker() -> None:
     shared = Home.of().root
     home = shared / f"test-{os.environ['PYTEST_XDIST_TESTRUNUID'][:8]}-{WORKER}"
     home.mkdir(parents=True)
-    for name in SHARED:
-        (shared / name).mkdir(exist_ok=True)
-        (home / name).symlink_to(shared / name)
+    for name, place in SHARED.items():
+        (shared / place).mkdir(exist_ok=True)
+        (home / name).symlink_to(shared / place)
     os.environ["DIALIN_HOME"] = str(home)
+    os.environ.setdefault("DIALIN_CACHE_LIMIT_GB", LARGEST)
 
 
 def remove_home_of_worker() -> None:

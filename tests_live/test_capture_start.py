@@ -102,7 +102,7 @@ COM_RESET_CONNECTION = 0x1F
 ARMED, LOGGING = "Waiting at most", "Logging: "
 
 
-def clients(server, path, rate="1000"):
+def clients(server, path, rate="250"):
     return traffic(server, path, workload=ONE_LOAD, rate=rate)
 
 
@@ -157,7 +157,7 @@ def statements(directory):
 def check_coverage(summary):
     """Questions are read some milliseconds before and after the log is on, in a capture of a few seconds."""
     coverage = summary["coverage"]
-    assert coverage["questions"] > 500
+    assert coverage["questions"] > 200
     assert coverage["logged"] / coverage["questions"] == pytest.approx(1, abs=0.1), coverage
 
 
@@ -172,7 +172,7 @@ def test_sessions_that_begin_anew_are_captured_whole_and_the_server_is_as_it_was
     assert left(server) == []
     check_coverage(summary)
     load = next(digest for digest in summary["digests"] if "sbtest" in digest["digest"])
-    assert load["statements"] > 500
+    assert load["statements"] > 200
     if load["counted"] is not None:
         # The performance schema is read before Questions: some milliseconds, or a tenth of the capture on a busy machine.
         assert load["logged"] == pytest.approx(load["counted"], rel=0.15)
@@ -277,7 +277,7 @@ KILLED = [
 def test_a_dialin_that_is_killed_leaves_nothing_and_its_log_is_off_at_once(capture, fast, tmp_path, wait, request, capsys):
     before = values(fast)
     arm = "5m" if "waited" in request.node.callspec.id else "0s"
-    with clients(fast, tmp_path / "clients", rate="500"):
+    with clients(fast, tmp_path / "clients"):
         run = capture(fast, "--accept-unarmed", "--arm", arm, *(["--source", "general"] if arm == "0s" else []))
         wait(run, fast)
         kill(run.process.pid)
@@ -295,7 +295,7 @@ def test_the_next_command_removes_the_remains_when_dialin_and_its_watchdog_are_k
     before = values(fast)
     run = capture(fast)
     run.until_said(LOGGING)
-    with clients(fast, tmp_path / "clients", rate="500"):
+    with clients(fast, tmp_path / "clients"):
         until(lambda: is_logging(fast))
         for pid in (*[dog.pid for dog in watchdogs()], run.process.pid):
             os.kill(pid, signal.SIGKILL)
@@ -325,7 +325,7 @@ def test_a_dialin_that_is_stopped_keeps_what_was_captured(capture, fast, tmp_pat
 def test_a_log_ends_at_its_largest_size(capture, fast, tmp_path):
     run = capture(fast, "--max-size", "1M")
     run.until_said(LOGGING)
-    with clients(fast, tmp_path / "clients"):
+    with clients(fast, tmp_path / "clients", rate="1000"):
         summary = run.finish()
     assert "reached --max-size" in run.said
     assert 1 << 20 <= summary["log_bytes"] < 4 << 20

@@ -186,7 +186,8 @@ def test_in_a_sandbox_a_variable_that_is_set_once_costs_one_trial(dialin, switch
     check_discarded_and_run_again(out, json.loads(text), err)
 
 
-@pytest.mark.parametrize("switch", [pytest.param("set", marks=only_with_all), "restart"])
+@only_with_all  # the attached server above shows it, tests/trials/test_change_detector.py what ends a study
+@pytest.mark.parametrize("switch", ["set", "restart"])
 def test_in_a_sandbox_who_keeps_setting_the_variable_ends_the_study(dialin, switch):
     out = dialin.directory / "study"
     process = dialin.start(*SWEEP, "--server", FAST, "--switch", switch, "--out", out)

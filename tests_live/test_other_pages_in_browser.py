@@ -10,11 +10,10 @@ from dialin.logs.analyze_runs import analyze
 from dialin.logs.beside_logs import read_beside
 from dialin.logs.judgement import Request
 from dialin.logs.log_folder import load
-from dialin.model.suite import SuiteOutcome
 from dialin.report.charts.analysis_charts import RunSeries, looks
 from dialin.report.document.analysis_document import analysis_document
 from dialin.report.render import html, suite_files
-from fixtures.example_suites import row, suite
+from fixtures.example_suites import mixed
 from fixtures.live_studies import Live, live_record
 from live import only_with_all
 
@@ -33,8 +32,7 @@ def _analysis(name):
 
 
 def _suite(_name):
-    rows = [row("writes", **{"8": 1.11, "16": 1.0}), row("scans", **{"8": 0.96, "16": 1.0})]
-    return suite_files.texts(suite(rows, SuiteOutcome.TRADE_OFF))["report.html"]
+    return suite_files.texts(mixed())["report.html"]
 
 
 def _live(_name):

@@ -1,13 +1,18 @@
-"""A suite of two workloads on real servers: killed in the middle, resumed, and read by every command that shows it."""
+"""Suites on real servers: killed in the middle, resumed, read by every command that shows one, watched, and of every kind."""
 
 import json
+import sys
 from pathlib import Path
 
 import jsonschema
 
+from browser import needs_chromium
 from dialin.model.trial import TrialState
 from dialin.store import read_only
-from live import EASY, FAST, SHORT, children, kill, measuring
+from live import EASY, FAST, LIMIT, SHORT, children, kill, measuring, only_with_all
+from test_command import FILE, PROGRAM
+from test_dialin_load_study import SLOW
+from test_watch import is_state, link_of
 
 SCHEMA = json.loads((Path(__file__).parents[1] / "schema" / "suite.schema.json").read_text())
 GATE = ["--fail-if-worse", "60%", "--minutes", "6", *SHORT, *EASY]
@@ -53,3 +58,64 @@ def test_a_suite_killed_in_a_trial_resumes_as_a_whole_and_is_read_by_every_comma
     assert dialin("report", out, "--markdown")[0].startswith("# Passed")
     assert "Cost per operation" in dialin("explain", out)[0]
     assert "No change of any ratio" in dialin("diff", out, out)[0]
+
+
+@needs_chromium
+def test_the_live_page_shows_the_suite_as_a_whole_and_stops_it_after_its_block(dialin, opened):
+    out = dialin.directory / "suite"
+    words = [
+        "sweep",
+        "innodb_adaptive_hash_index=ON,OFF",
+        "--server",
+        FAST,
+        "--workload",
+        "oltp_point_select,oltp_update_index",
+    ]
+    process = dialin.start(*words, *GATE, "--out", out, "--watch")
+    one = opened(link_of(process.stderr), "phone", "dark")
+    one.until(is_state("running"))
+    one.until("document.documentElement.dataset.report >= 1")
+    one.until("document.querySelectorAll('#rows tr').length === 2")
+    one.until("document.getElementById('block').textContent.includes(', block ')")
+    one.drawn()
+    assert one.violations() == []
+    assert one.page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "the page is wider than the screen"
+    one.page.locator("#after-block").click()
+    _, err = process.communicate(timeout=LIMIT)
+    assert process.returncode == 130, err
+    assert f"dialin resume {out}" in err
+    one.until(is_state("stopped"))
+    assert one.page.locator("#command-text").text_content() == f"dialin resume {out}"
+    assert one.complaints == []
+
+
+@only_with_all  # tests/suites shows that any kind may be one of a suite; other tests run each kind
+def test_workloads_of_every_kind_are_one_suite_of_a_study_file(dialin):
+    (dialin.directory / "slow.toml").write_text(SLOW)
+    program = FILE.format(python=sys.executable, program=PROGRAM, behaviour="works")
+    (dialin.directory / "mine.toml").write_text(program)
+    (dialin.directory / "study.toml").write_text(
+        f"""
+        server = "{FAST}"
+        workload = ["oltp_point_select=2", "./slow.toml", "command:./mine.toml", "scan"]
+        workload-options = {{}}
+        sweep = {{ innodb_adaptive_hash_index = ["ON", "OFF"] }}
+        threads = 2
+        tables = 1
+        table-size = 10000
+        measure = 2
+        warmup = 1
+        minutes = 12
+        fail-if-worse = "90%"
+        """
+    )
+    out = dialin.directory / "suite"
+    text, _ = dialin("run", "study.toml", "--out", out, "--json", "--yes")
+    result = json.loads(text)["result"]
+    assert {row["name"]: row["unit"] for row in result["rows"]} == {
+        "oltp_point_select": "tps",
+        "slow": "tps",
+        "command:mine": "tps",
+        "scan": "runs/s",
+    }
+    assert result["gate"]["state"] == "passed"

@@ -53,6 +53,7 @@ def test_variables_that_take_a_start_are_refused_without_a_command_that_restarts
     assert server.variables() == before
 
 
+@only_with_all  # test_managed.py shows a tune that restarts, test_persisted_by_others.py studies by a command that restarts
 def test_variables_that_take_a_start_are_tuned_by_a_command_that_restarts_and_put_back(dialin, modern, tmp_path):
     before, out = modern.variables(), dialin.directory / "study"
     account = ["--attach", "--defaults-file", option_file(modern, tmp_path / "account.cnf")]

@@ -121,7 +121,10 @@ def test_an_unknown_name_gets_the_nearest(dialin):
 
 
 def test_a_name_that_a_named_build_lacks_gets_the_builds_that_have_it(dialin):
-    with pytest.raises(UserError, match=r"mysql@5\.6\.24 has no variable aria_block_size; mariadb@10\.11\.5 has it"):
+    with pytest.raises(
+        UserError,
+        match=r"mysql@5\.6\.24 has no variable aria_block_size, which is a variable of MariaDB; mariadb@10\.11\.5 has it",
+    ):
         dialin("aria_block_size", "--server", "mysql@5.6")
 
 

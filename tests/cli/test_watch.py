@@ -46,7 +46,7 @@ def test_the_option_that_starts_the_page_beside_a_study_is_not_the_users(dialin)
     assert code == 0
     assert "--port" in out
     assert "--beside" not in out
-    assert "Show a study as a live page" in " ".join(out.split())
+    assert "Show a study or a suite as a live page" in " ".join(out.split())
 
 
 def test_a_browser_is_started_with_a_file_for_the_user_alone_that_leads_on_and_never_with_the_link(monkeypatch):

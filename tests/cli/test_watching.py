@@ -30,7 +30,7 @@ def process(monkeypatch):
 
 
 def test_the_link_is_reported_before_the_study_begins(tmp_path, process, capsys):
-    with conduct._page(tmp_path, wanted=True) as link:
+    with conduct.live_page(tmp_path, wanted=True) as link:
         assert link == LINK
         assert LINK in capsys.readouterr().err
     assert not process.ended, "the page outlives the study"
@@ -39,14 +39,14 @@ def test_the_link_is_reported_before_the_study_begins(tmp_path, process, capsys)
 @pytest.mark.parametrize("error", [KeyboardInterrupt, DialinError("It failed")])
 def test_the_page_shows_how_a_study_ended_that_did_not_end_well(tmp_path, process, error, monkeypatch):
     monkeypatch.setattr(conduct, "_is_study", lambda _: True)
-    with pytest.raises((KeyboardInterrupt, DialinError)), conduct._page(tmp_path, wanted=True):
+    with pytest.raises((KeyboardInterrupt, DialinError)), conduct.live_page(tmp_path, wanted=True):
         raise error
     assert not process.ended
 
 
 @pytest.mark.parametrize("error", [UserError("It is in use"), MachineError("The disk is full")])
 def test_a_study_that_was_not_begun_leaves_no_page(tmp_path, process, error):
-    with pytest.raises(type(error)), conduct._page(tmp_path, wanted=True):
+    with pytest.raises(type(error)), conduct.live_page(tmp_path, wanted=True):
         raise error
     assert process.ended
 
@@ -56,13 +56,13 @@ def test_a_study_runs_though_its_page_does_not_begin(tmp_path, monkeypatch, caps
         raise DialinError("The live page did not start: no port")
 
     monkeypatch.setattr(conduct.page_process, "start", fail)
-    with conduct._page(tmp_path, wanted=True) as link:
+    with conduct.live_page(tmp_path, wanted=True) as link:
         assert link == ""
     assert "The live page did not start" in capsys.readouterr().err
 
 
 def test_no_page_is_served_unless_asked_for(tmp_path, process, capsys):
-    with conduct._page(tmp_path, wanted=False) as link:
+    with conduct.live_page(tmp_path, wanted=False) as link:
         assert link == ""
     assert capsys.readouterr().err == ""
 

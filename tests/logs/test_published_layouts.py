@@ -361,6 +361,26 @@ def test_a_run_that_only_fails_is_not_measured_by_its_statements(tmp_path):
     assert (run.log.unit, run.log.tps.max()) == ("tps", 0)
 
 
+def test_tpcc_mysql_names_its_transactions_in_newer_versions(tmp_path):
+    head = "***************************************\noption c with value '100'\n\nMEASURING START.\n\n"
+    lines = (
+        f"{at:4d}, trx: {380 + at}, 95%: 167.168, 99%: 191.273, max_rt: 245.694, 388|163.449, 40|136.786, 36|829.054\n"
+        for at in range(1, 61)
+    )
+    (run,) = load([write(tmp_path / "a", a__txt=head + "".join(lines) + "\n<TpmC>\n                 81439.164 TpmC\n")]).runs
+    assert run.log.tps.tolist() == [380 + at for at in range(1, 61)]
+    assert run.log.latency_ms[0] == 167.168
+
+
+def test_the_query_cache_is_no_load(tmp_path):
+    logs = {
+        f"{name}/sysbench.{count}.res": log(1000, count + len(name), count)
+        for name in ("31-query-cache-off", "32-plain")
+        for count in (8, 32)
+    }
+    assert judged(write(tmp_path / "a", **logs)).kind is FolderKind.ALTERNATIVES
+
+
 def test_a_table_of_results_of_one_server_is_a_scaling(tmp_path):
     rows = "".join(f"{count},{round(500 * count**0.7)},{count}\n" for count in (1, 4, 16, 64))
     found = judged(write(tmp_path / "a", results__csv=f"threads,tps,p95\n{rows}"))

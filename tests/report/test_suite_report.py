@@ -15,7 +15,7 @@ from dialin.model.verdict import CandidateState
 from dialin.report.document.suite_document import suite_document
 from dialin.report.render import suite_files
 from dialin.report.render.terminal import print_suite
-from fixtures.example_suites import row, suite
+from fixtures.example_suites import at_threads, row, suite
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "schema" / "suite.schema.json").read_text())
 
@@ -26,10 +26,11 @@ def printed(one, width=100):
     return console.file.getvalue()
 
 
+@pytest.mark.parametrize("width", [80, 100])
 @pytest.mark.parametrize("candidates", [1, 6])
-def test_twenty_workloads_fit_on_a_screen_of_thirty_lines(candidates):
+def test_twenty_workloads_fit_on_a_screen_of_thirty_lines(candidates, width):
     ratios = {str(number): 1.0 + number / 50 for number in range(2, 2 + candidates)}
-    text = printed(suite([row(f"workload {number}", **ratios) for number in range(20)]))
+    text = printed(suite([row(f"workload {number}", **ratios) for number in range(20)]), width)
     assert len(text.splitlines()) <= 30
     assert all(f"workload {number}" in text for number in range(20))
 
@@ -83,11 +84,56 @@ def test_the_files_hold_every_workload_and_the_json_keeps_its_schema():
     assert "=scans|&lt;b&gt;" in texts["report.html"]
 
 
-def test_plotly_knows_the_chart_of_a_suite():
-    one = suite([row("writes", **{"8": 1.11, "16": 1.0}), row("scans", **{"8": 0.96, "16": 1.0})])
-    (chart,) = suite_document(one).charts()
-    go.Figure(chart.figure)
-    assert "writes" in str(chart.figure["layout"]["yaxis"]["ticktext"])
+def charts(one):
+    by_key = {chart.key: chart for chart in suite_document(one).charts()}
+    for chart in by_key.values():
+        go.Figure(chart.figure)  # plotly knows it
+    return by_key
+
+
+def cells(chart):
+    """The texts of a heatmap, from the top down, and how much better each cell is."""
+    (heat,) = chart.figure["data"]
+    return [*map(list, heat["text"][::-1])], [*map(list, heat["z"][::-1])]
+
+
+def test_the_forest_has_a_row_for_each_workload_and_one_for_the_mix():
+    ticks = charts(suite([row("writes", **{"8": 1.11}), row("scans", **{"8": 0.96})]))["suite-forest"].figure["layout"]["yaxis"]
+    assert [text.removeprefix("<b>").removesuffix("</b>") for text in ticks["ticktext"]] == ["all, weighted", "scans", "writes"]
+
+
+def test_a_heatmap_shows_every_candidate_under_every_workload():
+    chart = charts(suite([row("writes", **{"8": 1.11, "16": 1.0}), row("scans", **{"8": 0.96, "16": 3.0})]))["suite-heatmap"]
+    texts, shades = cells(chart)
+    assert texts == [["+11.0", "0.0"], ["−4.0", "+200.0"], ["+6.0", "+6.0"]]
+    assert shades[0] == pytest.approx([11, 0])
+    assert chart.figure["data"][0]["zmax"] == 25, "one large change leaves the others their colours"
+    assert chart.figure["layout"]["xaxis"]["ticktext"] == ["8", "16"]
+
+
+def test_the_heatmap_of_one_candidate_has_its_costs_of_which_less_is_better():
+    chart = charts(suite([row("writes", **{"8": 1.11}), row("scans", **{"8": 0.96})]))["suite-heatmap"]
+    texts, shades = cells(chart)
+    assert chart.figure["layout"]["xaxis"]["ticktext"] == ["performance", "CPU", "switches"]
+    assert texts[0] == ["+11.0", "+10.0", "+10.0"]
+    assert shades[0][0] > 0 > shades[0][1]
+    assert texts[-1] == ["+6.0", "–", "–"]
+
+
+def test_without_costs_a_single_candidate_needs_no_heatmap():
+    bare = row("writes", **{"8": 1.11}).model_copy(update={"costs": []})
+    assert "suite-heatmap" not in charts(suite([bare]))
+
+
+def test_workloads_with_several_numbers_of_threads_have_a_small_chart_each_on_one_scale():
+    many = [at_threads(row("writes", **{"8": 1.11})), at_threads(row("scans", **{"8": 0.96})), row("points", **{"8": 1.0})]
+    drawn = {key: chart for key, chart in charts(suite(many)).items() if key.startswith("threads-")}
+    assert [chart.title for chart in drawn.values()] == ["writes", "scans"]
+    first, second = drawn.values()
+    assert first.figure["layout"]["yaxis"]["range"] == second.figure["layout"]["yaxis"]["range"]
+    assert first.figure["data"][0]["x"] == [2, 16]
+    assert first.text == "8: +11.0 % with 2 and +21.0 % with 16 threads."
+    assert "by threads" in suite_files.markdown(suite(many))
 
 
 def test_workloads_are_beside_their_costs_and_what_moved():

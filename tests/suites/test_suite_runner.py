@@ -2,9 +2,13 @@
 
 import pytest
 
-from dialin.errors import ExitCode
-from dialin.model.suite import GateState, Margin, SuiteOutcome
+from dialin.cli.conduct_suite import diff_suites
+from dialin.errors import ExitCode, InterruptedStudyError
+from dialin.model.suite import GateState, Margin, Suite, SuiteOutcome
 from dialin.model.verdict import CandidateState
+from dialin.store import requests
+from dialin.suites import runner
+from dialin.suites.suite_file import write_suite
 from fixtures.simulated_runs import Killed
 from fixtures.simulated_suites import SimulatedSuite, suite_plan
 from fixtures.simulated_trials import SimulatedTrials
@@ -90,12 +94,83 @@ def test_killed_in_a_trial_it_resumes_as_a_whole_and_repeats_no_finished_trial(s
     assert sum(len(trials.ran) for trials in finished.values()) <= 2, "a suite that has ended only shows its result again"
 
 
+def kill_in(workload, when):
+    """Trials of workloads a and b of which one is killed: as it begins, or at its end, before it is stored."""
+
+    def kill(trial):
+        if trial.id == when[1]:
+            raise Killed
+        return trial
+
+    hook = {"begins": "before", "ends": "end"}[when[0]]
+    return {name: levels(1000, **({hook: kill} if name == workload else {})) for name in "ab"}
+
+
+@pytest.mark.parametrize("workload", ["a", "b"])
+@pytest.mark.parametrize("when", [("begins", 1), ("ends", 1), ("begins", 2), ("ends", 4), ("begins", 5)])
+def test_killed_anywhere_it_keeps_what_was_measured_and_comes_to_its_result(suite, workload, when):
+    plan = suite_plan({"a": 1, "b": 1}, minutes=8)
+    with pytest.raises(Killed):
+        suite.run(plan, kill_in(workload, when))
+    before = suite.done_trials(plan)
+    ended = suite.run(plan, {name: levels(1000) for name in "ab"})
+    after = suite.done_trials(plan)
+    assert {name: after[name][: len(trials)] for name, trials in before.items()} == before
+    assert len(before.get(workload, [])) == when[1] - 1
+    assert [row.name for row in ended.result.rows if row.cells[0].ratio is None] == []
+    assert ended.result.minutes < 1.1 * 8 * 18.1 / SECONDS
+
+
+def test_killed_before_all_studies_have_begun_the_others_begin_at_the_resume(suite, monkeypatch):
+    plan = suite_plan({"a": 1, "b": 1}, minutes=8)
+    begin = runner.begin
+
+    def kill_second(ready, place, *others, **named):
+        if place.name == "b":
+            raise Killed
+        return begin(ready, place, *others, **named)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(runner, "begin", kill_second)
+        with pytest.raises(Killed):
+            suite.run(plan, {name: levels(1000) for name in "ab"})
+    ended = suite.run(plan, {name: levels(1000) for name in "ab"})
+    assert len(ended.result.rows) == 2
+    assert ended.result.outcome is SuiteOutcome.KEEP
+
+
+def test_it_ends_after_the_block_under_way_where_that_is_asked_for_and_resumes(suite, tmp_path):
+    plan = suite_plan({"a": 1, "b": 1}, minutes=8)
+
+    def ask(trial):
+        if trial.id == 3:
+            requests.ask_to_stop(tmp_path / "suite")
+
+    with pytest.raises(InterruptedStudyError, match="Stopped after a block"):
+        suite.run(plan, {"a": levels(1000, before=ask), "b": levels(1000)})
+    assert {name: len(trials) for name, trials in suite.done_trials(plan).items()} == {"a": 4, "b": 2}
+    requests.withdraw_stop(tmp_path / "suite")
+    assert suite.run(plan, {name: levels(1000) for name in "ab"}).result.outcome is SuiteOutcome.KEEP
+
+
 def test_a_workload_under_which_nothing_works_ends_alone(suite):
     trials = {"fine": levels(1000), "broken": levels(1000, fails=frozenset({"1", "4"}))}
     ended = suite.run(suite_plan({"fine": 1, "broken": 1}, minutes=8), trials)
     assert any("broken ends without an answer" in text for text in suite.said)
     assert len(trials["fine"].ran) >= 6
     assert ended.result.outcome is SuiteOutcome.INCONCLUSIVE
+
+
+def test_suites_are_compared_by_workload_though_one_has_no_answer(suite, tmp_path, capsys):
+    trials = {"fine": levels(1000, 0.2), "broken": levels(1000, fails=frozenset({"1", "4"}))}
+    plan = suite_plan({"fine": 1, "broken": 1}, minutes=8)
+    suite.run(plan, trials)
+    directory = tmp_path / "suite"
+    write_suite(directory, Suite(plan=plan))
+    diff_suites(directory, directory, json=False)
+    shown = capsys.readouterr().out
+    assert "No change of any ratio is shown." in shown
+    assert "Not compared: broken: A has too few completed trials to compare." in shown
 
 
 def test_the_others_do_not_use_up_the_minutes_where_a_workload_ended_with_too_little_for_a_mean(suite):

@@ -247,7 +247,7 @@ def perform(
     try:
         with (
             stopping_cleanly(),
-            _page(directory, wanted=watch) as link,
+            live_page(directory, wanted=watch) as link,
             _watching(errors(), link) as watcher,
             not_suspended(watcher.message),
         ):
@@ -318,8 +318,8 @@ def _write_reports(directory: Path) -> None:
 
 
 @contextmanager
-def _page(directory: Path, *, wanted: bool) -> Iterator[str]:
-    """Serve the study as a live page if wanted; yields its link, else an empty string.
+def live_page(directory: Path, *, wanted: bool) -> Iterator[str]:
+    """Serve the study or suite as a live page if wanted; yields its link, else an empty string.
 
     The page outlives the study, so that it shows how it ended; if no study begins, the page ends at once.
     """
@@ -336,7 +336,7 @@ def _page(directory: Path, *, wanted: bool) -> Iterator[str]:
     try:
         yield link
     except DialinError as error:
-        if _has_not_run(error) or not _is_study(directory):
+        if _has_not_run(error) or not (is_suite(directory) or _is_study(directory)):
             process.terminate()
         raise
 

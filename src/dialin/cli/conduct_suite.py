@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
 import time
@@ -11,7 +12,7 @@ from pathlib import Path
 import typer
 
 from dialin import json_documents
-from dialin.cli.conduct import announce_candidates, check_new_directory, new_directory
+from dialin.cli.conduct import announce_candidates, check_new_directory, live_page, new_directory
 from dialin.cli.console import confirmed, output, say
 from dialin.cli.study_flags import LOCAL, How, spelled
 from dialin.errors import DialinError, ExitCode, InterruptedStudyError, MachineError, UserError
@@ -24,13 +25,13 @@ from dialin.report.document.suite_document import moved_document, suite_diff_doc
 from dialin.report.plain_lines import WorkloadLines
 from dialin.report.render import suite_files
 from dialin.report.render.terminal import print_document, print_suite
-from dialin.sentences.suite_sentences import suite_headline
-from dialin.store import read_only
+from dialin.servers.processes import identity
+from dialin.store import read_only, requests
+from dialin.store.lock import sole_runner
 from dialin.suites.check import CheckedMember, check_resumed_suite, check_suite, plan_suite, shared_notes
-from dialin.suites.joint import SuiteStudy, joint_result
 from dialin.suites.members import SuiteRequest
 from dialin.suites.runner import SuiteRunner
-from dialin.suites.suite_file import read_plan, read_studies, write_suite
+from dialin.suites.suite_file import read_plan, read_studies, suite_of, write_suite
 from dialin.text import counted, listed, without_secrets
 from dialin.trials.tools import Tools
 from dialin.verdict.study_diff import compare_studies
@@ -53,8 +54,7 @@ def conduct_suite(request: SuiteRequest, where: Path, how: How, *, name: str) ->
         say("Nothing was started")
         return ExitCode.NO_VERDICT
     directory.mkdir(parents=True, exist_ok=True)
-    write_suite(directory, Suite(plan=plan))
-    return _run(plan, directory, checked, tools, json=how.json)
+    return _run(plan, directory, checked, tools, how)
 
 
 def resume_suite(directory: Path, how: How, *, minutes: float | None, refused: Mapping[str, bool]) -> ExitCode:
@@ -74,13 +74,10 @@ def resume_suite(directory: Path, how: How, *, minutes: float | None, refused: M
         plan = plan.model_copy(update={"minutes": minutes})
     tools = Tools.open(say)
     checked = check_resumed_suite(directory, plan, tools, how.permission, minutes)
-    write_suite(directory, Suite(plan=plan))
-    return _run(plan, directory, checked, tools, json=how.json)
+    return _run(plan, directory, checked, tools, how)
 
 
 def _refuse_elsewhere(how: How) -> None:
-    if how.watch:
-        raise UserError("--watch shows one study", "Leave it out; dialin watch DIR/01-... shows a study of the suite")
     if how.fleet != LOCAL or how.fleet_hosts is not None:
         raise UserError("A suite runs on one host", "Leave --fleet and --fleet-hosts out")
 
@@ -97,7 +94,17 @@ def _announce(plan: SuitePlan, checked: list[CheckedMember], directory: Path) ->
         say(f"Note: {note}")
 
 
-def _run(plan: SuitePlan, directory: Path, checked: list[CheckedMember], tools: Tools, *, json: bool) -> ExitCode:
+def _run(plan: SuitePlan, directory: Path, checked: list[CheckedMember], tools: Tools, how: How) -> ExitCode:
+    """Run a suite and show its result; the directory is locked until its reports are there, and its live page shows them."""
+    with sole_runner(directory, identity(os.getpid())):
+        write_suite(directory, Suite(plan=plan))
+        requests.withdraw_stop(directory)
+        with live_page(directory, wanted=how.watch):
+            _run_studies(plan, directory, checked, tools)
+        return show_suite(directory, json=how.json)
+
+
+def _run_studies(plan: SuitePlan, directory: Path, checked: list[CheckedMember], tools: Tools) -> None:
     command = shlex.join(["dialin", "resume", str(directory)])
     runner = SuiteRunner(plan, directory, checked, tools, lambda one: WorkloadLines(sys.stderr, one.name), say)
     try:
@@ -109,23 +116,6 @@ def _run(plan: SuitePlan, directory: Path, checked: list[CheckedMember], tools: 
         if error.resumable:
             error.remedy = f"{error.remedy}, then: {command}" if error.remedy else f"Resume it: {command}"
         raise
-    return show_suite(directory, json=json)
-
-
-def read_suite(directory: Path) -> Suite:
-    """Return a suite with its result so far, made of its studies.
-
-    Raises:
-        UserError: its file or one of its studies is damaged.
-    """
-    return _read(directory)[0]
-
-
-def _read(directory: Path) -> tuple[Suite, list[SuiteStudy]]:
-    plan = read_plan(directory)
-    studies = list(read_studies(directory, plan, explained=True))
-    result = joint_result(plan, studies) if studies else None
-    return Suite(plan=plan, headline=suite_headline(plan, result) if result else "", result=result), studies
 
 
 def show_suite(directory: Path, *, json: bool, markdown: bool = False, full: bool = False, must_write: bool = True) -> ExitCode:
@@ -135,7 +125,9 @@ def show_suite(directory: Path, *, json: bool, markdown: bool = False, full: boo
         UserError: the suite is damaged.
         MachineError: its reports cannot be written; the result is printed before that.
     """
-    suite, studies = _read(directory)
+    plan = read_plan(directory)
+    studies = list(read_studies(directory, plan, explained=True))
+    suite = suite_of(plan, studies)
     if suite.result is None:
         say(f"Nothing was measured yet. Resume the suite: {shlex.join(['dialin', 'resume', str(directory)])}")
         return ExitCode.NO_VERDICT
@@ -168,11 +160,12 @@ def _exit_code(result: SuiteResult) -> ExitCode:
 
 def explain_suite(directory: Path, *, json: bool) -> ExitCode:
     """Print what an operation costs under each workload, and what moved where workloads differ; as JSON, all of each study."""
+    plan = read_plan(directory)
+    studies = list(read_studies(directory, plan, explained=True))
     if json:
-        studies = read_studies(directory, read_plan(directory), explained=True)
         typer.echo(json_documents.render_by_workload({one.member.name: one.why for one in studies if one.why}), nl=False)
         return ExitCode.VERDICT
-    suite = read_suite(directory)
+    suite = suite_of(plan, studies)
     if suite.result is None:
         say("Nothing was measured yet")
         return ExitCode.NO_VERDICT
@@ -181,21 +174,26 @@ def explain_suite(directory: Path, *, json: bool) -> ExitCode:
 
 
 def diff_suites(first: Path, second: Path, *, json: bool) -> None:
-    """Compare two suites, each workload that both have.
+    """Compare two suites, each workload that both have; one that cannot be compared is named with the reason.
 
     Raises:
         UserError: they have no workload in common, or ask different questions.
     """
     names = {one: {member.name: one / member.directory for member in read_plan(one).members} for one in (first, second)}
+    diffs, left_out = {}, {}
     common = [name for name in names[first] if name in names[second]]
     if not common:
         raise UserError("The suites have no workload in common", "Compare suites of the same workloads")
-    diffs = {}
     for name in common:
-        a, b = (read_only.read(names[one][name], lambda store: store.read()) for one in (first, second))
-        diffs[name] = compare_studies(a, b, together=len(common))
+        try:
+            a, b = (read_only.read(names[one][name], lambda store: store.read()) for one in (first, second))
+            diffs[name] = compare_studies(a, b, together=len(common))
+        except UserError as error:
+            left_out[name] = error
+    if not diffs:
+        raise left_out[common[0]]
     if json:
         typer.echo(json_documents.render_by_workload(diffs), nl=False)
         return
     only = sorted(names[first].keys() ^ names[second].keys())
-    print_document(suite_diff_document(diffs, only), output())
+    print_document(suite_diff_document(diffs, only, {name: error.what for name, error in left_out.items()}), output())

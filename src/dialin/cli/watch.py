@@ -16,6 +16,7 @@ from dialin.cli.console import say
 from dialin.cli.studies import Directory
 from dialin.errors import ExitCode
 from dialin.scratch import scratch
+from dialin.store import is_suite
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -39,7 +40,7 @@ _OPENING = 60.0
 def watch(
     directory: Directory, port: Port = 0, host: Host = "127.0.0.1", open_it: Open = False, beside: Beside = False
 ) -> None:
-    """Show a study as a live page: time left, the running trial, candidates, log, and the report.
+    """Show a study or a suite as a live page: time left, the running trial, candidates, log, and the report.
 
     The printed link opens the page once, in one browser; the page can make more links. The page can stop the
     study, after its block or at once. It reads only what the study stored: close it and come back at any time.
@@ -51,12 +52,18 @@ def watch(
     from dialin.dashboard.access import Access
     from dialin.dashboard.connections import Connections, Limits
     from dialin.dashboard.follow import Follower, check
+    from dialin.dashboard.follow_suite import SuiteFollower
     from dialin.dashboard.hub import Hub
     from dialin.dashboard.page import new_link, page
     from dialin.paths import Home
     from dialin.servers.processes import identity
+    from dialin.suites.suite_file import JointReader, read_suite
 
-    if not beside:
+    follower = Follower(directory.absolute())
+    if is_suite(directory):
+        read_suite(directory)
+        follower = SuiteFollower(directory.absolute(), read_suite, JointReader(directory.absolute()).join)
+    elif not beside:
         check(directory)
     listening, place = page_server.listen(host, port)
     page_server.log_errors(Home.of().root / f"fault-{os.getpid()}.log")
@@ -68,7 +75,7 @@ def watch(
     def end() -> None:
         serving.end()
 
-    hub = Hub(Follower(directory.absolute()), SystemClock(), identity, alone=end if beside else None)
+    hub = Hub(follower, SystemClock(), identity, alone=end if beside else None)
     connections = Connections(Limits.of_process())
     serving = page_server.PageServer(page(hub, access, place.served, place.cookie, connections), hub.end, connections)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # uvicorn handles it first, and raises it again when it has ended

@@ -14,7 +14,7 @@ from dialin.evidence.server_metrics import READINGS
 from dialin.evidence.why_verdict import explain
 from dialin.model.progress import Progress
 from dialin.model.study import StudySpec
-from dialin.model.trial import Sample, Trial, TrialState
+from dialin.model.trial import Sample, Trial, TrialState, seconds_of
 from dialin.model.verdict import Verdict
 from dialin.report.board import Board
 from dialin.report.render.html import Body, body
@@ -33,13 +33,49 @@ Key = tuple[object, ...]
 
 
 @dataclass(frozen=True, slots=True)
+class WorkloadRow:
+    """How a workload of a suite stands.
+
+    Attributes:
+        figure: the measure under the baseline; `change` is that of the candidate that differs most.
+        is_over: whether it gets no further trials.
+    """
+
+    name: str
+    trials: int
+    failed: int
+    figure: str
+    change: str
+    is_over: bool
+    runs: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteProgress:
+    """How far a suite has come, whose running study a snapshot shows.
+
+    Attributes:
+        workload: the one that runs, or ran last; empty before the first.
+        minutes: its budget, of which its trials used `seconds`.
+        is_answered: whether it ended with an answer to what it asks.
+    """
+
+    workload: str
+    rows: Sequence[WorkloadRow]
+    minutes: float
+    seconds: float
+    is_answered: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A study at one instant.
+    """A study at one instant, or a suite with the study of it that runs or ran last.
 
     Attributes:
         board: its figures, with the newest seconds of the trial that runs or ran last.
         stops: whether it was asked to stop after its block.
         key: what its report depends on; empty where there is nothing to report yet.
+        seconds: wall clock of its trials that have ended.
     """
 
     state: State
@@ -47,6 +83,8 @@ class Snapshot:
     progress: Progress | None = None
     stops: bool = False
     key: Key = ()
+    seconds: float = 0.0
+    suite: SuiteProgress | None = None
 
 
 @dataclass(slots=True)
@@ -57,6 +95,7 @@ class _Known:
     verdict: Verdict | None = None
     ran: Trial | None = None
     ended: int = -1
+    taken: float = 0.0
     line: int = 0
     seconds: deque[Sample] = field(default_factory=lambda: deque(maxlen=SECONDS_SHOWN))
     lines: deque[tuple[float, str]] = field(default_factory=lambda: deque(maxlen=_LINES_SHOWN))
@@ -102,6 +141,7 @@ class Follower:
             known.progress,
             requests.is_asked_to_stop(self.directory),
             (self._changes, state is State.RUNNING),
+            known.taken,
         )
 
     def report(self) -> Body:
@@ -133,7 +173,7 @@ class Follower:
         known = self._known
         ended = sum(trial.state is not TrialState.RUNNING for trial in trials)
         self._changes += (ended, verdict) != (known.ended, known.verdict)
-        known.ended, known.verdict = ended, verdict
+        known.ended, known.verdict, known.taken = ended, verdict, seconds_of(trials)
         newest = trials[-1] if trials else None
         if newest is not None and (known.ran is None or known.ran.id != newest.id):
             known.seconds.clear()

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from dialin.dashboard.follow import Snapshot
-from dialin.dashboard.study_state import State, resume_command, text_of
+from dialin.dashboard.follow import Snapshot, SuiteProgress
+from dialin.dashboard.study_state import State, StateText, resume_command, text_of
 from dialin.measures.table import measure_of_study
 from dialin.model.study import Goal, StudySpec
 from dialin.model.trial import Sample, Step
@@ -25,10 +25,8 @@ _DRAWN = (State.RUNNING, State.DEAD)
 
 def view(snapshot: Snapshot, directory: Path, now: float, *, stopping: bool = False, report: int = 0, trouble: str = "") -> str:
     """Return the live part of the page, as JSON. The number of the newest report is 0 where there is none yet."""
-    board, state = snapshot.board, snapshot.state
-    text = text_of(state, snapshot.progress, board.verdict)
-    minutes = board.spec.minutes if board.spec else 0.0
-    command = resume_command(state, board.verdict, shlex.join(["dialin", "resume", str(directory)]), minutes)
+    board, state, suite = snapshot.board, snapshot.state, snapshot.suite
+    text, command = _ending(snapshot, shlex.join(["dialin", "resume", str(directory)]))
     page: dict[str, Any] = {
         "state": state,
         "name": "Stopping" if stopping else text.name,
@@ -43,7 +41,13 @@ def view(snapshot: Snapshot, directory: Path, now: float, *, stopping: bool = Fa
         "report": report,
         "log": [[clock_time(at), visible(text)] for at, text in board.lines],
     }
-    if board.spec is not None:
+    if board.spec is not None and suite is not None:
+        unit = units(board.spec.workload)
+        page |= _suite_fields(board.spec, suite)
+        if state in _DRAWN:
+            page |= _suite_progress(board, suite, now, running=state is State.RUNNING)
+            page["chart"] = _chart(board.seconds, board.spec, unit)
+    elif board.spec is not None:
         unit = units(board.spec.workload)
         page |= _study_fields(board.spec) | {
             "rows": _rows(board, board.spec),
@@ -54,11 +58,68 @@ def view(snapshot: Snapshot, directory: Path, now: float, *, stopping: bool = Fa
     return json.dumps(page, separators=(",", ":"), allow_nan=False)
 
 
+def _ending(snapshot: Snapshot, command: str) -> tuple[StateText, str]:
+    """Return the state in words, and the command that resumes the study or suite, where there is something to resume."""
+    state, board, suite = snapshot.state, snapshot.board, snapshot.suite
+    if suite is None:
+        minutes = board.spec.minutes if board.spec else 0.0
+        return text_of(state, snapshot.progress, board.verdict), resume_command(state, board.verdict, command, minutes)
+    if state is not State.FINISHED:
+        return text_of(state, snapshot.progress, None), resume_command(state, None, command, suite.minutes)
+    if suite.is_answered:
+        return StateText("Finished", "The result is below."), ""
+    return text_of(state, None, None), resume_command(state, None, command, suite.minutes)
+
+
+def _suite_fields(spec: StudySpec, suite: SuiteProgress) -> dict[str, Any]:
+    rows = [
+        {
+            "label": visible(row.name),
+            "colour": "var(--base)",
+            "symbol": "circle",
+            "base": False,
+            "trials": str(row.trials),
+            "failed": f"{row.failed} failed" if row.failed else "",
+            "rate": row.figure,
+            "change": visible(row.change),
+            "out": row.is_over,
+            "runs": row.runs,
+        }
+        for row in suite.rows
+    ]
+    return {
+        "what": f"{study_title(spec)}, under {counted(len(rows), 'workload')}",
+        "load": visible(f"{suite.workload}: {spec.workload.describe()}"),
+        "subject": "workload",
+        "rows_about": "Workloads so far: the figure of the baseline, and the change of the candidate that differs most.",
+        "unit": "baseline",
+        "rows": rows,
+    }
+
+
+def _suite_progress(board: Board, suite: SuiteProgress, now: float, *, running: bool) -> dict[str, Any]:
+    which, name, does = board.trial_progress(now)
+    block = f"{visible(suite.workload)}, {board.block_progress.partition(' of ')[0]}"
+    if not running:
+        return {"block": f"in {block}" if board.trial else "", "trial": [which, name, ""]}
+    seconds = suite.seconds + (max(0.0, now - board.trial.started) if board.trial else 0.0)
+    budget = 60 * suite.minutes
+    return {
+        "block": block,
+        "hosts": [],
+        "left": f"at most about {about(max(0.0, budget - seconds))} left",
+        "spent": f"{duration(seconds)} of trials so far",
+        "share": round(min(1.0, seconds / budget), 3),
+        "trial": [which, name, does],
+    }
+
+
 def _study_fields(spec: StudySpec) -> dict[str, Any]:
     return {
         "what": study_title(spec),
         "load": visible(spec.workload.describe()),
         "subject": naming(spec).subject or "candidate",
+        "rows_about": "Candidates so far, over the completed trials, with the drift of the machine taken out.",
     }
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dialin.evidence import measured
 from dialin.evidence.measured import MeasuredTrial
 from dialin.model.record import StudyRecord
+from dialin.model.study import StudySpec
 from dialin.model.why import Scaling, ScalingPoint
 from dialin.stats import usl
 from dialin.stats.candidate_figures import candidate_figures
@@ -30,7 +31,7 @@ def scaling(record: StudyRecord, trials: Sequence[MeasuredTrial]) -> list[Scalin
             by_count.setdefault(threads, []).append(timed)
     points: dict[str, list[ScalingPoint]] = {}
     for threads, timed_trials in sorted(by_count.items()):
-        for name, point in _points(threads, timed_trials, names, record.spec.alpha).items():
+        for name, point in _points(threads, timed_trials, names, record.spec).items():
             points.setdefault(name, []).append(point)
     return [
         Scaling(
@@ -43,9 +44,14 @@ def scaling(record: StudyRecord, trials: Sequence[MeasuredTrial]) -> list[Scalin
     ]
 
 
-def _points(threads: int, trials: Sequence[TimedTrial], names: Sequence[str], alpha: float) -> dict[str, ScalingPoint]:
-    """Return each candidate's throughput at one number of threads, and its ratio to the highest."""
-    levels = {name: level for name, level in candidate_figures(trials, names, "", alpha).levels.items() if level}
+def _points(threads: int, trials: Sequence[TimedTrial], names: Sequence[str], spec: StudySpec) -> dict[str, ScalingPoint]:
+    """Return each candidate's throughput at one number of threads, and its ratios to the highest and to the baseline's."""
+    figures = candidate_figures(trials, names, spec.baseline, spec.alpha)
+    levels = {name: level for name, level in figures.levels.items() if level}
     highest = max(levels, key=lambda name: levels[name].mean)
-    ratios = candidate_figures(trials, names, highest, alpha).ratios
-    return {name: ScalingPoint(threads=threads, tps=level, to_highest=ratios[name]) for name, level in levels.items()}
+    to_highest = candidate_figures(trials, names, highest, spec.alpha).ratios
+    to_baseline = {name: ratio for name, ratio in figures.ratios.items() if name != spec.baseline}
+    return {
+        name: ScalingPoint(threads=threads, tps=level, to_highest=to_highest[name], to_baseline=to_baseline.get(name))
+        for name, level in levels.items()
+    }

@@ -55,7 +55,7 @@ _SLAP = re.compile(
 )
 """The lines of a result of mysqlslap or mariadb-slap; the queries of each client come last."""
 _TPCC_MYSQL = Output(
-    lines=r"^ *(?P<time>\d+), (?P<count>\d+)(?:\(\d+\):[\d.|()]+)?, "
+    lines=r"^ *(?P<time>\d+), (?:trx: )?(?P<count>\d+)(?:\(\d+\):[\d.|()]+)?, "
     r"(?:95%: (?P<p95_ms>[\d.]+), 99%: (?P<p99_ms>[\d.]+),|\d+\(\d+\):)"
 )
 
@@ -172,7 +172,8 @@ def _points(groups: Iterable[Sequence[LoadRow]], output: Output, interval: float
             alone = sum((row.errors for row in group), 0.0 if output.cumulative else alone)
             continue
         rows = sorted(group, key=lambda row: row.has_only_errors)  # these may lack the time
-        time, printed = rows[0].time, rows[0].seconds or interval
+        time = rows[0].time
+        printed = rows[0].seconds or min(interval, time or interval)  # a run that prints more often begins with less
         length = printed if time is None or last is None or time <= last else time - last  # where time goes back, a run begins
         clock, last = clock + length if time is None else time, time
         counted = [row for row in rows if not row.has_only_errors]

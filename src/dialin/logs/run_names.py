@@ -20,7 +20,7 @@ _PART = re.compile(
     r"|(?P<count>\d+)(?:ths?|thr|thds?|threads?|vus?|users?|conns?|clients?)(?![A-Za-z0-9])"
     rf"|(?P<key>[A-Za-z]+(?:_[A-Za-z]+)*)[=_-]?(?P<value>{_VALUE})"
     rf"|(?P<number>{_VALUE})"
-    r"|(?P<word>read[_-](?:un)?committed|repeatable[_-]read|[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z]+(?![A-Za-z0-9]))*)"
+    r"|(?P<word>read[_-](?:un)?committed|repeatable[_-]read|query[_-]cache|[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z]+(?![A-Za-z0-9]))*)"
     r"|(?P<mixed>[A-Za-z0-9]+)"
 )
 _REPEAT = re.compile(

@@ -14,7 +14,7 @@ from dialin.model.durability import DurabilityLoss
 from dialin.model.frozen import FrozenModel
 from dialin.model.study import Goal, Until
 from dialin.model.verdict import CandidateState, Estimate, Outcome
-from dialin.model.why import CostRow
+from dialin.model.why import CostRow, Scaling
 
 
 class SuiteMember(FrozenModel):
@@ -84,6 +84,9 @@ class SuiteRow(FrozenModel):
     seconds: float = Field(description="wall clock of its trials")
     cells: list[SuiteCell]
     costs: list[CostRow] = Field(description="per operation and candidate, as `dialin explain --json` has them")
+    scaling: list[Scaling] = Field(
+        default_factory=list, description="throughput by number of threads; empty where the workload has one number only"
+    )
     moved: str = Field(default="", description="what changed most with the measure, in a sentence; empty where nothing did")
 
     def cell(self, candidate: str) -> SuiteCell:

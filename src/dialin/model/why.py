@@ -79,6 +79,10 @@ class ScalingPoint(FrozenModel):
         description="as a ratio to that of the candidate with the highest throughput at so many threads, which has 1; null "
         "where they cannot be compared",
     )
+    to_baseline: Estimate | None = Field(
+        default=None,
+        description="the same as a ratio to the baseline's; null for the baseline and where they cannot be compared",
+    )
 
 
 class Usl(FrozenModel):

@@ -17,7 +17,7 @@ from dialin.model.verdict import Verdict
 from dialin.race.lifecycle import begin, resume
 from dialin.race.runner import InSuite
 from dialin.search.proposer import CONTENDERS, History, Proposer, Room
-from dialin.store import read_only
+from dialin.store import read_only, requests
 from dialin.suites.check import CheckedMember
 from dialin.suites.joint import SuiteStudy, decide_mean, is_decided, is_reached, lacks_guard, margin_by_fit
 from dialin.suites.suite_file import judge
@@ -90,7 +90,7 @@ class SuiteRunner:
         A workload under which no server or load works ends alone, with a line that says why.
 
         Raises:
-            InterruptedStudyError: the user stopped it.
+            InterruptedStudyError: the user stopped it, or asked for an end after the block under way.
             DialinError: it cannot continue; what was measured is in the directories of the studies.
         """
         for study in self._studies:
@@ -104,6 +104,8 @@ class SuiteRunner:
                 self._advance(study, is_counted=False)  # prepares the data, up to the first block
             while running := [study for study in self._studies if not study.has_ended]:
                 for study in running:
+                    if requests.is_asked_to_stop(self._directory):
+                        raise InterruptedStudyError("Stopped after a block, as requested", resumable=True)
                     self._is_over = self._is_over or self._is_reached()
                     self._advance(study)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from dialin import json_documents
@@ -12,8 +12,9 @@ from dialin.model.record import StudyRecord
 from dialin.model.suite import Suite, SuiteMember, SuitePlan
 from dialin.model.trial import TrialState, seconds_of
 from dialin.paths import parse_record, replace_text
+from dialin.sentences.suite_sentences import suite_headline
 from dialin.store import STUDY_FILE, SUITE_FILE, read_only
-from dialin.suites.joint import SuiteStudy, is_decided
+from dialin.suites.joint import SuiteStudy, is_decided, joint_result
 from dialin.verdict import comparison
 from dialin.verdict.reach_verdict import Judgement, reach_verdict
 
@@ -32,6 +33,44 @@ def read_plan(directory: Path) -> SuitePlan:
         return plan
     except (OSError, ValueError, LookupError, TypeError) as error:
         raise UserError(f"{path} cannot be read as a suite of this version of dialin", "Start a new suite") from error
+
+
+def read_suite(directory: Path) -> Suite:
+    """Return a suite with the result that was written when it last ended, if that is of this version of dialin.
+
+    Raises:
+        UserError: as from `read_plan`.
+    """
+    plan = read_plan(directory)
+    try:
+        return Suite.model_validate(parse_record((directory / SUITE_FILE).read_text(encoding="utf-8")))
+    except (OSError, ValueError):
+        return Suite(plan=plan)
+
+
+class JointReader:
+    """Makes the joint result of a suite that runs, again and again: only studies that were written to are read again."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._known: dict[str, tuple[object, SuiteStudy]] = {}
+
+    def join(self) -> Suite:
+        """Return the suite with its result so far, and with what explains its studies.
+
+        Raises:
+            UserError: its file or one of its studies is damaged.
+        """
+        plan = read_plan(self._directory)
+        return suite_of(plan, [self._study(plan, one) for one in plan.members if has_begun(self._directory, one)])
+
+    def _study(self, plan: SuitePlan, member: SuiteMember) -> SuiteStudy:
+        signature = read_only.signature(self._directory / member.directory)
+        before, study = self._known.get(member.name, (None, None))
+        if study is None or before != signature:
+            study = read_study(self._directory, plan, member, explained=True)
+            self._known[member.name] = (signature, study)
+        return study
 
 
 def write_suite(directory: Path, suite: Suite) -> None:
@@ -61,8 +100,24 @@ def read_studies(directory: Path, plan: SuitePlan, *, explained: bool = False) -
     """
     for member in plan.members:
         if has_begun(directory, member):
-            record = read_only.read(directory / member.directory, lambda store: store.read())
-            judgement = judge(record)
-            decided = judgement is not None and is_decided(plan, record.spec, judgement)
-            why = explain(record) if explained else None
-            yield SuiteStudy(member, record.spec, judgement, decided, seconds_of(record.trials), why)
+            yield read_study(directory, plan, member, explained=explained)
+
+
+def read_study(directory: Path, plan: SuitePlan, member: SuiteMember, *, explained: bool) -> SuiteStudy:
+    """Return a study of a suite that has begun, with what explains it if that is asked for.
+
+    Raises:
+        UserError: it is damaged.
+    """
+    record = read_only.read(directory / member.directory, lambda store: store.read())
+    judgement = judge(record)
+    decided = judgement is not None and is_decided(plan, record.spec, judgement)
+    return SuiteStudy(
+        member, record.spec, judgement, decided, seconds_of(record.trials), explain(record) if explained else None
+    )
+
+
+def suite_of(plan: SuitePlan, studies: Sequence[SuiteStudy]) -> Suite:
+    """Return a suite with its result so far, made of those of its studies that have begun."""
+    result = joint_result(plan, studies) if studies else None
+    return Suite(plan=plan, headline=suite_headline(plan, result) if result else "", result=result)

@@ -146,6 +146,7 @@
     }
     if (live.rows) {
       show("standings", live.state !== "finished");
+      put("standings-about", live.rows_about);
       put("subject", live.subject);
       put("unit", live.unit);
       if (!before || JSON.stringify(before.rows) !== JSON.stringify(live.rows)) rows(live);

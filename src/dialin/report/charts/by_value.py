@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -92,32 +93,43 @@ def heatmap(spec: StudySpec, verdict: Verdict) -> Chart | None:
         xaxis={**axis(visible(across)), "type": "category", "showgrid": False},
         yaxis={**axis(visible(up)), "type": "category", "showgrid": False},
     )
-    figure.add_trace(_heat(columns, rows, ratios, text, higher_is_better=aim.higher_is_better))
+    sign = 100 if aim.higher_is_better else -100
+    shades = [[None if one is None else sign * (one.mean - 1) for one in row] for row in ratios]
+    figure.add_trace(heat([safe(visible(one)) for one in columns], [safe(visible(one)) for one in rows], shades, text))
     title = f"{capital(aim.noun)} against the baseline, by {visible(across)} and {visible(up)}"
     reading = f"{capital(aim.direction)}. The intervals are in the table of all figures."
     return Chart("heatmap", title, reading, 90 + 56 * len(rows), plain(figure), width=_CELL * len(columns) + 126)
 
 
-def _heat(
+def heat(
     columns: Sequence[str],
     rows: Sequence[str],
-    ratios: Sequence[Sequence[Estimate | None]],
+    shades: Sequence[Sequence[float | None]],
     text: Sequence[Sequence[str]],
     *,
-    higher_is_better: bool,
+    most: float = math.inf,
+    size: int = 14,
 ) -> go.Heatmap:
-    """Return the trace of a heatmap of ratios to the baseline, with their texts; the first of the rows is the lowest."""
-    z = [[None if one is None else 100 * (one.mean - 1) for one in row] for row in ratios]
-    reach = max((abs(value) for row in z for value in row if value is not None), default=1.0) or 1.0
-    ends = (_WORSE, _BETTER) if higher_is_better else (_BETTER, _WORSE)
+    """Return the trace of a heatmap of changes against the baseline, with their texts; the first of the rows is the lowest.
+
+    Args:
+        columns: their names, safe for Plotly.
+        rows: their names, safe for Plotly.
+        shades: how much better each cell is, in percent; below 0 it is worse, None has no colour.
+        text: what stands in each cell.
+        most: the change from which on a cell has the full colour; the largest one where none is larger.
+        size: of the text, in CSS pixels.
+    """
+    largest = max((abs(value) for row in shades for value in row if value is not None), default=1.0) or 1.0
+    reach = min(largest, most)
     return go.Heatmap(
-        x=[safe(visible(one)) for one in columns],
-        y=[safe(visible(one)) for one in rows],
-        z=z,
+        x=columns,
+        y=rows,
+        z=shades,
         text=text,
         texttemplate="%{text}",
-        textfont={"color": "var(--ink)", "size": 14},
-        colorscale=[[0.0, ends[0]], [0.5, _SAME], [1.0, ends[1]]],
+        textfont={"color": "var(--ink)", "size": size},
+        colorscale=[[0.0, _WORSE], [0.5, _SAME], [1.0, _BETTER]],
         zmin=-reach,
         zmax=reach,
         xgap=2,

@@ -9,7 +9,8 @@ from dialin.measures.table import MEASURES
 from dialin.model.study_diff import Area, StudyDiff
 from dialin.model.suite import Margin, Suite, SuiteCandidate, SuiteCell, SuitePlan, SuiteResult, SuiteRow
 from dialin.model.verdict import CandidateState, Estimate
-from dialin.report.charts.suite_charts import MARKS, MEAN, workload_forest
+from dialin.report.charts.style import Style, looks_of
+from dialin.report.charts.suite_charts import MARKS, MEAN, charts_by_threads, suite_heatmap, workload_forest
 from dialin.report.document.costs import READING, cost_cell
 from dialin.report.document.figure_columns import change_cell
 from dialin.report.document.parts import (
@@ -17,6 +18,8 @@ from dialin.report.document.parts import (
     Code,
     Column,
     Document,
+    Grid,
+    Group,
     Pairs,
     Paragraph,
     Part,
@@ -83,9 +86,16 @@ def subject(result: SuiteResult) -> SuiteCandidate:
 def _result(plan: SuitePlan, result: SuiteResult) -> list[Part]:
     equal = exact_percent(plan.worthwhile)
     notes = [f"▲ better, ▼ worse (proven), = equal within {equal}."] if len(result.others) > 1 else []
-    forest = workload_forest(plan, result, subject(result))
     notes += [_open_workloads(result), _confidence(plan, result)]
-    return [workload_table(plan, result), Paragraph(" ".join(filter(None, notes)), Role.SMALL), forest]
+    charts = [chart for chart in (workload_forest(plan, result, subject(result)), suite_heatmap(result)) if chart]
+    by_threads = charts_by_threads(result, suite_style(result))
+    grid = [Group("by-threads", "Throughput against the baseline, by threads", [Grid(by_threads)])] if by_threads else []
+    return [workload_table(plan, result), Paragraph(" ".join(filter(None, notes)), Role.SMALL), *charts, *grid]
+
+
+def suite_style(result: SuiteResult) -> dict[str, Style]:
+    """Return how the candidates of a suite look in its charts."""
+    return looks_of({one.name: one.label for one in result.candidates}, result.baseline)
 
 
 def _open_workloads(result: SuiteResult) -> str:
@@ -208,8 +218,11 @@ def _how(plan: SuitePlan, result: SuiteResult) -> list[Part]:
     return [Pairs(facts), Code("command", visible(without_secrets(plan.command)), "The command", "console")]
 
 
-def suite_diff_document(diffs: Mapping[str, StudyDiff], only: Sequence[str]) -> Document:
-    """Return the comparison of two suites, by workload; `only` are the workloads that one of them lacks."""
+def suite_diff_document(diffs: Mapping[str, StudyDiff], only: Sequence[str], left_out: Mapping[str, str]) -> Document:
+    """Return the comparison of two suites, by workload.
+
+    `only` are the workloads that one of them lacks, and `left_out` those that cannot be compared, with the reason.
+    """
     pairs = [(name, diff, one) for name, diff in diffs.items() for one in diff.candidates if one.name != diff.baseline]
     changed = [(name, one) for name, _, one in pairs if one.ratio_change.excludes_one]
     named = listed([f"{visible(name)} ({visible(one.name)}: {change(one.ratio_change.mean)})" for name, one in changed[:3]])
@@ -238,7 +251,8 @@ def suite_diff_document(diffs: Mapping[str, StudyDiff], only: Sequence[str]) -> 
                 SectionKey.DIFFERENCES,
                 "What differs between the suites",
                 [Paragraph(visible("; ".join(differing)) or "Builds, hosts, workloads and options are the same.")]
-                + ([Paragraph(f"In one suite only: {visible(listed(list(only)))}.")] if only else []),
+                + ([Paragraph(f"In one suite only: {visible(listed(list(only)))}.")] if only else [])
+                + [Paragraph(f"Not compared: {visible(f'{name}: {why}')}.") for name, why in left_out.items()],
             ),
             Section(SectionKey.CHANGE, "What changed", [Table("suite-diff", caption, columns, rows)]),
         ],

@@ -77,18 +77,23 @@ def body(record: StudyRecord, why: Why | None = None) -> Body:
 
 def render(record: StudyRecord, why: Why | None = None) -> str:
     """Return the report as one HTML document without any outside reference."""
-    return _page(body(record, why), "study report")
+    return page_of(body(record, why), "study report")
+
+
+def document_body(document: Document, style: Mapping[str, Style]) -> Body:
+    """Return a document that is not of a study as the content of a page; `style` has how its candidates look."""
+    main = rendered("body.html.j2", document=document, style=style)
+    data = {"trials": {}, "metrics": {}, "charts": {chart.key: chart.figure for chart in document.charts()}}
+    return Body(document.headline, main, rendered("menu.html.j2", document=document), data, document.colophon)
 
 
 def render_document(document: Document, style: Mapping[str, Style], what: str) -> str:
-    """Return a document that is not of a study as such a page; `style` has how its candidates look, `what` names the page."""
-    main = rendered("body.html.j2", document=document, style=style)
-    data = {"trials": {}, "metrics": {}, "charts": {chart.key: chart.figure for chart in document.charts()}}
-    page = Body(document.headline, main, rendered("menu.html.j2", document=document), data, document.colophon)
-    return _page(page, what)
+    """Return such a document as a page without any outside reference; `what` names it."""
+    return page_of(document_body(document, style), what)
 
 
-def _page(page: Body, what: str) -> str:
+def page_of(page: Body, what: str) -> str:
+    """Return a content as one HTML document without any outside reference; `what` names it."""
     parts = assets()
     return str(
         rendered(

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from dialin import json_documents
 from dialin.model.suite import Suite, SuiteResult
 from dialin.model.verdict import Estimate
-from dialin.report.document.suite_document import suite_document
-from dialin.report.render.html import render_document
+from dialin.report.document.suite_document import suite_document, suite_style
+from dialin.report.render.html import Body, document_body, page_of
 from dialin.report.render.markdown import to_markdown
 from dialin.sentences.suite_sentences import COSTS
 from dialin.text import csv_cell
@@ -20,13 +20,17 @@ _COLUMNS = ("workload", "weight", "candidate", "baseline", "unit", "ratio", "low
 
 def texts(suite: Suite) -> dict[str, str]:
     """Return the text of each file of a suite with a result, by its name."""
-    document = suite_document(suite)
     return {
         "suite.json": json_documents.render(suite),
-        "report.html": render_document(document, {}, "suite report"),
-        "report.md": to_markdown(document),
+        "report.html": page_of(suite_body(suite), "suite report"),
+        "report.md": markdown(suite),
         "suite.csv": _csv(suite.result) if suite.result else "",
     }
+
+
+def suite_body(suite: Suite) -> Body:
+    """Return the content of a page on a suite with a result, for its report and for its live page."""
+    return document_body(suite_document(suite), suite_style(suite.result) if suite.result else {})
 
 
 def markdown(suite: Suite) -> str:
