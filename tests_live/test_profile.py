@@ -1,60 +1,112 @@
-"""Profiles of real servers: a planted difference is found at its function."""
+"""Profiles of real servers: a planted difference is found at its function, and none where nothing differs."""
+
+import re
 
 import pytest
 
 from dialin.errors import UserError
+from dialin.evidence import measured, profiles
 from dialin.model.profile import ThreadKind
 from dialin.model.trial import Purpose, TrialState
 from dialin.probes import perf
 from dialin.store.store import Store
-from live import MYSQL
+from live import MYSQL, only_with_all
 
 
 def why_not():
     try:
-        perf.check_perf()
+        notes = perf.check_perf()
     except UserError as error:
-        return error.what
-    return ""
+        return error.what, error.what
+    return "", next((note for note in notes if "waits" in note), "")
 
 
-NO_PERF = why_not()
-FLUSHES = ("fdatasync (system call)", "fsync (system call)")
+NO_PERF, NO_TRACE = why_not()
+with_perf = pytest.mark.skipif(bool(NO_PERF), reason=NO_PERF or "perf works")
+FLUSHES = ("fdatasync", "fsync")
+WRITES = ["--workload", "oltp_update_non_index", "--tables", "1", "--table-size", "10000"]
+POINTS = ["--workload", "oltp_point_select", "--tables", "1", "--table-size", "50000"]
+OF_MYSQL = [] if MYSQL.startswith("mariadb") else ["--set", "sync_binlog=0"]
 
 
-@pytest.mark.skipif(bool(NO_PERF), reason=NO_PERF or "perf works")
-def test_syncs_of_the_log_that_a_candidate_leaves_out_are_found_in_the_profiles(dialin):
-    load = ["--workload", "oltp_update_non_index", "--tables", "1", "--table-size", "10000", "--threads", "4", "--yes"]
-    load += ["--rate", "1200"]
-    words = ["--server", MYSQL, "--set", "sync_binlog=0", "--measure", "6", "--warmup", "1", "--minutes", "2", *load]
-    if MYSQL.startswith("mariadb"):
-        words = [word for word in words if word not in ("--set", "sync_binlog=0")]
-    sweep = ["sweep", "innodb_flush_log_at_trx_commit=1,2", "--accept-weaker-durability", "--worthwhile", "100%", "--profile"]
+def profiled(dialin, *words):
     study = dialin.directory / "study"
-    verdict = dialin.verdict(*sweep, *words, "--out", study, code=dialin.any_code)
+    verdict = dialin.verdict(*words, "--profile", "--yes", "--server", MYSQL, "--out", study, code=dialin.any_code)
     with Store.open(study) as store:
-        record = store.read()
-    profiled = [trial for trial in record.trials if trial.purpose is Purpose.PROFILE]
-    assert [(trial.candidate, trial.state) for trial in profiled] == [("1", TrialState.DONE), ("2", TrialState.DONE)]
-    assert record.trials[-2:] == profiled
+        return study, verdict, store.read()
+
+
+@with_perf
+def test_syncs_of_the_log_that_a_candidate_leaves_out_are_found_in_the_profiles(dialin):
+    sweep = ["sweep", "innodb_flush_log_at_trx_commit=1,2", "--accept-weaker-durability", "--worthwhile", "100%"]
+    method = ["--threads", "4", "--rate", "1200", "--measure", "8", "--warmup", "1", "--minutes", "2"]
+    study, verdict, record = profiled(dialin, *sweep, *OF_MYSQL, *WRITES, *method)
+    runs = [trial for trial in record.trials if trial.purpose is Purpose.PROFILE]
+    assert [(trial.candidate, trial.state) for trial in runs] == [("1", TrialState.DONE), ("2", TrialState.DONE)]
+    assert record.trials[-2:] == runs
     assert sum(one["trials"] for one in verdict["candidates"]) == len(record.trials) - 2
 
     found = dialin.verdict("explain", study, code=dialin.any_code)["profile"]
-    synced = next(one for one in found["lost"] if one["function"] in FLUSHES)
+    synced = next(one for one in found["lost"] if one["function"].partition(" ")[0] in FLUSHES)
     assert synced["other_us"] < 0.5 * synced["baseline_us"]
-    for trial, run in zip(found["trials"], profiled, strict=True):
+    for trial, run in zip(found["trials"], runs, strict=True):
         profile = record.profiles[run.id]
         assert trial["samples"] == profile.samples > 100
-        assert 0.5 < trial["cpu_seconds"] / run.costs.server_cpu < 1.5, "samples are the CPU time that the kernel counts"
+        assert 0.5 < trial["seen"] < 1.5, "samples are the CPU time that the kernel counts"
         assert max(profile.stacks, key=lambda one: sum(one.samples)).kind in (ThreadKind.CONNECTIONS, ThreadKind.LOG)
+    if not NO_TRACE:
+        assert found["untraced"] == ""
+        calls = {one["call"]: one for one in found["calls"]}
+        syncs = [calls[name] for name in FLUSHES if name in calls]
+        assert sum(one["other"] for one in syncs) < 0.5 * sum(one["baseline"] for one in syncs)
+        assert {"futex", *FLUSHES} & calls.keys() >= {"futex"}
+        assert sum(one["baseline_us"] for one in found["waits"]) > sum(one["other_us"] for one in found["waits"])
     page = (study / "report.html").read_text()
     assert "CPU profile" in page
 
     dialin("explain", study, "--profile", code=dialin.any_code)
     dialin("explain", study, "--folded", dialin.directory / "folded")
-    lines = (dialin.directory / "folded" / f"trial-{profiled[0].id}.folded").read_text().splitlines()
-    assert sum(int(line.rpartition(" ")[2]) for line in lines) == record.profiles[profiled[0].id].samples
+    lines = (dialin.directory / "folded" / f"trial-{runs[0].id}.folded").read_text().splitlines()
+    assert sum(int(line.rpartition(" ")[2]) for line in lines) == record.profiles[runs[0].id].samples
     assert any("sync" in line for line in lines)
+
+
+@with_perf
+def test_nothing_is_coloured_between_two_values_that_do_nothing(dialin):
+    """At this confidence one graph or table of a thousand would be wrong by chance."""
+    method = ["--threads", "2", "--rate", "500", "--measure", "5", "--warmup", "1", "--minutes", "1.5", "--confidence", "0.999"]
+    _, _, record = profiled(dialin, "sweep", "max_connect_errors=90,91", *POINTS, *method)
+    compared = profiles.compare(record, measured.of(record))
+    assert min(one.samples for one in compared.trials) > 100
+    assert [one.function for one in [*compared.gained, *compared.lost, *compared.waits] if one.is_certain] == []
+    _, frames = profiles.frames(record)
+    assert [frame.name for frame in frames if frame.change.is_certain] == []
+
+
+PLANTED = {
+    "innodb_doublewrite=ON,OFF": (
+        [*WRITES, "--set", "innodb_buffer_pool_size=24M"],
+        r"dblwr|Double_write|pwrite64|fdatasync|fsync",
+    ),
+    "performance_schema=ON,OFF": (POINTS, r"pfs_|PFS_|start_statement|end_statement|inline_mysql|THR_PFS"),
+    "innodb_adaptive_hash_index=ON,OFF": (
+        POINTS,
+        r"btr_search|btr_cur_search_to_nth|page_cur_search|cmp_dtuple|rec_get_offsets",
+    ),
+}
+"""A variable, a load that uses it, and the functions that it takes or spares."""
+
+
+@with_perf
+@only_with_all
+@pytest.mark.parametrize("variable", sorted(PLANTED))
+def test_a_planted_difference_is_found_at_its_function(dialin, variable):
+    load, expected = PLANTED[variable]
+    method = ["--threads", "4", "--measure", "12", "--warmup", "3", "--minutes", "5", "--worthwhile", "100%"]
+    _, _, record = profiled(dialin, "sweep", variable, "--accept-weaker-durability", *OF_MYSQL, *load, *method)
+    compared = profiles.compare(record, measured.of(record))
+    changed = [one.function for one in [*compared.lost, *compared.gained] if one.is_certain]
+    assert any(re.search(expected, name) for name in changed), changed
 
 
 def test_without_perf_a_study_is_refused_before_anything_starts(dialin, monkeypatch):

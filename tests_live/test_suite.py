@@ -1,6 +1,7 @@
 """Suites on real servers: killed in the middle, resumed, read by every command that shows one, watched, and of every kind."""
 
 import json
+import shutil
 import sys
 from pathlib import Path
 
@@ -19,6 +20,9 @@ GATE = ["--fail-if-worse", "60%", "--minutes", "6", *SHORT, *EASY]
 """Under a load of a fixed rate nothing differs, so that the gate is passed as soon as there are enough trials."""
 
 
+PROFILED = ["--profile"] if shutil.which("perf") else []
+
+
 def trials(directory):
     return read_only.read(directory, lambda store: store.trials())
 
@@ -27,7 +31,7 @@ def test_a_suite_killed_in_a_trial_resumes_as_a_whole_and_is_read_by_every_comma
     out = dialin.directory / "suite"
     variable = ["sweep", "innodb_adaptive_hash_index=ON,OFF", "--server", FAST]
     workloads = ["--workload", "oltp_point_select=2", "--workload", "oltp_update_index"]
-    process = dialin.start(*variable, *workloads, *GATE, "--out", out)
+    process = dialin.start(*variable, *workloads, *GATE, *PROFILED, "--out", out)
     measuring(out / "02-oltp-update-index")
     running = children(process)
     kill(process.pid)
@@ -58,6 +62,14 @@ def test_a_suite_killed_in_a_trial_resumes_as_a_whole_and_is_read_by_every_comma
     assert dialin("report", out, "--markdown")[0].startswith("# Passed")
     assert "Cost per operation" in dialin("explain", out)[0]
     assert "No change of any ratio" in dialin("diff", out, out)[0]
+    if PROFILED:
+        assert all(row["profile"]["trials"][0]["samples"] > 0 for row in result["rows"])
+        assert "CPU profiles" in dialin("explain", out)[0]
+        shown = dialin("explain", out, "--profile")[0]
+        assert all(shown.count(row["name"]) >= 1 for row in result["rows"])
+        dialin("explain", out, "--folded", dialin.directory / "folded")
+        written = {path.parent.name for path in (dialin.directory / "folded").rglob("*.folded")}
+        assert written == {row["directory"] for row in result["rows"]}
 
 
 @needs_chromium

@@ -106,6 +106,60 @@ def test_a_slice_without_a_transaction_does_not_discard_the_profiles():
     assert compare(replace(record, samples=none)) is None
 
 
+def test_waits_of_connections_and_system_calls_are_compared_per_transaction():
+    compared = compare(profiled(unseen(), "16", 5, waited=(400.0, 100.0)))
+    (wait,) = compared.waits
+    assert wait.function == "log_write_up_to (futex)"
+    assert (wait.baseline_us, wait.other_us) == pytest.approx((400.0, 100.0), rel=0.01)
+    assert wait.is_certain
+    (call,) = compared.calls
+    assert (call.call, call.baseline, call.other) == ("futex", pytest.approx(4.0, rel=0.1), pytest.approx(1.0, rel=0.1))
+    _, frames = profiles.frames(profiled(unseen(), "16", 5, waited=(400.0, 100.0)), profiles.waits)
+    assert next(frame.name for frame in frames) == "connections", "the server's own threads wait for work"
+    assert all(frame.change.is_certain for frame in frames)
+    assert compare(profiled(unseen(), "16", 5)).waits == []
+
+
+def test_the_cost_of_the_trace_stands_beside_that_of_the_samples():
+    record = profiled(unseen(), "16", 5, waited=(400.0, 100.0))
+    trial = next(trial for trial in record.trials if trial.purpose is Purpose.PROFILE)
+    traced = record.profiles[trial.id].waits.slices[0].began
+    slowed = [replace(one, tps=one.tps * (0.8 if one.at > traced else 1.0)) for one in record.samples[trial.id]]
+    sampled = replace(record.profiles[trial.id], slices=record.profiles[trial.id].slices[:-5])
+    sampled = replace(sampled, stacks=[replace(one, samples=one.samples[:-5]) for one in sampled.stacks])
+    first, _ = compare(
+        replace(record, samples={**record.samples, trial.id: slowed}, profiles={**record.profiles, trial.id: sampled})
+    ).trials
+    assert first.traced == pytest.approx(0.8, rel=0.1)
+    assert first.throughput.low < 1 < first.throughput.high
+
+
+def test_frames_are_counted_alike_whether_few_or_all_of_them_are_drawn():
+    record = profiled(unseen(), "16", 5)
+    both, frames = profiles.frames(record)
+    for frame in frames:
+        line, one = [], frame
+        while True:
+            line.insert(0, one.name)
+            if one.parent is None:
+                break
+            one = frames[one.parent]
+        for side, level in ((both.baseline, frame.change.first), (both.other, frame.change.second)):
+            found = [stack for stack in side.profile.stacks if (stack.kind, *stack.frames)[: len(line)] == tuple(line)]
+            assert level == pytest.approx(sum(sum(one.samples) for one in found) * 2000 / sum(side.work))
+    drawn = {frame.name for frame in frames}
+    totals = {stack.frames[-1]: sum(stack.samples) / both.baseline.profile.samples for stack in both.baseline.profile.stacks}
+    assert {name for name, share in totals.items() if share >= profiles.SMALLEST_SHARE} <= drawn
+
+
+def test_every_profiled_candidate_is_compared_with_the_baseline():
+    record = profiled(profiled(nothing_moved(), "16", 5), "4", 6, {"function_58": 4.0})
+    every = {one.other: one for one in profiles.compare_all(record, measured.of(record))}
+    assert next(iter(every)) == compare(record).other
+    assert set(every) == {"4", "16"}
+    assert every["4"].gained[0].function == "function_58"
+
+
 def test_one_profile_alone_is_not_compared():
     record = profiled(unseen(), "16", 5)
     alone = dict(list(record.profiles.items())[:1])

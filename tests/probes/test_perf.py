@@ -73,23 +73,23 @@ def test_where_perf_is_not_allowed_its_reason_is_reported_and_harmless(program):
 def test_it_samples_in_windows_alone_and_the_recording_is_read(program, tmp_path):
     program(answers())
     file = tmp_path / "recorded"
-    with perf.recording(os.getpid(), file) as recording:
+    with perf.recording(os.getpid(), file, perf.CLOCK) as recording:
         with recording.window():
             assert file.read_text().split() == ["disable", "enable"]
         assert file.read_text().split() == ["disable", "enable", "disable"]
-    assert [one.frames for one in perf.stacks(file)] == [("work",)]
+    assert [one.frames for one in perf.stacks(file, os.getpid())] == [("work",)]
 
 
 def test_the_error_that_ends_a_window_is_not_hidden_by_the_end_of_perf(program, tmp_path):
     program(answers(2))
-    recorded = perf.recording(os.getpid(), tmp_path / "recorded")
+    recorded = perf.recording(os.getpid(), tmp_path / "recorded", perf.CLOCK)
     with recorded as recording, pytest.raises(KeyError), recording.window():
         raise KeyError
 
 
 def test_perf_that_ends_in_a_window_is_a_fault_of_this_machine(program, tmp_path):
     program(answers(2))
-    recorded = perf.recording(os.getpid(), tmp_path / "recorded")
+    recorded = perf.recording(os.getpid(), tmp_path / "recorded", perf.CLOCK)
     with recorded as recording, pytest.raises(MachineError, match="perf has ended"), recording.window():
         pass
 
@@ -97,7 +97,7 @@ def test_perf_that_ends_in_a_window_is_a_fault_of_this_machine(program, tmp_path
 def test_no_descriptor_and_no_process_is_left(program, tmp_path):
     program(answers())
     before = set(map(str, Path("/proc/self/fd").iterdir()))
-    with perf.recording(os.getpid(), tmp_path / "recorded"):
+    with perf.recording(os.getpid(), tmp_path / "recorded", perf.CLOCK):
         pass
     assert set(map(str, Path("/proc/self/fd").iterdir())) == before
     children = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
@@ -108,7 +108,7 @@ _KILLED = """
 import os, signal, sys
 from pathlib import Path
 from dialin.probes import perf
-with perf.recording(os.getpid(), Path(sys.argv[1])):
+with perf.recording(os.getpid(), Path(sys.argv[1]), perf.CLOCK):
     os.kill(os.getpid(), signal.SIGKILL)
 """
 
@@ -127,6 +127,44 @@ def test_perf_dies_with_dialin_however_that_dies(program, tmp_path):
 
 def test_a_recording_cannot_fill_a_disk(program, tmp_path):
     program(answers().replace("words =", f"open({str(tmp_path / 'words')!r}, 'w').write(' '.join(sys.argv))\nwords ="))
-    with perf.recording(os.getpid(), tmp_path / "recorded"):
+    with perf.recording(os.getpid(), tmp_path / "recorded", perf.CLOCK):
         pass
     assert " --max-size 2G " in (tmp_path / "words").read_text()
+
+
+def refuses(event, why):
+    """A program that answers, unless it is asked for an event."""
+    return answers().replace("ask, answer", f"{event!r} in ' '.join(words) and sys.exit('Error:\\n{why}')\nask, answer")
+
+
+def test_where_waits_may_not_be_traced_a_note_says_why(program, monkeypatch):
+    monkeypatch.setattr(perf, "_sees_kernel", lambda: True)
+    program(refuses("raw_syscalls", "No permission to trace"))
+    (note,) = perf.check_perf(os.getpid())
+    assert "without waits and system calls" in note
+    assert "No permission to trace" in note
+    assert "root" in note
+
+
+@pytest.mark.parametrize(("sees_kernel", "event"), [(True, "cycles"), (False, "cpu-clock")])
+def test_cycles_are_counted_where_the_machine_and_the_kernel_let_them(program, tmp_path, monkeypatch, sees_kernel, event):
+    """This machine has no such counter, so a program stands for perf."""
+    (tmp_path / "cpu" / "events").mkdir(parents=True)
+    (tmp_path / "cpu" / "events" / "cpu-cycles").write_text("event=0x3c")
+    monkeypatch.setattr(perf, "_DEVICES", tmp_path)
+    monkeypatch.setattr(perf, "_sees_kernel", lambda: sees_kernel)
+    program(answers().replace("words =", f"open({str(tmp_path / 'words')!r}, 'w').write(' '.join(sys.argv))\nwords ="))
+    with perf.recording_stacks(os.getpid(), tmp_path / "recorded") as (_, per_sample):
+        pass
+    assert f"--event {event} " in (tmp_path / "words").read_text()
+    assert per_sample == (None if sees_kernel else perf.PERIOD)
+
+
+def test_where_perf_refuses_to_count_cycles_it_samples_by_the_clock(program, tmp_path, monkeypatch):
+    monkeypatch.setattr(perf, "_sees_kernel", lambda: True)
+    (tmp_path / "cpu" / "events").mkdir(parents=True)
+    (tmp_path / "cpu" / "events" / "cpu-cycles").write_text("event=0x3c")
+    monkeypatch.setattr(perf, "_DEVICES", tmp_path)
+    program(refuses("cycles", "not supported"))
+    with perf.recording_stacks(os.getpid(), tmp_path / "recorded") as (_, per_sample):
+        assert per_sample == perf.PERIOD

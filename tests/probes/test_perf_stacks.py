@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from dialin.model.profile import KERNEL, Slice, Stack, ThreadKind
-from dialin.probes.perf_stacks import Sample, add_up, kind_of, read_samples
+from dialin.model.profile import KERNEL, PREEMPTED, Slice, Stack, ThreadKind
+from dialin.probes import system_calls
+from dialin.probes.perf_stacks import Call, Sample, add_up, kind_of, read_samples, read_trace
 
 SAMPLES = Path(__file__).parent / "samples"
 
@@ -122,6 +123,91 @@ def test_samples_are_added_up_by_slice_and_those_outside_are_left_out():
         Stack(ThreadKind.CONNECTIONS, ("main", "work"), (2, 1)),
         Stack(ThreadKind.LOG, ("main", "work"), (0, 1)),
     ]
+
+
+def switched(*events):
+    """The lines of a trace: for each event its thread, time and text, and the frames of a stack."""
+    return [f"connection {thread}   {time:.6f}: {text}\n" for thread, time, text in events]
+
+
+FUTEX = [
+    "\tffffffff82266833 schedule ([kernel.kallsyms])\n",
+    "\tffffffff8144aa4d __x64_sys_futex ([kernel.kallsyms])\n",
+    "\t           85f16 __futex_abstimed_wait_common (/usr/lib/x86_64-linux-gnu/libc.so.6)\n",
+    "\t           1f10a os_event::wait_low (/usr/sbin/mysqld)\n",
+    "\t           1f20b log_write_up_to (/usr/sbin/mysqld)\n",
+    "\t           1f30c do_command (/usr/sbin/mysqld)\n",
+    "\n",
+]
+
+
+def waits(lines):
+    return [one for one in read_trace(lines) if not isinstance(one, Call)]
+
+
+def test_a_wait_lasts_from_a_switch_to_the_next_of_its_thread_and_is_of_what_waited():
+    stack = switched((7, 1.0, "context-switches/period=13/: "))
+    others = switched((8, 1.1, "PERF_RECORD_SWITCH IN         "), (7, 1.25, "PERF_RECORD_SWITCH IN         "))
+    (one,) = waits([*stack, *FUTEX, *switched((7, 1.000007, "PERF_RECORD_SWITCH OUT        ")), *others])
+    assert (one.thread, one.time, one.until) == (7, 1.000007, 1.25)
+    assert one.frames == ("do_command", "log_write_up_to", "os_event::wait_low", f"futex{KERNEL}")
+    assert stack_of(one).waits_in == "log_write_up_to (futex)"
+
+
+def stack_of(sample):
+    return Stack(ThreadKind.CONNECTIONS, sample.frames, (1,))
+
+
+def test_waits_whose_stack_was_not_recorded_count_for_the_known_stacks_of_their_thread():
+    known = [*switched((7, 1.0, "context-switches: ")), *FUTEX]
+    ends = [(7, 1.0, "PERF_RECORD_SWITCH OUT "), (7, 1.1, "PERF_RECORD_SWITCH IN ")]
+    more = [(7, 1.2, "PERF_RECORD_SWITCH OUT "), (8, 1.2, "PERF_RECORD_SWITCH OUT "), (7, 1.4, "PERF_RECORD_SWITCH IN ")]
+    taken = [(7, 1.4, "PERF_RECORD_SWITCH OUT preempt"), (7, 1.45, "PERF_RECORD_SWITCH IN ")]
+    added = add_up(read_trace([*known, *switched(*ends, *more, *taken)]), [Slice(1.0, 2.0)], {}, 0.0)
+    assert {one.frames[-1]: one.samples for one in added} == {f"futex{KERNEL}": (300_000,), PREEMPTED: (50_000,)}
+
+
+def test_a_thread_from_which_the_cpu_was_taken_waits_for_a_cpu():
+    lines = [*switched((7, 1.0, "context-switches: ")), *FUTEX, *switched((7, 1.0, "PERF_RECORD_SWITCH OUT preempt"))]
+    (one,) = waits([*lines, *switched((7, 1.5, "PERF_RECORD_SWITCH IN "))])
+    assert one.frames == (PREEMPTED,)
+    assert stack_of(one).waits_in == "preempted"
+
+
+def test_a_wait_whose_end_was_not_recorded_lasts_to_the_end_of_its_slice():
+    lines = [*switched((7, 1.0, "context-switches: ")), *FUTEX, *switched((7, 1.0, "PERF_RECORD_SWITCH OUT "))]
+    again = [*lines, *[line.replace("1.000000", "9.000000") for line in lines]]
+    added = add_up(waits(again), [Slice(100.5, 101.5), Slice(108.5, 109.25)], {}, 100.0)
+    assert [one.samples for one in added] == [(500_000, 250_000)]
+    assert added[0].kind is ThreadKind.CONNECTIONS
+
+
+def test_a_wait_without_a_name_is_of_its_file_and_one_for_a_page_of_the_kernel():
+    nameless = [line.replace("log_write_up_to", "[unknown]").replace("os_event::wait_low", "[unknown]") for line in FUTEX]
+    lines = [*switched((7, 1.0, "context-switches: ")), *nameless, *switched((7, 1.0, "PERF_RECORD_SWITCH OUT "))]
+    assert stack_of(waits(lines)[0]).waits_in == "[mysqld] (futex)"
+    fault = ["\tf8 io_schedule ([kernel.kallsyms])\n", "\tf9 asm_exc_page_fault ([kernel.kallsyms])\n", *FUTEX[4:]]
+    lines = [*switched((7, 1.0, "context-switches: ")), *fault, *switched((7, 1.0, "PERF_RECORD_SWITCH OUT "))]
+    assert stack_of(waits(lines)[0]).waits_in == "log_write_up_to (asm_exc_page_fault)"
+
+
+def test_system_calls_have_their_names(monkeypatch):
+    monkeypatch.setattr(system_calls.platform, "machine", lambda: "x86_64")
+    lines = [
+        "   connection 7  1.000000:    raw_syscalls:sys_enter: NR 75 (1f, 0) ffffffff81423c90 syscall_trace_enter ([k])\n",
+        *switched((7, 1.1, "raw_syscalls:sys_enter: NR 9999 (0)")),
+    ]
+    assert [(one.thread, one.time, one.frames) for one in read_trace(lines)] == [
+        (7, 1.0, ("fdatasync",)),
+        (7, 1.1, ("system call 9999",)),
+    ]
+    assert all(isinstance(one, Call) for one in read_trace(lines))
+
+
+@pytest.mark.parametrize(("machine", "number"), [("x86_64", 202), ("aarch64", 98), ("riscv64", 98)])
+def test_numbers_of_system_calls_are_those_of_the_architecture(machine, number):
+    assert system_calls.name_of_call(number, machine) == "futex"
+    assert system_calls.name_of_call(number, "s390x") == f"system call {number}"
 
 
 def test_text_that_would_break_a_folded_stack_or_a_terminal_is_made_harmless():

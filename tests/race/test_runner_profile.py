@@ -56,6 +56,13 @@ def test_where_the_baseline_is_the_choice_the_candidate_that_differs_most_is_pro
     assert [trial.candidate for trial in of(record, Purpose.PROFILE)] == ["1", "16"]
 
 
+def test_every_candidate_is_profiled_on_request_and_has_its_room_in_the_budget(study, spec):
+    asked = {"profile": False, "profile_candidates": True}
+    _, record = study(trials(levels={"1": 1000, "4": 1002, "16": 1000}, noise=0.03), seed=2, until=Until.BEST, **asked)
+    assert [trial.candidate for trial in of(record, Purpose.PROFILE)] == ["1", "4", "16"]
+    assert sum(sum(trial.steps.values()) for trial in record.trials) <= MAY_OVERRUN * 60 * spec.minutes
+
+
 def test_the_verdict_and_the_noise_are_the_same_as_without_them(study):
     with_profiles, record = study(trials(), "with")
     without, clean = study(trials(), "without", profile=False)

@@ -106,6 +106,60 @@ def test_a_study_whose_profiles_failed_says_why(record):
     assert profile_parts.missing(never) == ["The study has not profiled its candidates: it does so after its verdict."]
 
 
+def test_where_one_of_several_profiles_failed_the_others_are_shown_with_the_reason():
+    more = profiled(profiled(nothing_moved(), "16", 5), "4", 6, {"function_58": 4.0})
+    lost = next(one for one in more.trials if one.candidate == "16" and one.purpose is Purpose.PROFILE)
+    failure = Failure(Step.MEASURE, Fault.MACHINE, Cause.quoted("perf has ended or does not answer"))
+    trials = [replace(one, state=TrialState.INTERRUPTED, failure=failure) if one.id == lost.id else one for one in more.trials]
+    kept = {number: one for number, one in more.profiles.items() if number != lost.id}
+    spec = more.spec.model_copy(update={"profile_candidates": True})
+    failed = replace(more, trials=trials, profiles=kept, spec=spec)
+    words = Page(html.render(failed, explain(failed))).words
+    assert "16 has no profile: perf has ended or does not answer." in words
+    assert "function_58" in words
+
+
+def test_every_profiled_candidate_has_its_graph_and_its_table():
+    both = profiled(profiled(nothing_moved(), "16", 5), "4", 6)
+    page = Page(html.render(both, explain(both)))
+    assert set(page.data["flames"]) == {"flame", "flame-2"}
+    assert page.data["flames"]["flame-2"]["second"] != page.data["flames"]["flame"]["second"]
+    assert page.misnested == []
+    ids = [attrs["id"] for _, attrs in page.elements if "id" in attrs]
+    assert len(ids) == len(set(ids))
+
+
+def test_waits_and_system_calls_have_a_graph_and_tables_of_their_own():
+    traced = profiled(unseen(), "16", 5, waited=(400.0, 100.0))
+    why = explain(traced)
+    page = Page(html.render(traced, why))
+    assert set(page.data["flames"]) == {"flame", "flame-waits"}
+    assert "log_write_up_to" in page.data["flames"]["flame-waits"]["names"]
+    shown = terminal(lambda r, w, console: print_why(r, w, console, only=profile_parts.KEY), traced, why)
+    assert "log_write_up_to (futex)" in shown
+    assert "System calls of all threads per transaction" in " ".join(shown.split())
+
+
+def test_why_waits_were_not_traced_is_said(record):
+    profiles = {number: replace(one, untraced="No permission to trace") for number, one in record.profiles.items()}
+    untraced = replace(record, profiles=profiles)
+    words = Page(html.render(untraced, explain(untraced))).words
+    assert "Waits and system calls were not traced: No permission to trace." in words
+
+
+@pytest.mark.parametrize(
+    ("server", "says"),
+    [
+        ({"version": "mysqld Ver 9.7.4", "vendor": "mysql"}, "exactly this build (mysqld Ver 9.7.4): the archive"),
+        ({"version": "10.11.19-MariaDB", "vendor": "mariadb"}, "mariadb-server-core-dbgsym"),
+        ({"version": "8.0.36-28", "vendor": "percona", "image": "percona:8.0"}, "(8.0.36-28) into its image"),
+        ({}, "exactly this build. Then profile again."),
+    ],
+)
+def test_how_to_get_the_names_of_functions_is_said_of_the_build(server, says):
+    assert says in profile_parts.symbols_of(server)
+
+
 def test_a_study_without_profiles_shows_nothing_of_them():
     record = unseen()
     text = html.render(record, explain(record))

@@ -15,6 +15,7 @@ from dialin.model.verdict import CandidateState
 from dialin.report.document.suite_document import suite_document
 from dialin.report.render import suite_files
 from dialin.report.render.terminal import print_suite
+from fixtures import example_reasons
 from fixtures.example_suites import at_threads, row, suite
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "schema" / "suite.schema.json").read_text())
@@ -134,6 +135,16 @@ def test_workloads_with_several_numbers_of_threads_have_a_small_chart_each_on_on
     assert first.figure["data"][0]["x"] == [2, 16]
     assert first.text == "8: +11.0 % with 2 and +21.0 % with 16 threads."
     assert "by threads" in suite_files.markdown(suite(many))
+
+
+def test_profiles_stand_beside_what_moved_and_nothing_does_without_them():
+    compared = example_reasons.profile_of(["1", "8"], "fdatasync (system call)")
+    one = suite([row("writes", **{"8": 1.11}).model_copy(update={"profile": compared}), row("scans", **{"8": 0.96})])
+    text = suite_files.markdown(one)
+    assert "writes: CPU time of the server per operation: 380 µs with 1, 330 µs with 8." in text
+    assert "scans: CPU time" not in text
+    assert "CPU profile" not in suite_files.markdown(suite([row("scans", **{"8": 0.96})]))
+    jsonschema.validate(json.loads(suite_files.texts(one)["suite.json"]), SCHEMA)
 
 
 def test_workloads_are_beside_their_costs_and_what_moved():

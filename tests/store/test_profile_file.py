@@ -1,9 +1,12 @@
 """The profile of a trial in a study's directory."""
 
+from dataclasses import replace
+
+import polars as pl
 import pytest
 
 from dialin.store import profile_file
-from fixtures.profiles import PROFILE
+from fixtures.profiles import PROFILE, TRACED
 
 
 def test_a_profile_is_read_as_it_was_written_with_slices_that_have_no_sample(tmp_path):
@@ -19,6 +22,29 @@ def test_a_file_that_is_missing_or_damaged_is_no_profile(tmp_path, content):
     if content is not None:
         path.write_bytes(content)
     assert profile_file.read(path) is None
+
+
+def test_waits_and_calls_are_read_as_they_were_written_or_why_there_are_none(tmp_path):
+    path = tmp_path / "profiles" / "trial-7.parquet"
+    profile_file.write(path, TRACED)
+    assert profile_file.read(path) == TRACED
+    lacking = replace(PROFILE, untraced="No permission; to trace")
+    profile_file.write(path, lacking)
+    assert profile_file.read(path) == lacking
+
+
+def test_a_profile_of_before_waits_were_traced_is_read(tmp_path):
+    path = tmp_path / "trial-7.parquet"
+    profile_file.write(path, PROFILE)
+    pl.read_parquet(path).drop("of").write_parquet(path)
+    assert profile_file.read(path) == PROFILE
+
+
+def test_a_function_is_in_memory_once_however_many_stacks_have_it(tmp_path):
+    path = tmp_path / "trial-7.parquet"
+    profile_file.write(path, TRACED)
+    read = profile_file.read(path)
+    assert len({id(stack.frames[0]) for part in (read, read.waits) for stack in part.stacks}) == 1
 
 
 def test_folded_stacks_begin_with_the_kind_of_thread_and_end_with_the_number_of_samples():

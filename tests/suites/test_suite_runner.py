@@ -5,6 +5,7 @@ import pytest
 from dialin.cli.conduct_suite import diff_suites
 from dialin.errors import ExitCode, InterruptedStudyError
 from dialin.model.suite import GateState, Margin, Suite, SuiteOutcome
+from dialin.model.trial import Purpose
 from dialin.model.verdict import CandidateState
 from dialin.store import requests
 from dialin.suites import runner
@@ -54,6 +55,18 @@ def test_equal_candidates_end_early_and_nothing_is_claimed(suite):
     assert ended.result.outcome is SuiteOutcome.KEEP
     assert ended.result.minutes < 60
     assert not any(one.better or one.worse for one in ended.result.candidates)
+
+
+def test_each_workload_is_profiled_within_the_minutes_of_the_suite(monkeypatch, clock, spec, tmp_path):
+    two = spec.model_copy(update={"candidates": spec.candidates[:2], "measure": 10.0, "profile": True})
+    suite = SimulatedSuite(monkeypatch, clock, two, tmp_path / "suite")
+    trials = {name: levels(1000, noise=0.03) for name in "abc"}
+    suite.run(suite_plan(dict.fromkeys("abc", 1), minutes=15, until="best"), trials)
+    profiled = {
+        name: [trial.candidate for trial in one.ran if trial.purpose is Purpose.PROFILE] for name, one in trials.items()
+    }
+    assert profiled == {name: ["1", "4"] for name in "abc"}
+    assert sum(len(one.ran) for one in trials.values()) * SECONDS / 60 <= 15.5
 
 
 def test_a_gain_under_all_workloads_is_recommended_with_its_guard(suite):

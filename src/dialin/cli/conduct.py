@@ -65,7 +65,7 @@ def conduct(question: StudyOptions, directory: Path, how: How, *, name: str, bas
     """
     hosts = FleetChoice(how.fleet, how.fleet_hosts)
     snapshots, is_tune = how.snapshot_command is not None, question.tune is not None
-    check_fleet(hosts, attached=bool(question.attach), tune=is_tune, profile=question.profile, snapshots=snapshots)
+    check_fleet(hosts, attached=bool(question.attach), tune=is_tune, profile=question.is_profiled, snapshots=snapshots)
     where = how.out or new_directory(name)
     check_new_directory(where)
     tools = Tools.open(say)
@@ -132,7 +132,7 @@ def go_on(directory: Path, how: How, *, minutes: float | None, confirm: bool) ->
     hosts = FleetChoice(how.fleet, how.fleet_hosts)
     spec = ready.spec
     snapshots = how.snapshot_command is not None
-    check_fleet(hosts, attached=not spec.is_sandboxed, tune=bool(spec.tuned), profile=spec.profile, snapshots=snapshots)
+    check_fleet(hosts, attached=not spec.is_sandboxed, tune=bool(spec.tuned), profile=spec.is_profiled, snapshots=snapshots)
     _say_all(ready)
     if ready.changes and not how.yes and not ask_to_start(ready):
         say("Nothing was started")

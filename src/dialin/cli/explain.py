@@ -10,7 +10,7 @@ import typer
 
 from dialin.cli.console import exit_code, output, say
 from dialin.cli.studies import Directory
-from dialin.errors import UserError
+from dialin.errors import ExitCode, UserError
 from dialin.store import is_suite
 from dialin.text import visible
 
@@ -38,8 +38,8 @@ def explain(
     dialin explain dialin-innodb_buffer_pool_instances-20260902-120041
     """
     if is_suite(directory):
-        if profile or folded is not None:
-            raise UserError(f"{directory} is a suite of studies, which have no CPU profiles", "Name a study of one workload")
+        if folded is not None or (profile and not json):
+            raise typer.Exit(_explain_profiles(directory, folded))
         from dialin.cli.conduct_suite import explain_suite
 
         raise typer.Exit(explain_suite(directory, json=json))
@@ -52,8 +52,7 @@ def explain(
 
     record = proof_view(read_only.read(directory, lambda store: store.read()))
     if (profile or folded is not None) and not record.profiles:
-        reasons = " ".join(profile_parts.missing(record))
-        raise UserError(f"{directory} has no CPU profile{f'. {reasons}' if reasons else ''}", _remedy(directory, record))
+        raise _without_profile(directory, record)
     if folded is not None:
         _write_folded(record, folded)
         return
@@ -65,10 +64,43 @@ def explain(
     raise typer.Exit(exit_code(record.verdict.verdict if record.verdict else None))
 
 
-def _remedy(directory: Path, record: StudyRecord) -> str:
-    if not record.spec.profile:
-        return "Run the study with --profile"
-    return f"If the study is not at its end: dialin resume {shlex.quote(str(directory))}"
+def _without_profile(directory: Path, record: StudyRecord) -> UserError:
+    from dialin.report.document import profile_parts
+
+    reasons = " ".join(profile_parts.missing(record))
+    if not record.spec.is_profiled:
+        remedy = "Run the study with --profile"
+    else:
+        remedy = f"If the study is not at its end: dialin resume {shlex.quote(str(directory))}"
+    return UserError(f"{directory} has no CPU profile{f'. {reasons}' if reasons else ''}", remedy)
+
+
+def _explain_profiles(directory: Path, folded: Path | None) -> ExitCode:
+    """Print the profiles of each study of a suite, or write them as folded stacks, into a directory for each.
+
+    Raises:
+        UserError: no study has one.
+    """
+    from dialin.evidence.why_verdict import explain as explain_verdict
+    from dialin.report.document import profile_parts
+    from dialin.report.render.terminal import print_why
+    from dialin.store import read_only
+    from dialin.suites.suite_file import has_begun, read_plan
+
+    members = [one for one in read_plan(directory).members if has_begun(directory, one)]
+    records = [read_only.read(directory / one.directory, lambda store: store.read()) for one in members]
+    if not any(record.profiles for record in records):
+        if records:
+            raise _without_profile(directory, records[0])
+        remedy = f"dialin resume {shlex.quote(str(directory))}"
+        raise UserError(f"{directory} has no CPU profile: nothing was measured yet", remedy)
+    for member, record in zip(members, records, strict=True):
+        if folded is not None:
+            _write_folded(record, folded / member.directory)
+        else:
+            output().print(visible(member.name), style="bold", markup=False, highlight=False)
+            print_why(record, explain_verdict(record), output(), only=profile_parts.KEY)
+    return ExitCode.VERDICT
 
 
 def _write_folded(record: StudyRecord, directory: Path) -> None:
@@ -81,5 +113,9 @@ def _write_folded(record: StudyRecord, directory: Path) -> None:
             path = directory / f"trial-{trial}.folded"
             path.write_text(profile_file.folded(profile), encoding="utf-8")
             say(f"{visible(names[trial])}, {profile.samples:,} samples: {path.absolute()}")
+            if profile.waits is not None:
+                path = directory / f"trial-{trial}.waits.folded"
+                path.write_text(profile_file.folded(profile.waits), encoding="utf-8")
+                say(f"{visible(names[trial])}, microseconds of waiting: {path.absolute()}")
     except OSError as error:
         raise UserError(f"{directory} cannot be written: {error.strerror}", "Name another directory") from error

@@ -1,22 +1,21 @@
-"""Compares the profiles of two candidates, function by function, per transaction."""
+"""Compares the profiles of two candidates, function by function, per transaction: CPU time, waits and system calls."""
 
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from dialin.evidence import measured
 from dialin.evidence.measured import MeasuredTrial
 from dialin.evidence.reasons.significance import choose_pair
-from dialin.model.profile import Profile, Slice, Stack
+from dialin.model.profile import Profile, Slice, Stack, ThreadKind
 from dialin.model.record import StudyRecord
 from dialin.model.trial import Purpose, Step
 from dialin.model.verdict import Estimate
-from dialin.model.why import ProfileComparison, ProfiledFunction, ProfileTrial
+from dialin.model.why import ProfileComparison, ProfiledCall, ProfiledFunction, ProfileTrial
 from dialin.stats import blocks
 from dialin.stats.quantiles import t_quantile
 from dialin.stats.sliced_rates import Counts, RateChange, Scatter, rate_changes
@@ -41,6 +40,24 @@ _MICROSECONDS = 1e6
 _Path = tuple[str, ...]
 """A function, or a function with those that called it, the outermost first."""
 
+PartOf = Callable[[Profile], Profile | None]
+"""Returns the part of a profile that is compared: of CPU time, waits or system calls."""
+
+
+def cpu(profile: Profile) -> Profile:
+    return profile
+
+
+def waits(profile: Profile) -> Profile | None:
+    """Return the waits of connections: the server's own threads wait most of the time for work."""
+    if profile.waits is None:
+        return None
+    return replace(profile.waits, stacks=[one for one in profile.waits.stacks if one.kind is ThreadKind.CONNECTIONS])
+
+
+def calls(profile: Profile) -> Profile | None:
+    return profile.calls
+
 
 @dataclass(frozen=True, slots=True)
 class Side:
@@ -60,7 +77,12 @@ class Side:
         costs, wall = self.one.trial.costs, sum(part.ended - part.began for part in self.profile.slices)
         if costs is None or not costs.server_cpu or costs.seconds <= 0 or wall <= 0:
             return None
-        return self.profile.samples * self.profile.seconds_per_sample / wall / (costs.server_cpu / costs.seconds)
+        return self.profile.samples * self.profile.per_sample / wall / (costs.server_cpu / costs.seconds)
+
+    @property
+    def rate(self) -> float:
+        """Transactions per second of the slices."""
+        return sum(self.work) / sum(part.ended - part.began for part in self.profile.slices)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,22 +115,29 @@ class Frame:
     change: RateChange
 
 
-def sides(record: StudyRecord, trials: Sequence[MeasuredTrial]) -> Sides | None:
-    """Return the newest profiles of the two candidates that reasons compare; None where one of them has none."""
+def sides(record: StudyRecord, trials: Sequence[MeasuredTrial], part_of: PartOf = cpu, other: str = "") -> Sides | None:
+    """Return the newest profiles of the baseline and another candidate; None where one of them has none.
+
+    The other is the one that reasons compare, or the one named.
+    """
     found = {
-        one.trial.candidate: Side(one, profile, _work(record, one, profile.slices))
+        one.trial.candidate: Side(one, part, _work(record, one, part.slices))
         for one in measured.of(record, Purpose.PROFILE)
-        if (profile := record.profiles.get(one.trial.id)) is not None and profile.samples
+        if (profile := record.profiles.get(one.trial.id)) is not None
+        and (part := part_of(profile)) is not None
+        and part.samples
     }
     pair = choose_pair(record, trials)
-    if pair is None or not {pair.baseline, pair.other} <= found.keys():
+    if pair is None or not {pair.baseline, other or pair.other} <= found.keys():
         return None
-    two = found[pair.baseline], found[pair.other]
+    two = found[pair.baseline], found[other or pair.other]
     if any(sum(side.work) <= 0 for side in two):
         return None
+    if part_of is not cpu:
+        return Sides(*two, _scatter(record, trials, [_throughput]), are_alike=True)
     seen = [side.seen for side in two if side.seen is not None]
     are_alike = len(seen) < len(two) or max(seen) <= _MOST_APART * min(seen)
-    return Sides(*two, _scatter(record, trials) if are_alike else None, are_alike)
+    return Sides(*two, _scatter(record, trials, [_cpu_per_transaction, _throughput]) if are_alike else None, are_alike)
 
 
 def _work(record: StudyRecord, one: MeasuredTrial, slices: Sequence[Slice]) -> list[float]:
@@ -122,14 +151,18 @@ def _work(record: StudyRecord, one: MeasuredTrial, slices: Sequence[Slice]) -> l
     return work
 
 
-def _scatter(record: StudyRecord, trials: Sequence[MeasuredTrial]) -> Scatter | None:
-    """Return how much CPU time per transaction varies between the trials that decide; where it is unknown, throughput."""
-    for of in (_cpu_per_transaction, lambda one: one.transactions):
+def _scatter(record: StudyRecord, trials: Sequence[MeasuredTrial], figures: Sequence[measured.FigureOf]) -> Scatter | None:
+    """Return how much the first of these figures that is known varies between the trials that decide."""
+    for of in figures:
         observations = [one.observation(value) for one in trials if (value := of(one)) is not None and value > 0]
         fit = blocks.fit_connected(observations, measured.names(trials, record), {record.spec.baseline})
         if fit is not None and fit.sd is not None:
             return Scatter(fit.sd, fit.dof)
     return None
+
+
+def _throughput(one: MeasuredTrial) -> float:
+    return one.transactions
 
 
 def _cpu_per_transaction(one: MeasuredTrial) -> float | None:
@@ -140,89 +173,123 @@ def _cpu_per_transaction(one: MeasuredTrial) -> float | None:
 
 
 def _changes(
-    both: Sides, keys: Sequence[_Path], counts: tuple[Mapping[_Path, Counts], Mapping[_Path, Counts]], alpha: float
+    both: Sides, counts: tuple[Sequence[Counts], Sequence[Counts]], alpha: float, unit: float = _MICROSECONDS
 ) -> list[RateChange]:
-    """Return the changes of what `keys` name, in microseconds of CPU per transaction."""
-    rows = [
-        np.asarray([of_side.get(key, np.zeros(len(side.work))) for key in keys]).reshape(len(keys), len(side.work))
-        for of_side, side in zip(counts, (both.baseline, both.other), strict=True)
-    ]
-    work = [
-        [units / (_MICROSECONDS * side.profile.seconds_per_sample) for units in side.work]
-        for side in (both.baseline, both.other)
-    ]
-    return rate_changes((rows[0], work[0]), (rows[1], work[1]), both.scatter, alpha) if keys else []
+    """Return the changes of what `counts` have a row of for each side, in `unit`s per second or call, per transaction."""
+    if not counts[0]:
+        return []
+    first, second = (
+        (np.stack(rows), [units / (unit * side.profile.per_sample) for units in side.work])
+        for rows, side in zip(counts, (both.baseline, both.other), strict=True)
+    )
+    return rate_changes(first, second, both.scatter, alpha)
 
 
-def _counted(profile: Profile, keys_of: Callable[[Stack], Sequence[_Path]]) -> dict[_Path, Counts]:
-    counts: dict[_Path, Counts] = {}
+def _counted(profile: Profile, name_of: Callable[[Stack], str]) -> dict[str, Counts]:
+    counts: dict[str, Counts] = {}
     for stack in profile.stacks:
-        for key in keys_of(stack):
-            if key in counts:
-                counts[key] += np.asarray(stack.samples)
-            else:
-                counts[key] = np.asarray(stack.samples, dtype=float)
+        row = counts.setdefault(name_of(stack), np.zeros(len(profile.slices)))
+        row += stack.samples
     return counts
 
 
-def compare(record: StudyRecord, trials: Sequence[MeasuredTrial]) -> ProfileComparison | None:
+def _named(
+    both: Sides | None, name_of: Callable[[Stack], str], fewest: float, alpha: float, unit: float = _MICROSECONDS
+) -> list[tuple[str, RateChange]]:
+    """Return the changes of everything that one side has that many samples of, by name."""
+    if both is None:
+        return []
+    counts = [_counted(side.profile, name_of) for side in (both.baseline, both.other)]
+    most = {name: max(float(one[name].sum()) for one in counts if name in one) for name in counts[0].keys() | counts[1].keys()}
+    names = sorted(name for name, samples in most.items() if samples >= fewest)
+    first, second = (
+        [of_side.get(name, np.zeros(len(side.work))) for name in names]
+        for of_side, side in zip(counts, (both.baseline, both.other), strict=True)
+    )
+    return list(zip(names, _changes(both, (first, second), alpha, unit), strict=True))
+
+
+def compare_all(record: StudyRecord, trials: Sequence[MeasuredTrial]) -> list[ProfileComparison]:
+    """Return the comparison of the two candidates that reasons compare, and of the baseline with all others profiled."""
+    pair = choose_pair(record, trials)
+    profiled = {trial.candidate for trial in record.trials if trial.id in record.profiles}
+    others = [name for name in record.spec.names if pair and name in profiled - {pair.baseline, pair.other}]
+    compared = [compare(record, trials, name) for name in ["", *others]]
+    return [one for one in compared if one is not None]
+
+
+def compare(record: StudyRecord, trials: Sequence[MeasuredTrial], other: str = "") -> ProfileComparison | None:
     """Return the functions that gained and lost most CPU time per transaction; None without two profiles.
 
     A function has its own time, without that of the functions it calls; time in the kernel belongs to the system call. Those
-    whose change is certain come first.
+    whose change is certain come first. Waits and system calls are the longest and the most frequent.
     """
-    both = sides(record, trials)
+    both = sides(record, trials, cpu, other)
     if both is None:
         return None
-    counts = (
-        _counted(both.baseline.profile, lambda stack: [(stack.function,)]),
-        _counted(both.other.profile, lambda stack: [(stack.function,)]),
-    )
-    sums = [Counter({key: float(row.sum()) for key, row in of_side.items()}) for of_side in counts]
-    keys = sorted(key for key in sums[0].keys() | sums[1].keys() if max(sums[0][key], sums[1][key]) >= _FEWEST_SAMPLES)
-    changes = _changes(both, keys, counts, record.spec.alpha)
-    functions = [
-        ProfiledFunction(
-            function=key[0],
-            baseline_us=change.first,
-            other_us=change.second,
-            difference_us=change.difference,
-            is_certain=change.is_certain,
-        )
-        for key, change in zip(keys, changes, strict=True)
-    ]
+    alpha = record.spec.alpha
+    functions = [_function(*one) for one in _named(both, lambda stack: stack.function, _FEWEST_SAMPLES, alpha)]
     functions.sort(key=lambda one: (not one.is_certain, -abs(one.difference_us.mean)))
+    traced, of_calls = (sides(record, trials, part_of, other) for part_of in (waits, calls))
+    waited = [_function(*one) for one in _named(traced, lambda stack: stack.waits_in, 0, alpha)]
+    called = [
+        ProfiledCall(
+            call=name, baseline=change.first, other=change.second, difference=change.difference, is_certain=change.is_certain
+        )
+        for name, change in _named(of_calls, lambda stack: stack.frames[0], _FEWEST_SAMPLES, alpha, 1)
+    ]
+    two = (both.baseline, both.other)
+    untraced = next((text for side in two if (text := record.profiles[side.one.trial.id].untraced)), "")
     return ProfileComparison(
         baseline=both.baseline.candidate,
         other=both.other.candidate,
-        trials=[_trial(side, record, trials) for side in (both.baseline, both.other)],
+        trials=[_trial(side, record, trials, traced) for side in two],
         gained=[one for one in functions if one.difference_us.mean > 0][:MOST],
         lost=[one for one in functions if one.difference_us.mean < 0][:MOST],
         functions=len(functions),
         are_alike=both.are_alike,
+        waits=sorted(waited, key=lambda one: -max(one.baseline_us, one.other_us))[:MOST],
+        calls=sorted(called, key=lambda one: -max(one.baseline, one.other))[:MOST],
+        untraced=untraced,
     )
 
 
-def _trial(side: Side, record: StudyRecord, trials: Sequence[MeasuredTrial]) -> ProfileTrial:
+def _function(name: str, change: RateChange) -> ProfiledFunction:
+    return ProfiledFunction(
+        function=name,
+        baseline_us=change.first,
+        other_us=change.second,
+        difference_us=change.difference,
+        is_certain=change.is_certain,
+    )
+
+
+def _trial(side: Side, record: StudyRecord, trials: Sequence[MeasuredTrial], traced: Sides | None) -> ProfileTrial:
     profile = side.profile
-    seconds = profile.samples * profile.seconds_per_sample
+    seconds = profile.samples * profile.per_sample
+    of_trace = (
+        next((one for one in (traced.baseline, traced.other) if one.one.trial.id == side.one.trial.id), None)
+        if traced
+        else None
+    )
     nameless = sum(sum(stack.samples) for stack in profile.stacks if stack.function.startswith("["))
     return ProfileTrial(
         candidate=side.candidate,
         samples=profile.samples,
         cpu_seconds=seconds,
         cpu_us=seconds * _MICROSECONDS / sum(side.work),
-        tps=side.one.transactions,
-        throughput=_slowdown(side.one, record, trials),
+        tps=side.rate,
+        throughput=_slowdown(side, record, trials),
+        traced=of_trace.rate / side.rate if of_trace else None,
         nameless=nameless / profile.samples,
         seen=side.seen,
     )
 
 
-def _slowdown(one: MeasuredTrial, record: StudyRecord, trials: Sequence[MeasuredTrial]) -> Estimate | None:
-    """Return the throughput of a profiled trial as a ratio to the candidate's others; its interval is that of one trial."""
-    others = [math.log(x.transactions) for x in trials if x.trial.candidate == one.trial.candidate and x.transactions > 0]
-    if not others or one.transactions <= 0:
+def _slowdown(side: Side, record: StudyRecord, trials: Sequence[MeasuredTrial]) -> Estimate | None:
+    """Return the throughput while stacks were sampled as a ratio to the candidate's other trials, with the interval of one."""
+    others = [math.log(x.transactions) for x in trials if x.trial.candidate == side.candidate and x.transactions > 0]
+    if not others:
         return None
     fit = blocks.fit_connected(
         [x.observation(x.transactions) for x in trials if x.transactions > 0],
@@ -232,35 +299,50 @@ def _slowdown(one: MeasuredTrial, record: StudyRecord, trials: Sequence[Measured
     reach = None
     if fit is not None and fit.sd is not None:
         reach = t_quantile(fit.dof, record.spec.alpha) * fit.sd * math.sqrt(1 + 1 / len(others))
-    return blocks.estimate_of_logs(math.log(one.transactions) - sum(others) / len(others), reach)
+    return blocks.estimate_of_logs(math.log(side.rate) - sum(others) / len(others), reach)
 
 
-def frames(record: StudyRecord) -> tuple[Sides, list[Frame]] | None:
+def frames(record: StudyRecord, part_of: PartOf = cpu, other: str = "") -> tuple[Sides, list[Frame]] | None:
     """Return the frames of both profiles, callers before what they call; None without two profiles.
 
     Frames with little time in both are left out.
     """
-    both = sides(record, measured.of(record))
+    both = sides(record, measured.of(record), part_of, other)
     if both is None:
         return None
-    counts = _counted(both.baseline.profile, _paths), _counted(both.other.profile, _paths)
-    totals = both.baseline.profile.samples, both.other.profile.samples
-    order: list[tuple[str, ...]] = sorted(
-        {
-            key
-            for of_side, total in zip(counts, totals, strict=True)
-            for key, row in of_side.items()
-            if row.sum() >= max(SMALLEST_SHARE * total, _FEWEST_DRAWN)
-        }
-    )
+    drawn = _drawn(both.baseline.profile, both.other.profile)
+    order = sorted(drawn)
     places = {path: place for place, path in enumerate(order)}
-    changes = _changes(both, order, counts, record.spec.alpha)
+    first, second = ([drawn[path][side] for path in order] for side in (0, 1))
+    changes = _changes(both, (first, second), record.spec.alpha)
     return both, [
         Frame(path[-1], places[path[:-1]] if len(path) > 1 else None, change)
         for path, change in zip(order, changes, strict=True)
     ]
 
 
-def _paths(stack: Stack) -> list[_Path]:
-    path = (stack.kind.value, *stack.frames)
-    return [path[:depth] for depth in range(1, len(path) + 1)]
+def _drawn(*profiles: Profile) -> dict[_Path, list[Counts]]:
+    """Return the counts of each frame that is drawn, by profile.
+
+    Only what such a frame calls is looked at: there may be millions of others, none of which is ever counted.
+    """
+    counts = [np.asarray([one.samples for one in each.stacks], dtype=float) for each in profiles]
+    totals = [of_profile.sum(axis=1) for of_profile in counts]
+    least = [max(SMALLEST_SHARE * each.samples, _FEWEST_DRAWN) for each in profiles]
+    every: list[list[int]] = [list(range(len(each.stacks))) for each in profiles]
+    drawn: dict[_Path, list[Counts]] = {}
+    left: list[tuple[_Path, list[list[int]]]] = [((), every)]
+    while left:
+        path, stacks = left.pop()
+        called: dict[str, list[list[int]]] = {}
+        for number, profile in enumerate(profiles):
+            for place in stacks[number]:
+                stack = profile.stacks[place]
+                if len(path) <= len(stack.frames):
+                    name = stack.frames[len(path) - 1] if path else stack.kind.value
+                    called.setdefault(name, [[] for _ in profiles])[number].append(place)
+        for name, of_name in called.items():
+            if any(total[each].sum() >= few for total, each, few in zip(totals, of_name, least, strict=True)):
+                drawn[(*path, name)] = [rows[each].sum(axis=0) for rows, each in zip(counts, of_name, strict=True)]
+                left.append(((*path, name), of_name))
+    return drawn

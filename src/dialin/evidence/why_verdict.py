@@ -67,6 +67,7 @@ def explain(record: StudyRecord) -> Why:
         count_of_changes = len(all_changed)
         changes = [with_longest(one, summaries, compared) for one in strongest(all_changed)]
         raw = [one for one in raw_reasons(summaries, compared) if not is_explained_by(one, changes)]
+    profiled = profiles.compare_all(record, trials)
     return Why(
         summary=summary(record, trials, changes, count_of_changes, compared),
         reasons=[*changes, *raw, *unused(record, trials), *limits(record, trials)],
@@ -80,6 +81,7 @@ def explain(record: StudyRecord) -> Why:
         semaphores=semaphores(record, trials),
         waits=summaries,
         wait_trials=waits.wait_trials(record, trials),
-        profile=profiles.compare(record, trials),
+        profile=next((one for one in profiled if compared and one.other == compared.other), None),
+        other_profiles=[one for one in profiled if not compared or one.other != compared.other],
         probes=probe_costs(trials),
     )

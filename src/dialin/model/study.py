@@ -177,6 +177,9 @@ class MethodOptions(FrozenModel):
         description="profile the CPU of the server's threads with perf, in one more trial of the baseline and of the choice "
         "after the verdict; the server must run on this machine",
     )
+    profile_candidates: Annotated[bool, WHY] = Field(
+        default=False, description="profile every candidate that was measured, not only the baseline and the choice"
+    )
     server_cpus: Annotated[str | None, MACHINE] = Field(
         default=None,
         description="CPUs for the servers, such as 0-3,8; for an image's container also CPU time, such as 1.5",
@@ -209,6 +212,10 @@ class MethodOptions(FrozenModel):
         if value is not None:
             (count_cpus if info.field_name == "server_cpus" else parse_cpus)(value)
         return value
+
+    @property
+    def is_profiled(self) -> bool:
+        return self.profile or self.profile_candidates
 
     def method(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in MethodOptions.model_fields}

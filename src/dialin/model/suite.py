@@ -14,7 +14,7 @@ from dialin.model.durability import DurabilityLoss
 from dialin.model.frozen import FrozenModel
 from dialin.model.study import Goal, Until
 from dialin.model.verdict import CandidateState, Estimate, Outcome
-from dialin.model.why import CostRow, Scaling
+from dialin.model.why import CostRow, ProfileComparison, Scaling
 
 
 class SuiteMember(FrozenModel):
@@ -88,6 +88,7 @@ class SuiteRow(FrozenModel):
         default_factory=list, description="throughput by number of threads; empty where the workload has one number only"
     )
     moved: str = Field(default="", description="what changed most with the measure, in a sentence; empty where nothing did")
+    profile: ProfileComparison | None = Field(default=None, description="null where no trial profiled the server")
 
     def cell(self, candidate: str) -> SuiteCell:
         """Return the cell of a candidate other than the baseline; each row has one for every such candidate."""

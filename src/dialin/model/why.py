@@ -157,6 +157,16 @@ class ProfiledFunction(FrozenModel):
     is_certain: bool = Field(description="whether it changed by more than chance")
 
 
+class ProfiledCall(FrozenModel):
+    """How often a system call was made, per transaction."""
+
+    call: str
+    baseline: float
+    other: float
+    difference: Estimate = Field(description="other less baseline; the interval allows for the number of system calls")
+    is_certain: bool = Field(description="whether it changed by more than chance")
+
+
 class ProfileTrial(FrozenModel):
     """A trial that profiled the server's CPU, and what that cost it."""
 
@@ -164,9 +174,12 @@ class ProfileTrial(FrozenModel):
     samples: int
     cpu_seconds: float = Field(description="CPU time that the samples stand for")
     cpu_us: float = Field(description="the same per transaction, in microseconds")
-    tps: float
+    tps: float = Field(description="throughput while stacks were sampled")
     throughput: Estimate | None = Field(
-        description="throughput as a ratio to the candidate's trials that were not profiled; its interval is that of one trial"
+        description="the same as a ratio to the candidate's trials that were not profiled; its interval is that of one trial"
+    )
+    traced: float | None = Field(
+        default=None, description="throughput while waits were traced, as a ratio to that while stacks were sampled"
     )
     nameless: float = Field(description="share of the samples in functions without a name, 0 to 1")
     seen: float | None = Field(
@@ -186,6 +199,12 @@ class ProfileComparison(FrozenModel):
     are_alike: bool = Field(
         default=True, description="false where both saw shares of the server's CPU that differ by over 10 %: nothing is certain"
     )
+    waits: list[ProfiledFunction] = Field(
+        default_factory=list,
+        description="where threads of connections waited longest, with the system call; microseconds per transaction",
+    )
+    calls: list[ProfiledCall] = Field(default_factory=list, description="the system calls that were made most often")
+    untraced: str = Field(default="", description="why waits and system calls are not known; empty where they are")
 
 
 class StatementFigures(FrozenModel):
@@ -310,6 +329,9 @@ class Why(FrozenModel):
     waits: list[WaitSummary]
     wait_trials: list[WaitTrial]
     profile: ProfileComparison | None = Field(default=None, description="null where no trial profiled the server")
+    other_profiles: list[ProfileComparison] = Field(
+        default_factory=list, description="those of other candidates, each with that of the baseline"
+    )
     probes: list[ProbeCost]
 
     model_config = ConfigDict(populate_by_name=True)

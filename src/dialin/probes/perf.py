@@ -1,7 +1,8 @@
-"""Runs `perf`, which samples the call stacks of a server's threads.
+"""Runs `perf`, which samples the call stacks of a server's threads, and traces where they wait and what they call.
 
-Cost: a timer interrupt for each `PERIOD` of CPU time that the server uses, and some 300 bytes each. How much throughput that
-takes is measured in every profile. Privileges: those of the server's user, or root; kernel.perf_event_paranoid may forbid more.
+Cost of the stacks: a timer interrupt for each `PERIOD` of CPU time that the server uses, and some 300 bytes each. Cost of the
+trace: a record of each switch between threads, so it is used for a few seconds. How much throughput both take is measured in
+every profile. Privileges: those of the server's user, or root; kernel.perf_event_paranoid may forbid more. A trace needs root.
 """
 
 from __future__ import annotations
@@ -12,18 +13,37 @@ import shutil
 import signal
 import subprocess
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from dialin.death_signal import dying_by
 from dialin.errors import MachineError, UserError
-from dialin.probes.perf_stacks import FIELDS, Sample, read_samples
+from dialin.probes.perf_stacks import FIELDS, TRACE_FIELDS, Call, Sample, read_samples, read_trace
 from dialin.scratch import scratch
 from dialin.text import visible
 
 PERIOD = 0.001997
 """Seconds of CPU time between two samples of a thread; no divisor of a second, so that it keeps step with no timer."""
+
+SWITCHES_PER_STACK = 13
+CALLS_PER_RECORD = 31
+"""How many switches of a thread there are to a stack of one, and system calls to a recorded one: primes, which keep step with
+no loop of a server."""
+
+CLOCK = ("--event", "cpu-clock", "--count", str(round(PERIOD * 1e9)), "--call-graph", "fp")
+"""What perf records of the CPU time of threads where the machine counts no cycles, as in most virtual machines."""
+
+CYCLES = ("--event", "cycles", "--count", "5000011", "--call-graph", "fp")
+"""The same where it does: such a sample is taken while interrupts are off, too. At 2.5 GHz they are as many."""
+
+_DEVICES = Path("/sys/bus/event_source/devices")
+
+TRACE = (
+    *("--event", f"context-switches/period={SWITCHES_PER_STACK}/", "--switch-events", "--call-graph", "fp"),
+    *("--event", "raw_syscalls:sys_enter/call-graph=no/", "--count", str(CALLS_PER_RECORD), "--no-period"),
+)
+"""What perf records of their waits and system calls. With its period recorded, a tracepoint would record every call."""
 
 _LARGEST = "2G"
 """The size at which perf ends a recording: some two minutes of 100 busy CPUs."""
@@ -36,6 +56,7 @@ _WITHOUT_KERNEL = 2
 
 _SMALLER = f"If its recording reached {_LARGEST}, measure for a shorter time (--measure); or leave out --profile"
 _INSTALL = "Install it (Debian: linux-perf, Ubuntu: linux-tools-generic, Red Hat: perf), or leave out --profile"
+ROOT = "to trace them, run dialin as root"
 _ALLOW = "Run dialin as root or as the server's user with kernel.perf_event_paranoid at 2 or less, or leave out --profile"
 
 
@@ -43,19 +64,26 @@ def check_perf(pid: int | None = None) -> list[str]:
     """Make sure that perf can profile a process, by doing it for a moment; without a process, that it can profile a program.
 
     Returns:
-        A note where the kernel's functions are hidden.
+        Notes where the kernel's functions are hidden, and where waits and system calls cannot be traced.
 
     Raises:
         UserError: perf is missing, too old, or not allowed.
     """
     if shutil.which("perf") is None:
         raise UserError("--profile needs perf, which is not installed", _INSTALL)
-    try:
-        with scratch() as directory, recording(pid or os.getpid(), directory / "trial"):
-            pass
-    except MachineError as error:
-        raise UserError(f"--profile: {error.what}", _ALLOW) from error
-    return [] if _sees_kernel() else ["Profiles are without the kernel's functions: kernel.perf_event_paranoid is 2 or more"]
+    notes = [] if _sees_kernel() else ["Profiles are without the kernel's functions: kernel.perf_event_paranoid is 2 or more"]
+    with scratch() as directory:
+        try:
+            with recording_stacks(pid or os.getpid(), directory / "trial"):
+                pass
+        except MachineError as error:
+            raise UserError(f"--profile: {error.what}", _ALLOW) from error
+        try:
+            with recording(pid or os.getpid(), directory / "trace", TRACE):
+                pass
+        except MachineError as error:
+            notes.append(f"Profiles are without waits and system calls: {error.what} ({ROOT})")
+    return notes
 
 
 def _sees_kernel() -> bool:
@@ -107,8 +135,30 @@ class Recording:
 
 
 @contextmanager
-def recording(pid: int, file: Path) -> Iterator[Recording]:
-    """Record the stacks of a process into a file, in the windows of what this yields; times are of the monotonic clock.
+def recording_stacks(pid: int, file: Path) -> Iterator[tuple[Recording, float | None]]:
+    """Record the stacks of a process into a file; yield with the recording the seconds of CPU time of each sample.
+
+    These are None where a sample stands for cycles of the CPU. So it is only where the kernel's are counted, too: the samples
+    can then share the CPU time that the kernel counts.
+
+    Raises:
+        MachineError: perf does not start, or is not allowed.
+    """
+    with ExitStack() as opened:
+        recorded, each = None, None
+        if _sees_kernel() and any(_DEVICES.glob("*/events/cpu[-_]cycles")):
+            with suppress(MachineError):
+                recorded = opened.enter_context(recording(pid, file, CYCLES))
+        if recorded is None:
+            recorded, each = opened.enter_context(recording(pid, file, CLOCK)), PERIOD
+        yield recorded, each
+
+
+@contextmanager
+def recording(pid: int, file: Path, events: Sequence[str]) -> Iterator[Recording]:
+    """Record `CLOCK`, `CYCLES` or a `TRACE` of a process into a file, in the windows of what this yields.
+
+    Times are of the monotonic clock.
 
     Raises:
         MachineError: perf does not start, or is not allowed.
@@ -117,8 +167,7 @@ def recording(pid: int, file: Path) -> Iterator[Recording]:
     answers, acknowledge = os.pipe()
     words = [
         *(*dying_by(), "perf", "record", "--max-size", _LARGEST),
-        *("--event", "cpu-clock", "--count", str(round(PERIOD * 1e9)), "--clockid", "monotonic"),
-        *("--call-graph", "fp", "--no-buildid", "--no-buildid-cache", "--delay", "-1"),
+        *(*events, "--clockid", "monotonic", "--no-buildid", "--no-buildid-cache", "--delay", "-1"),
         *("--control", f"fd:{control},{acknowledge}", "--pid", str(pid), "--output", str(file)),
     ]
     descriptors = {control, ask, answers, acknowledge}
@@ -168,13 +217,30 @@ def _first_line(errors: bytes) -> str:
     return visible(next((line for line in lines if line != "Error:"), "it gives no reason"))
 
 
-def stacks(file: Path) -> Iterator[Sample]:
-    """Yield the samples of a recording, with the names of functions; the server should still run.
+def stacks(file: Path, pid: int) -> Iterator[Sample]:
+    """Yield the samples of a recording of a process, with the names of functions; the server should still run.
 
     Raises:
         MachineError: perf cannot read the recording.
     """
-    words = ["perf", "script", "--input", str(file), "--no-inline", "--fields", FIELDS]
+    with _script(file, pid, "--fields", FIELDS) as lines:
+        yield from read_samples(lines)
+
+
+def trace(file: Path, pid: int) -> Iterator[Sample | Call]:
+    """Yield the waits and system calls of a trace of a process; the server should still run.
+
+    Raises:
+        MachineError: perf cannot read the recording.
+    """
+    with _script(file, pid, "--show-switch-events", "--fields", TRACE_FIELDS) as lines:
+        yield from read_trace(lines)
+
+
+@contextmanager
+def _script(file: Path, pid: int, *options: str) -> Iterator[Iterable[str]]:
+    """Yield the lines that `perf script` prints of a recording."""
+    words = ["perf", "script", "--input", str(file), "--no-inline", *_root_of(pid), *options]
     try:
         with tempfile.TemporaryFile() as errors:
             with subprocess.Popen(
@@ -186,12 +252,25 @@ def stacks(file: Path) -> Iterator[Sample]:
                 errors="replace",
                 env=_environment(),
             ) as process:
-                yield from read_samples(process.stdout or ())
+                yield process.stdout or ()
             if process.returncode != 0:
                 errors.seek(0)
                 raise MachineError(f"perf cannot read its recording: {_first_line(errors.read())}")
     except OSError as error:
         raise MachineError.of(error, "perf cannot be started", _INSTALL) from error
+
+
+def _root_of(pid: int) -> list[str]:
+    """Return what lets perf find the files of a process in a container, where only root may enter that.
+
+    perf then looks for no names of the kernel's functions.
+    """
+    root = Path(f"/proc/{pid}/root")
+    try:
+        is_elsewhere = Path(f"/proc/{pid}/ns/mnt").readlink() != Path("/proc/self/ns/mnt").readlink()
+        return ["--symfs", str(root)] if os.geteuid() != 0 and is_elsewhere and root.is_dir() else []
+    except OSError:
+        return []
 
 
 def _environment() -> dict[str, str]:

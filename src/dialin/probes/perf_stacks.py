@@ -1,18 +1,30 @@
-"""Reads the call stacks that `perf script` prints, and adds them up by kind of thread and by slice of time."""
+"""Reads the call stacks and traces that `perf script` prints, and adds them up by kind of thread and by slice of time."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from math import inf
 from pathlib import PurePath
 
-from dialin.model.profile import KERNEL, Slice, Stack, ThreadKind
+from dialin.model.profile import KERNEL, PREEMPTED, Slice, Stack, ThreadKind, in_kernel
+from dialin.probes.system_calls import name_of_call
 from dialin.text import visible
 
 FIELDS = "comm,tid,time,period,ip,sym,dso"
 """The fields that `perf script` must print."""
+
+TRACE_FIELDS = "comm,tid,time,event,ip,sym,dso,trace"
+"""Those of a trace of switches and system calls."""
+
+_TRACED = re.compile(r"\s*(?P<name>\S.*?)\s+(?P<thread>\d+)\s+(?P<time>\d+\.\d+):\s+(?P<event>\S.*?)\s*")
+_CALL = re.compile(r"raw_syscalls:sys_enter\S*\s+NR (?P<number>\d+)\b.*")
+_SWITCH = re.compile(r"PERF_RECORD_SWITCH\s+(?P<way>IN|OUT)(?P<preempted>\s+preempt)?")
+_LIBRARY = re.compile(r"(?:libc|libpthread|libaio|liburing|libstdc\+\+|ld)\b[^/]*|\[vdso\]")
+"""Files of functions that wait for whatever calls them."""
 
 _SAMPLE = re.compile(r"(?P<name>\S.*?)\s+(?P<thread>\d+)\s+(?P<time>\d+\.\d+):\s+\d+\s*")
 _FRAME = re.compile(r"\s+(?P<address>[0-9a-f]+) (?P<symbol>.+) \((?P<file>[/\[].*?|[^()]*)(?: \(deleted\))?\)")
@@ -36,12 +48,22 @@ Threads of connections purge nothing, but call functions with `purge` in their n
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A stack, the outermost frame first; `time` is of the clock that perf recorded with, in seconds."""
+    """A stack, the outermost frame first; `time` is of the clock that perf recorded with, in seconds.
+
+    Attributes:
+        until: of a wait, when it ended, in infinity where that was not recorded; None of a sample.
+    """
 
     name: str
     thread: int
     time: float
     frames: tuple[str, ...]
+    until: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Sample):
+    """A system call, whose name is the only frame."""
 
 
 def read_samples(lines: Iterable[str]) -> Iterator[Sample]:
@@ -64,6 +86,51 @@ def _sample(head: re.Match[str], frames: Sequence[str]) -> Sample:
     return Sample(head["name"], int(head["thread"]), float(head["time"]), tuple(reversed(frames)) or (_NO_SYMBOL,))
 
 
+def read_trace(lines: Iterable[str]) -> Iterator[Sample | Call]:
+    """Yield the waits and the system calls that `perf script -F TRACE_FIELDS` prints; a wait without a stack has no frames.
+
+    A stack is followed by the switch of its thread away from the CPU, and at the end of the wait by one back to it.
+    """
+    head: re.Match[str] | None = None
+    frames: list[tuple[str, str]] = []
+    waiting: dict[int, Sample] = {}
+    for line in lines:
+        text = line.rstrip("\n")
+        if frame := _FRAME.fullmatch(text):
+            if head is not None:
+                frames.append((_name(frame["symbol"], frame["file"]), frame["file"]))
+            continue
+        traced = _TRACED.fullmatch(text)
+        if traced is None:
+            continue
+        thread, time, event = int(traced["thread"]), float(traced["time"]), traced["event"]
+        if call := _CALL.fullmatch(event):
+            yield Call(traced["name"], thread, time, (name_of_call(int(call["number"])),))
+        elif (switch := _SWITCH.fullmatch(event)) is None:
+            head, frames = traced, []
+        elif switch["way"] == "IN":
+            if wait := waiting.pop(thread, None):
+                yield replace(wait, until=time)
+        else:
+            if wait := waiting.pop(thread, None):
+                yield wait
+            is_known = head is not None and int(head["thread"]) == thread
+            stack = (PREEMPTED,) if switch["preempted"] else _waiting_frames(frames) if is_known else ()
+            waiting[thread] = Sample(traced["name"], thread, time, stack, inf)
+            head = None if is_known else head
+    yield from waiting.values()
+
+
+def _waiting_frames(frames: Sequence[tuple[str, str]]) -> tuple[str, ...]:
+    """Return the frames of a wait, given with their files from the innermost: what waited, and what for in the kernel."""
+    called, _ = in_kernel([name for name, _ in reversed(frames)])
+    own = [(name, PurePath(file).name) for name, file in frames if not name.endswith(KERNEL)]
+    while len(own) > 1 and _LIBRARY.fullmatch(own[0][1]):
+        own.pop(0)
+    return (*(name for name, _ in reversed(own)), *([called + KERNEL] if called else []))
+
+
+@lru_cache(maxsize=100_000)
 def _name(symbol: str, file: str) -> str:
     """Return the name of a frame: its function, or in brackets the file that has no name for it."""
     in_kernel = file.startswith("[") and file not in ("[vdso]", "[unknown]")
@@ -92,8 +159,9 @@ def _recognized(texts: Iterable[str]) -> ThreadKind | None:
 def add_up(samples: Iterable[Sample], slices: Sequence[Slice], threads: Mapping[int, str], offset: float) -> list[Stack]:
     """Return the stacks of samples, those with most samples first; samples outside the slices are left out.
 
-    `threads` has names of threads by their number, as the server calls them; `offset` is the seconds from the clock of perf to
-    that of the slices.
+    A wait counts its microseconds up to the end of its slice; those of waits without frames count, by thread, for the stacks
+    that are known. `threads` has names of threads by their number, as the server calls them; `offset` is the seconds from the
+    clock of perf to that of the slices.
     """
     names: dict[int, list[str]] = {}
     found: dict[int, dict[tuple[str, ...], Counts]] = {}
@@ -104,11 +172,16 @@ def add_up(samples: Iterable[Sample], slices: Sequence[Slice], threads: Mapping[
             own = names.setdefault(sample.thread, [threads[sample.thread]] if sample.thread in threads else [])
             if sample.name not in own:
                 own.append(sample.name)
-            found.setdefault(sample.thread, {}).setdefault(sample.frames, Counter())[number] += 1
+            weight = 1 if sample.until is None else round(1e6 * (min(sample.until + offset, slices[number].ended) - at))
+            found.setdefault(sample.thread, {}).setdefault(sample.frames, Counter())[number] += weight
     counts: dict[tuple[ThreadKind, tuple[str, ...]], Counts] = {}
     for thread, stacks in found.items():
+        unknown = stacks.pop((), Counter()).total()
+        known = sum(one.total() for frames, one in stacks.items() if frames != (PREEMPTED,))
+        factor = 1 + unknown / known if known else 1.0
         kind = kind_of(names[thread], {frames: one.total() for frames, one in stacks.items()})
         for frames, one in stacks.items():
-            counts.setdefault((kind, frames), Counter()).update(one)
+            scaled = one if frames == (PREEMPTED,) else Counter({place: round(factor * count) for place, count in one.items()})
+            counts.setdefault((kind, frames), Counter()).update(scaled)
     added = [Stack(kind, frames, tuple(one[number] for number in range(len(slices)))) for (kind, frames), one in counts.items()]
     return sorted(added, key=lambda one: (-sum(one.samples), one.kind, one.frames))

@@ -25,7 +25,7 @@ BLOCKS_NEEDED = 3
 OVERHEAD = {Switch.RESTART: 2.0, Switch.SET: 0.2}
 """Seconds that a trial takes beside its load and restoring its data; used until the study has measured them."""
 
-PROFILED = 2
+_PROFILED = 2
 """Trials that profile a server, where that is requested: one of the baseline and one of the choice."""
 
 _MEASURE_LEAST = 10.0
@@ -84,7 +84,7 @@ def plan(spec: StudySpec) -> Plan:
         return _plan_of_live(spec, spec.place)
     budget = spec.minutes * 60
     count = len(spec.candidates)
-    slot = budget / (count * (BLOCKS_WANTED + (spec.wait_trials if spec.waits else 0)) + (PROFILED if spec.profile else 0))
+    slot = budget / (count * (BLOCKS_WANTED + (spec.wait_trials if spec.waits else 0)) + profile_trials(spec))
     overhead, share, most = _overhead(spec), _WARMUP_SHARE[spec.switch], _WARMUP_MOST[spec.switch]
     levels = spec.workload.number_of_levels
     if (runs := spec.workload.traits.runs) is not None:
@@ -210,7 +210,7 @@ def longest_warmup(switch: Switch, measure: float) -> float:
 def _blocks(spec: StudySpec, trial_seconds: float, shorter: str = "") -> int:
     count = len(spec.candidates)
     reserved = count * spec.wait_trials * wait_trial_seconds(spec, trial_seconds) if spec.waits else 0.0
-    reserved += PROFILED * trial_seconds if spec.profile else 0.0
+    reserved += profile_trials(spec) * trial_seconds
     blocks = int((spec.minutes * 60 - reserved) // (trial_seconds * count))
     needed = max(BLOCKS_NEEDED, math.ceil(fewest_trials(count, shares_start=spec.shares_start) / count))
     if blocks < needed:
@@ -222,6 +222,11 @@ def _blocks(spec: StudySpec, trial_seconds: float, shorter: str = "") -> int:
             least,
         )
     return blocks
+
+
+def profile_trials(spec: StudySpec) -> int:
+    """Return how many trials profile a server after the verdict."""
+    return len(spec.candidates) if spec.profile_candidates else _PROFILED if spec.profile else 0
 
 
 def wait_trial_seconds(spec: StudySpec, trial_seconds: float) -> float:

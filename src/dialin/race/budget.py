@@ -11,7 +11,7 @@ from dialin.clock import Clock
 from dialin.evidence import measured
 from dialin.evidence.reasons.significance import choose_pair
 from dialin.model.trial import Purpose, TrialState
-from dialin.question.plan import PROFILED, Plan, wait_trial_seconds
+from dialin.question.plan import Plan, profile_trials, wait_trial_seconds
 from dialin.race.state import RaceState
 from dialin.stats.allocation import SIZE
 from dialin.verdict import comparison
@@ -152,14 +152,16 @@ class Budget:
 def to_run(state: RaceState, purpose: Purpose) -> list[list[str]]:
     """Return the candidates that lack a trial of a purpose, once there is a verdict, block by block.
 
-    Raw waits are of every candidate that was measured, profiles of the baseline and the choice. Where the baseline is the
-    choice, the candidate that differs most from it is profiled.
+    Raw waits are of every candidate that was measured, profiles of the baseline and the choice unless all are requested. Where
+    the baseline is the choice, the candidate that differs most from it is profiled.
     """
+    measured_names = {trial.candidate for trial in state.race_trials if trial.state is TrialState.DONE}
     if purpose is Purpose.WAITS:
-        measured_names = {trial.candidate for trial in state.race_trials if trial.state is TrialState.DONE}
         return [[name for name in names if name in measured_names] for names in _without_waits(state)]
-    if not state.spec.profile:
+    if not state.spec.is_profiled:
         return []
+    if state.spec.profile_candidates:
+        return _lacking(state, purpose, [name for name in state.spec.names if name in measured_names])
     record = state.record
     pair = choose_pair(record, measured.of(record))
     return _lacking(state, purpose, [pair.baseline, pair.other]) if pair else []
@@ -168,10 +170,8 @@ def to_run(state: RaceState, purpose: Purpose) -> list[list[str]]:
 def reserved_seconds(state: RaceState, trial_seconds: float) -> float:
     """Return the seconds of the budget that the trials to come take; `trial_seconds` is the time of any other trial."""
     waits = sum(map(len, _without_waits(state))) * wait_trial_seconds(state.spec, trial_seconds)
-    if not state.spec.profile:
-        return waits
     profiled = sum(trial.purpose is Purpose.PROFILE and trial.has_ended for trial in state.trials)
-    return waits + max(0, PROFILED - profiled) * trial_seconds
+    return waits + max(0, profile_trials(state.spec) - profiled) * trial_seconds
 
 
 def _without_waits(state: RaceState) -> list[list[str]]:

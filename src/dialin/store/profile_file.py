@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import errno
-from collections.abc import Iterable
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dialin.model.profile import Profile, Slice, Stack, ThreadKind
 from dialin.model.trial import Purpose, Trial
 from dialin.store.series import file_name
 
+if TYPE_CHECKING:
+    import polars as pl
+
 _SEPARATOR = ";"
+
+
+_CPU, _WAITS, _CALLS = "cpu", "waits", "calls"
+"""What a row is of."""
 
 
 def write(path: Path, profile: Profile) -> None:
@@ -21,17 +31,6 @@ def write(path: Path, profile: Profile) -> None:
     """
     import polars as pl
 
-    rows = [
-        (number, one.began, one.ended, profile.seconds_per_sample, "", "", 0) for number, one in enumerate(profile.slices)
-    ] + [
-        (
-            *(number, profile.slices[number].began, profile.slices[number].ended, profile.seconds_per_sample),
-            *(stack.kind.value, _SEPARATOR.join(stack.frames), count),
-        )
-        for stack in profile.stacks
-        for number, count in enumerate(stack.samples)
-        if count
-    ]
     schema = {
         "slice": pl.Int32,
         "began": pl.Float64,
@@ -40,16 +39,35 @@ def write(path: Path, profile: Profile) -> None:
         "thread": pl.String,
         "stack": pl.String,
         "samples": pl.Int64,
+        "of": pl.String,
     }
     path.parent.mkdir(exist_ok=True)
     making = path.with_suffix(".making")
     try:
+        rows = [row for of, part in _parts(profile).items() for row in _rows(of, part)]
         pl.DataFrame(rows, schema=schema, orient="row").write_parquet(making, compression="zstd")
         making.replace(path)
     except pl.exceptions.PolarsError as error:  # a full disk is reported like this
         raise OSError(errno.EIO, str(error)) from error
     finally:
         making.unlink(missing_ok=True)
+
+
+def _parts(profile: Profile) -> dict[str, Profile]:
+    every = {_CPU: profile, _WAITS: profile.waits, _CALLS: profile.calls}
+    return {of: part for of, part in every.items() if part is not None}
+
+
+def _rows(of: str, profile: Profile) -> Iterator[tuple[int, float, float, float, str, str, int, str]]:
+    """Yield a row without a thread for each slice, with why nothing was traced in place of a stack, and one for each count."""
+    for number, one in enumerate(profile.slices):
+        yield (number, one.began, one.ended, profile.per_sample, "", profile.untraced, 0, of)
+    for stack in profile.stacks:
+        folded_stack = _SEPARATOR.join(stack.frames)
+        for number, count in enumerate(stack.samples):
+            if count:
+                one = profile.slices[number]
+                yield (number, one.began, one.ended, profile.per_sample, stack.kind.value, folded_stack, count, of)
 
 
 def read(path: Path) -> Profile | None:
@@ -59,18 +77,35 @@ def read(path: Path) -> Profile | None:
     if not path.is_file():
         return None
     try:
-        rows = pl.read_parquet(path).rows()
-        slices = {row[0]: Slice(row[1], row[2]) for row in rows if not row[4]}
-        counts: dict[tuple[ThreadKind, str], list[int]] = {}
-        for number, _, _, _, thread, stack, samples in rows:
-            if thread:
-                counts.setdefault((ThreadKind(thread), stack), [0] * len(slices))[number] = samples
-    except (OSError, pl.exceptions.PolarsError, ValueError, IndexError):
+        frame = pl.read_parquet(path)
+        if "of" not in frame.columns:  # written before waits were traced
+            frame = frame.with_columns(of=pl.lit(_CPU))
+        parts = {of: _read_part(frame.filter(pl.col("of") == of)) for of in (_CPU, _WAITS, _CALLS)}
+    except (OSError, pl.exceptions.PolarsError, ValueError, LookupError):
         return None
+    profile = parts[_CPU]
+    return None if profile is None else replace(profile, waits=parts[_WAITS], calls=parts[_CALLS])
+
+
+def _read_part(frame: pl.DataFrame) -> Profile | None:
+    slices: dict[int, Slice] = {}
+    counts: dict[tuple[str, str], list[int]] = {}
+    untraced, per_sample = "", 0.0
+    columns = ("slice", "began", "ended", "seconds_per_sample", "thread", "stack", "samples")
+    for number, began, ended, each, thread, stack, samples in frame.select(columns).iter_rows():
+        if thread:
+            counts.setdefault((thread, stack), [0] * len(slices))[number] = samples
+        else:
+            slices[number], untraced, per_sample = Slice(began, ended), stack, each
     if not slices:
         return None
-    stacks = tuple(Stack(kind, tuple(stack.split(_SEPARATOR)), tuple(found)) for (kind, stack), found in counts.items())
-    return Profile(rows[0][3], tuple(slices[number] for number in sorted(slices)), stacks)
+    stacks = tuple(Stack(ThreadKind(thread), _frames(stack), tuple(each)) for (thread, stack), each in counts.items())
+    return Profile(per_sample, tuple(slices[number] for number in sorted(slices)), stacks, untraced=untraced)
+
+
+def _frames(stack: str) -> tuple[str, ...]:
+    """Return the frames of a stack; a function is in many, and its name in memory once."""
+    return tuple(map(sys.intern, stack.split(_SEPARATOR)))
 
 
 def read_all(directory: Path, trials: Iterable[Trial]) -> dict[int, Profile]:

@@ -206,6 +206,7 @@ def _row(plan: SuitePlan, study: SuiteStudy) -> SuiteRow:
         cells=cells,
         costs=[cost for cost in study.why.costs if cost.name in COSTS] if study.why else [],
         scaling=study.why.scaling if study.why else [],
+        profile=study.why.profile if study.why else None,
         moved=study.why.summary if study.why and any(cell.ratio and cell.ratio.excludes_one for cell in cells) else "",
     )
 

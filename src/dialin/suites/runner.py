@@ -14,6 +14,7 @@ from dialin.model.study import Candidate
 from dialin.model.suite import Margin, SuiteMember, SuitePlan
 from dialin.model.trial import seconds_of
 from dialin.model.verdict import Verdict
+from dialin.question.plan import profile_trials
 from dialin.race.lifecycle import begin, resume
 from dialin.race.runner import InSuite
 from dialin.search.proposer import CONTENDERS, History, Proposer, Room
@@ -127,7 +128,9 @@ class SuiteRunner:
         return begin(checked.ready, place, self._tools, watcher, self._plan.command, proposer, suite=suite)
 
     def _seconds_elsewhere(self, study: _Running) -> float:
-        return math.inf if self._is_over else sum(one.seconds for one in self._studies if one is not study)
+        """Return what the other studies have used of the budget, with what their profiles will."""
+        others = [one for one in self._studies if one is not study]
+        return math.inf if self._is_over else sum(one.seconds + _seconds_of_profiles(one) for one in others)
 
     def _advance(self, study: _Running, *, is_counted: bool = True) -> None:
         began = self._tools.clock.monotonic()
@@ -151,6 +154,11 @@ class SuiteRunner:
         if ended and decide_mean(self._plan, ended) is None:
             return False  # there will be no mean
         return lacks_guard(self._plan, [_so_far(one) for one in self._studies], _so_far(study))
+
+
+def _seconds_of_profiles(study: _Running) -> float:
+    ready = study.checked.ready
+    return 0.0 if study.has_ended else profile_trials(ready.spec) * ready.plan.trial_seconds
 
 
 def _so_far(study: _Running) -> SuiteStudy:

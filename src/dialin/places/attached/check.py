@@ -100,7 +100,7 @@ def check_on_server(
         _check_tables(attached, place.database, workload)
     _check_load_hosts(attached, workload, place.database or SCHEMA)
     live = check_live(attached, permission)
-    profiled = profiling.check(attached) if spec.profile else []
+    profiled = profiling.check(attached) if spec.is_profiled else []
     return CheckedStudy(
         spec=spec,
         plan=allowed,

@@ -46,7 +46,7 @@ def check_sandboxed(request: StudyRequest, tools: Tools) -> CheckedStudy:
     question, workload = request.question, request.workload
     if question.hold and len(question.servers) > 1:
         raise UserError("--hold works within one build, and there are several", "Study one build at a time")
-    profile_notes = profiling.check(None) if question.profile else []
+    profile_notes = profiling.check(None) if question.is_profiled else []
     installed = builds.discover(tools.home, os.environ)
     chosen = tools.choose(question.servers, installed)
     used = {build.id: build for build in chosen.values()}

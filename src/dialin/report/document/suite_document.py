@@ -11,6 +11,7 @@ from dialin.model.suite import Margin, Suite, SuiteCandidate, SuiteCell, SuitePl
 from dialin.model.verdict import CandidateState, Estimate
 from dialin.report.charts.style import Style, looks_of
 from dialin.report.charts.suite_charts import MARKS, MEAN, charts_by_threads, suite_heatmap, workload_forest
+from dialin.report.document import profile_parts
 from dialin.report.document.costs import READING, cost_cell
 from dialin.report.document.figure_columns import change_cell
 from dialin.report.document.parts import (
@@ -203,11 +204,13 @@ def _cost_cells(row: SuiteRow, candidate: str, names: Sequence[str]) -> list[Cel
 
 def _moved(result: SuiteResult) -> list[Part]:
     pairs = [(visible(row.name), row.moved) for row in result.rows if row.moved]
-    return (
-        [Pairs(pairs)]
-        if pairs
-        else [Paragraph("Under no workload does an interval exclude 0 %, so that nothing is to be explained.")]
-    )
+    none = "Under no workload does an interval exclude 0 %, so that nothing is to be explained."
+    shown: list[Part] = [Pairs(pairs) if pairs else Paragraph(none)]
+    profiled = [
+        (visible(row.name), profile_parts.sentence(row.profile, "operation")) for row in result.rows if row.profile is not None
+    ]
+    note = Paragraph("Flame graphs are in the report of each workload. Profiles do not decide.", Role.SMALL)
+    return [*shown, Group(profile_parts.KEY, "CPU profiles", [Pairs(profiled), note])] if profiled else shown
 
 
 def _how(plan: SuitePlan, result: SuiteResult) -> list[Part]:

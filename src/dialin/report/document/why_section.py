@@ -35,7 +35,7 @@ def why_section(record: StudyRecord, why: Why, labels: Mapping[str, str], style:
     if why_sentences.is_known(why):
         parts += _reasons(record, why, labels)
         parts += _costs(why, names, labels)
-    parts += profile_parts.parts(record, why.profile, labels)  # perf needs none of the probes
+    parts += profile_parts.parts(record, why, labels)  # perf needs none of the probes
     if why_sentences.is_known(why):
         parts += _statements(why, names, labels)
         parts += _semaphores(record, why, names, labels)
