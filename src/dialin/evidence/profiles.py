@@ -30,7 +30,7 @@ SMALLEST_SHARE = 0.005
 """The share of both profiles below which a frame is not drawn: it would be thinner than a line."""
 
 _FEWEST_DRAWN = 5
-"""The samples in one of the trials below which a frame is not drawn."""
+"""The samples in one of the trials below which a frame is not drawn, and a system call not compared."""
 
 _MOST_APART = 1.1
 """The ratio from which on two profiles that saw different shares of the server's CPU time are not compared."""
@@ -236,7 +236,7 @@ def compare(record: StudyRecord, trials: Sequence[MeasuredTrial], other: str = "
         ProfiledCall(
             call=name, baseline=change.first, other=change.second, difference=change.difference, is_certain=change.is_certain
         )
-        for name, change in _named(of_calls, lambda stack: stack.frames[0], _FEWEST_SAMPLES, alpha, 1)
+        for name, change in _named(of_calls, lambda stack: stack.frames[0], _FEWEST_DRAWN, alpha, 1)
     ]
     two = (both.baseline, both.other)
     untraced = next((text for side in two if (text := record.profiles[side.one.trial.id].untraced)), "")
