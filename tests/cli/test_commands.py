@@ -26,7 +26,7 @@ def test_a_mistyped_command_is_reported_the_nearest_one():
     ("words", "offered"),
     [
         ("dialin swe", ["sweep"]),
-        ("dialin sweep --wait", ["--waits", "--wait-for-server"]),
+        ("dialin sweep --wait", ["--waits", "--wait-trials", "--wait-for-server"]),
         ("dialin servers st", ["start", "stop"]),
     ],
 )
