@@ -8,11 +8,11 @@
 name=${1:?which suite: mysql, mariadb, aa or hash-index} minutes=${2:?how many minutes}
 archive=$PWD/docs/example/suite-$name.tar.xz runs=$PWD/published-runs out=$PWD/published-runs/suite-$name
 mkdir -p "$runs"
+printf '[mysqld]\n' >"$runs/nothing.cnf"
 if [ ! -e "$out" ] && [ -e "$archive" ]; then tar -xJf "$archive" -C "$runs"; fi
 if [ -e "$out/suite.json" ]; then
     command=(resume "$out")
 else
-    printf '[mysqld]\n' >"$runs/nothing.cnf"
     common=(--suite sysbench --measure 20 --minutes 240 --out "$out" --yes)
     case $name in
     mysql) command=(compare --server mysql@8.0 --server mysql@9.7 "${common[@]}") ;;
