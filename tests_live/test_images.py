@@ -242,7 +242,7 @@ def test_sizes_of_a_pod_are_compared_with_the_pool_at_half_of_each(dialin, image
 @may_limit
 def test_a_tune_in_containers_tries_nothing_that_its_limit_does_not_hold(dialin, image):
     words = ["tune", "innodb_buffer_pool_size=64M..8G", "--server", image, "--server-memory", "900M", *SHORT, *EASY]
-    dialin(*words, "--goal", "latency", "--minutes", "3", "--out", "tune", "--json", code=dialin.any_code)
+    dialin(*words, "--goal", "latency", "--minutes", "4", "--out", "tune", "--json", code=dialin.any_code)
     with Store.open(dialin.directory / "tune") as store:
         trials = store.trials()
     tried = {int(trial.in_force["innodb_buffer_pool_size"]) for trial in trials if trial.in_force}
