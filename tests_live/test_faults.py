@@ -115,6 +115,8 @@ class Study:
         return self._ended(self.dialin.start(*self.words, "--out", self.out, "--json", environment=fault))
 
     def resume(self):
+        if self.again:
+            self.dialin("restore")  # as the study said: nothing else runs the user's command again
         return self._ended(self.dialin.start("resume", self.out, "--yes", "--json", *self.again))
 
     def _ended(self, process):
