@@ -4,29 +4,35 @@ import pytest
 
 from dialin.errors import UserError
 from dialin.model.build import Vendor
-from dialin.variables import behaviour, vendors
+from dialin.variables import behaviour, removals, vendors
 from dialin.variables.check import find_name
 from dialin.variables.fitting import fit
 from dialin.variables.optionfile import OptionFile
 from dialin.variables.removals import removal
 from dialin.variables.vendors import counterpart, owners
-from fixtures.real_catalogues import BUILDS, real_catalogue
+from fixtures.real_catalogues import NAMED, real_catalogue, variables_of
 
 MYSQL, MARIADB = real_catalogue("mysql@9.7.4"), real_catalogue("mariadb@10.11.19")
-BY_PLUGIN = {"query_response_time_range_base", "query_response_time_stats"}
+BY_PLUGIN = {"query_response_time_range_base", "query_response_time_stats", "thread_pool_prio_kickup_timer"}
+NOT_READ = BY_PLUGIN | {"binlog_space_limit"}  # which MariaDB has from 11.4 on
 
 
-@pytest.mark.parametrize("build", BUILDS)
-def test_a_build_has_no_variable_that_is_said_to_be_of_other_vendors_only(build):
-    assert {name for name in real_catalogue(build).variables if owners(name, build)} == set()
+@pytest.mark.parametrize("build", NAMED)
+def test_a_build_has_no_variable_that_is_said_to_be_of_other_vendors_only_or_removed(build):
+    assert {name for name in variables_of(build) if owners(name, build) or removal(name, build)} == set()
 
 
-def test_the_variables_of_a_vendor_are_in_its_build():
-    for of, names in vendors._NAMES.items():
-        if Vendor.MARIADB in of:
-            assert names - BY_PLUGIN <= set(MARIADB.variables)
-        if Vendor.ORACLE in of:
-            assert names <= set(MYSQL.variables)
+def test_the_variables_of_a_vendor_are_in_one_of_its_builds():
+    for vendor in (Vendor.MARIADB, Vendor.ORACLE):
+        known = {name for build in NAMED if build.startswith(f"{vendor}@") for name in variables_of(build)}
+        assert {name for of, names in vendors._NAMES.items() if vendor in of for name in names - NOT_READ} <= known
+
+
+@pytest.mark.parametrize(
+    ("vendor", "table"), [("mysql", removals._MYSQL), ("percona", removals._PERCONA), ("mariadb", removals._MARIADB)]
+)
+def test_what_a_vendor_removed_was_its_own(vendor, table):
+    assert {name for names in table.values() for name in names if owners(name, f"{vendor}@5.5.0")} == set()
 
 
 def test_what_a_family_has_instead_is_in_its_newest_build():
@@ -44,6 +50,8 @@ def test_what_a_family_has_instead_is_in_its_newest_build():
         ("log_slow_verbosity", "mysql@8.0.36", "Percona Server and MariaDB"),
         ("innodb_redo_log_capacity", "mariadb@11.4.5", "MySQL and Percona Server"),
         ("aria_pagecache_buffer_size", "percona@8.0.36", "MariaDB"),
+        ("innodb_empty_free_list_algorithm", "mysql@8.0.36", "Percona Server and MariaDB"),
+        ("thread_pool_prio_kickup_timer", "mysql@8.0.36", ""),
         ("innodb_buffer_pool_size", "mariadb@11.4.5", ""),
         ("no_such_variable", "mysql@8.0.36", ""),
         ("userstat", "something else", ""),
@@ -82,6 +90,7 @@ def test_an_option_file_of_percona_server_says_what_mysql_does_not_have():
         ("innodb_track_changed_pages", "percona@8.0.36", "removed in Percona Server 8.0.30"),
         ("query_cache_size", "percona@8.0.36", "removed in MySQL 8.0"),
         ("innodb_empty_free_list_algorithm", "mariadb@10.11.19", "removed in MariaDB 10.3"),
+        ("innodb_idle_flush_pct", "mariadb@10.11.19", "removed in MariaDB 10.5.9"),
     ],
 )
 def test_what_percona_server_lost_is_known(name, build, text):

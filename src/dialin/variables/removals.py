@@ -140,6 +140,7 @@ _MARIADB: Mapping[Version, Mapping[str, str]] = {
         "innodb_log_arch_dir": "",
         "innodb_log_arch_expire_sec": "",
         "innodb_log_block_size": "",
+        "innodb_log_checksum_algorithm": "",
         "innodb_max_bitmap_file_size": "",
         "innodb_max_changed_pages": "",
         "innodb_mirrored_log_groups": "",
@@ -159,6 +160,7 @@ _MARIADB: Mapping[Version, Mapping[str, str]] = {
         "thread_concurrency": "",
         "timed_mutexes": "",
     },
+    (10, 5, 9): {"innodb_idle_flush_pct": ""},
     (10, 6): {
         "innodb_adaptive_max_sleep_delay": "",
         "innodb_background_scrub_data_uncompressed": "",
@@ -211,6 +213,7 @@ _PERCONA: Mapping[Version, Mapping[str, str]] = {
     (8, 0, 14): {"extra_max_connections": "", "extra_port": "admin_port"},
     (8, 0, 15): {"encrypt_binlog": "binlog_encryption"},
     (8, 0, 30): {"innodb_max_bitmap_file_size": "", "innodb_max_changed_pages": "", "innodb_track_changed_pages": ""},
+    (8, 0, 31): {"innodb_encryption_rotation_iops": "", "innodb_encryption_threads": ""},
     (8, 3): {"innodb_parallel_dblwr_encrypt": "", "innodb_parallel_doublewrite_path": "innodb_doublewrite_dir"},
 }
 """By the first version of Percona Server without them: variables that Oracle's never had. It lost those of MySQL as well."""
