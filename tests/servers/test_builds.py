@@ -103,9 +103,9 @@ def test_a_build_that_does_not_run_is_left_out_and_hides_nothing(home: Home, tmp
     write_server(tmp_path / "b" / "mysqld")
     (tmp_path / "c").mkdir()
     (tmp_path / "c" / "mysqld").write_text("not executable")
-    assert [each.id for each in look(home, tmp_path / "a", tmp_path / "c", tmp_path / "none", tmp_path / "b")] == [
-        "mysql@9.7.4"
-    ]
+    unreadable = Path("/", "x" * 300)  # as a directory of somebody else, what lies in it cannot be asked
+    looked = tmp_path / "a", tmp_path / "c", tmp_path / "none", unreadable, tmp_path / "b"
+    assert [each.id for each in look(home, *looked)] == ["mysql@9.7.4"]
 
 
 def test_an_unpacked_archive_is_added_with_its_basedir_and_found_again(home: Home, tmp_path: Path):

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import io
 import lzma
+import os
 import platform
 import shutil
 import subprocess
 import tarfile
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -247,6 +249,53 @@ def test_an_archive_that_unpacks_without_end_is_refused(
     with pytest.raises(UserError, match="unpacks to more than a server has"):
         add(home, tar(tmp_path / "p.tar.gz", *percona(), ("t/more", bytes(200)), ("t/most", b"")))
     assert left(home) == [".lock"]
+
+
+def test_an_archive_that_the_disk_has_no_room_for_is_refused_before_it_is_full(
+    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    archive = tar(tmp_path / "p.tar.gz", *percona(), ("t/more", bytes(200)))
+    free = archive_file._SPARE + len(SERVER)
+    monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=free))
+    with pytest.raises(UserError, match=f"more than the disk of {home.builds.resolve()} has free"):
+        add(home, archive)
+    assert left(home) == [".lock"]
+    free += 200
+    assert add(home, archive).id == "percona@8.0.36"
+
+
+def of_pax(name: str, **headers: str) -> tarfile.TarInfo:
+    info = tarfile.TarInfo(name)
+    info.pax_headers = headers
+    return info
+
+
+def link_of_pax(target: str) -> tarfile.TarInfo:
+    info = of_pax("t/link", linkpath=target)
+    info.type = tarfile.SYMTYPE
+    return info
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        of_pax("t/a", path="t/a\0b"),
+        link_of_pax("a\0b"),
+        of_pax("t/a", **{"GNU.sparse.map": "a,b", "GNU.sparse.size": "9"}),
+    ],
+    ids=["name", "link", "sparse file"],
+)
+def test_an_archive_with_a_name_or_a_size_that_none_can_be_is_damaged(home: Home, tmp_path: Path, odd: tarfile.TarInfo):
+    with pytest.raises(UserError, match=r"p\.tar is damaged"):
+        add(home, tar(tmp_path / "p.tar", *percona(), odd, mode="w"))
+    assert left(home) == [".lock"]
+
+
+def test_a_pipe_is_no_archive_and_is_not_waited_for(tmp_path: Path):
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "pipe", Path("/dev/null")):
+        with pytest.raises(UserError, match="is not a file or directory"):
+            is_archive(path)
 
 
 @pytest.mark.parametrize(

@@ -30,6 +30,9 @@ _PROGRAMS = (b"\x7fELF", b"#!")
 _MOST_BYTES, _MOST_MEMBERS = 32 * 2**30, 200_000
 """More than any server with its debug symbols, or the whole file system of an image, unpacks to."""
 
+_SPARE = 256 * 2**20
+"""The bytes of the disk that stay free, so that nothing else on it fails."""
+
 _NOT_NEEDED = ("mysql-test", "mariadb-test", "sql-bench", "man", "doc", "docs", "debug", "proc", "sys", "dev")
 
 
@@ -37,9 +40,11 @@ def is_archive(path: Path) -> bool:
     """Return whether a path is a file to be unpacked, which a program is not, whoever may run it.
 
     Raises:
-        UserError: the path cannot be read.
+        UserError: the path cannot be read, or is a pipe or device, which cannot be read twice.
     """
     try:
+        if path.exists() and not (path.is_file() or path.is_dir()):
+            raise UserError(f"{path} is not a file or directory", "Save the archive as a file, and add that")
         with path.open("rb") as file:
             return not file.read(4).startswith(_PROGRAMS)
     except IsADirectoryError:
@@ -133,13 +138,16 @@ def _unpack(stream: IO[bytes], archive: str, into: Path) -> None:
                 if left < 0 or number > _MOST_MEMBERS:
                     raise UserError(f"{archive} unpacks to more than a server has", "Get the server's own archive")
                 if (path := _place(member.name, into)) is not None:
+                    if member.size > shutil.disk_usage(into).free - _SPARE:
+                        remedy = "Free space, or set DIALIN_HOME to a directory on another file system"
+                        raise UserError(f"{archive} unpacks to more than the disk of {into.parent} has free", remedy)
                     _unpack_member(packed, member, path, into, links)
+            _link(links, into)
     except tarfile.ReadError as error:
         remedy = "Give a .tar.gz, .tar.xz or .tar.zst; unpack other kinds (dpkg -x, rpm2cpio, unzip) and add the directory"
         raise UserError(f"{archive} is not a tar archive, or is damaged: {error}", remedy) from error
-    except DAMAGED as error:
+    except (*DAMAGED, ValueError) as error:  # a name or a size that none can be
         raise UserError(f"{archive} is damaged: {error}", "Download it again") from error
-    _link(links, into)
 
 
 def _place(name: str, into: Path) -> Path | None:

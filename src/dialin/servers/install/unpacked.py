@@ -60,27 +60,30 @@ def binaries_in(place: Path) -> list[Path]:
     if place.is_file():
         return [place] if os.access(place, os.X_OK) else []
     usual = [path for name in _USUAL for path in executables_in(place / name)]
-    return usual or list(_walk(place))
+    return usual or [path for directory in _walk(place) for path in executables_in(directory)]
 
 
 def not_executable(place: Path) -> Path | None:
     """Return a file below a directory that is named like a server and may not be run, as a zip archive leaves it."""
     if place.is_file():
         return None if os.access(place, os.X_OK) else place
-    return next((path for name in NAMES for path in place.rglob(name) if path.is_file() and not os.access(path, os.X_OK)), None)
+    named = (directory / name for directory in _walk(place) for name in NAMES)
+    return next((path for path in named if not os.access(path, os.X_OK) and path.is_file()), None)
 
 
 def executables_in(directory: Path) -> list[Path]:
     """Return the server binaries that lie in a directory itself."""
-    return [path for name in NAMES if (path := directory / name).is_file() and os.access(path, os.X_OK)]
+    # Access first: whether what lies in a directory of others is a file cannot be asked.
+    return [path for name in NAMES if os.access(path := directory / name, os.X_OK) and path.is_file()]
 
 
 def _walk(root: Path) -> Iterator[Path]:
+    """Yield the directories in which a server may lie."""
     for directory, below, _ in os.walk(root):
         here = Path(directory)
         is_deepest = len(here.relative_to(root).parts) >= _DEEPEST
         below[:] = [] if is_deepest else sorted(name for name in below if not name.startswith("."))
-        yield from executables_in(here)
+        yield here
 
 
 def basedir_of(binary: Path) -> Path | None:
