@@ -187,6 +187,19 @@ def test_what_a_killed_dialin_had_taken_and_restored_is_removed_by_the_next(ledg
     assert not list(home.ledger.glob("*.json"))
 
 
+def test_where_the_record_of_what_was_made_cannot_be_read_nothing_is_removed(ledger, home):
+    directory, _ = sandbox(ledger, home)
+    (directory / "at-end.json").write_text("cut o")
+    ledger._locks.release("trial")
+    said = []
+    assert ledger.end_orphans(said.append) == []
+    assert f"{directory / 'at-end.json'} cannot be read" in said[0]
+    assert directory.exists()
+    (directory / "at-end.json").unlink()
+    assert len(ledger.end_orphans(said.append)) == 1
+    assert not directory.exists()
+
+
 def test_the_command_of_a_trial_is_kept_where_only_its_owner_reads_it(trials, home, dataset, ledger):
     directory, end = sandbox(ledger, home)
     directory.chmod(0o700)

@@ -26,7 +26,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from dialin.clock import SystemClock
-from dialin.errors import DialinError, UserError, is_machine_fault
+from dialin.errors import DialinError, MachineError, UserError, is_machine_fault
 from dialin.paths import parse_record, replace_text
 from dialin.servers import containers
 from dialin.servers.attached import user_command
@@ -89,9 +89,12 @@ def run_user_command(directory: Path, command: str, arguments: Sequence[str], at
 def _recorded(directory: Path) -> list[dict[str, Any]]:
     try:
         found: list[dict[str, Any]] = parse_record((directory / _COMMANDS).read_text(encoding="utf-8"))
-        return found
-    except (OSError, ValueError):
+    except FileNotFoundError:
         return []
+    except (OSError, ValueError) as error:  # what the commands made is not known to be gone
+        remedy = "Remove what your snapshot command made, then that file"
+        raise MachineError(f"{directory / _COMMANDS} cannot be read: {error}", remedy) from error
+    return found
 
 
 def _undo_user_commands(directory: Path) -> None:
