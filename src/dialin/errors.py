@@ -160,6 +160,9 @@ def os_error(error: OSError, request: DialinError) -> DialinError:
 _NO_THREAD = ("can't start new thread", "Resource temporarily unavailable")
 """What Python, and a panic of a library in Rust, says where the system lets a process have no more threads."""
 
+_NO_HOME = "Could not determine home directory"
+"""What Python says of a path such as `~somebody/file`, where there is no such user."""
+
 
 def machine_error(error: BaseException) -> MachineError | None:
     """Return the error of dialin for what this machine refused a program; None where the exception is something else."""
@@ -170,6 +173,8 @@ def machine_error(error: BaseException) -> MachineError | None:
     if (isinstance(error, RuntimeError) or _is_panic(error)) and any(words in str(error) for words in _NO_THREAD):
         remedy = "Raise the limit of processes (ulimit -u, or that of the container), or end other programs; then try again"
         return MachineError("This machine allows no more threads", remedy)
+    if isinstance(error, RuntimeError) and _NO_HOME in str(error):
+        return MachineError("A path begins with ~ and the name of no user of this machine", "Write the whole path")
     return None
 
 

@@ -34,6 +34,7 @@ FIT = Facts(
 @pytest.fixture
 def doctor(monkeypatch, home):
     monkeypatch.setenv("DIALIN_HOME", str(home.root))
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: set(range(16)))
     app = typer.Typer()
     app.command()(command.doctor)
 
@@ -144,6 +145,13 @@ def test_the_limits_of_a_container_count_as_the_machine(doctor):
     assert found["CPUs"]["observed"] == "2 CPUs"
     assert "the server's container, a quota of 1.5 CPUs, 2.0 GiB of memory at most" in found["container"]["observed"]
     assert (code, found["container"]["severity"]) == (0, "notice")
+
+
+def test_cpus_that_the_machine_does_not_have_are_refused(doctor):
+    with pytest.raises(UserError, match="this machine has no CPU 16"):
+        doctor("--server-cpus", "14-16")
+    with pytest.raises(UserError, match="this machine has 16 CPUs"):
+        doctor("--server", "image:mysql:8.4", "--server-cpus", "16.5")
 
 
 def test_a_memory_limit_needs_an_image_here_too(doctor):

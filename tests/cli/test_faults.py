@@ -4,6 +4,7 @@ import resource
 import signal
 import subprocess
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -107,6 +108,14 @@ def test_no_more_threads_is_a_limit_of_the_machine(fault):
     err, logs = fault(RuntimeError("can't start new thread"))
     assert "allows no more threads" in err
     assert "ulimit -u" in err
+    assert not logs
+
+
+def test_a_path_of_no_users_directory_is_no_fault_of_dialin(fault):
+    with pytest.raises(RuntimeError) as raised:
+        Path("~no-such-user/my.cnf").expanduser()
+    err, logs = fault(raised.value)
+    assert "begins with ~ and the name of no user" in err
     assert not logs
 
 

@@ -92,6 +92,11 @@ def test_a_text_that_no_program_and_no_path_can_have_is_refused(tmp_path, line):
         read(tmp_path / "s.toml")
 
 
+def test_cpus_reach_programs_without_spaces():
+    asked = question({"sweep": {"read_buffer_size": [1, 2]}, "server-cpus": " 0 - 3, 8 ", "load-cpus": "4\n"})
+    assert (asked.server_cpus, asked.load_cpus) == ("0-3,8", "4")
+
+
 def test_nothing_to_compare_is_refused():
     with pytest.raises(UserError, match="nothing to compare"):
         question({"threads": 4})

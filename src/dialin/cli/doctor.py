@@ -116,10 +116,12 @@ def _machine(place: Path, asked: Mapping[str, Any]) -> _Checked:
     """Check this machine, within the limits of a server's container where `asked`, keys of a study file, has them."""
     from dialin.clock import SystemClock
     from dialin.evidence import fitness_findings
+    from dialin.preflight.checked import check_cpus
     from dialin.probes import fitness_facts as probe
     from dialin.question import study_file
 
     question = study_file.question({**asked, "aa": 2}, spelled=spelled, remedy="See: dialin doctor --help")
+    check_cpus(question)
     memory = min(question.server_memory) if question.server_memory else None
     facts = probe.limited(probe.facts(place, SystemClock()), memory, question.server_cpus)
     return facts, fitness_findings.findings(facts, _usual_study()), fitness_findings.unknown_subjects(facts)

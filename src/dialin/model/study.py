@@ -211,6 +211,7 @@ class MethodOptions(FrozenModel):
     def _known_cpus(cls, value: str | None, info: ValidationInfo) -> str | None:
         if value is not None:
             (count_cpus if info.field_name == "server_cpus" else parse_cpus)(value)
+            return "".join(value.split())  # programs that take it take no spaces
         return value
 
     @property

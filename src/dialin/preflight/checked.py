@@ -14,7 +14,7 @@ from dialin.measures.table import COSTS, PROCESS
 from dialin.model.cpus import cpu_time, parse_cpus
 from dialin.model.place import Place
 from dialin.model.setting import same_value
-from dialin.model.study import Candidate, Goal, StudySpec
+from dialin.model.study import Candidate, Goal, MethodOptions, StudySpec
 from dialin.model.trial import EffectiveSettings
 from dialin.model.workload import WorkloadSpec
 from dialin.question.candidates import find_baseline
@@ -134,7 +134,7 @@ def check_goal(goal: Goal, *, is_here: bool) -> None:
         )
 
 
-def check_cpus(spec: StudySpec) -> None:
+def check_cpus(spec: MethodOptions) -> None:
     """Make sure that the requested CPUs exist and that a process can be bound to them.
 
     Raises:
