@@ -1,7 +1,7 @@
 import pytest
 
 from dialin.model.build import BuildReference, Family, Vendor
-from dialin.variables import behaviour, memory, reserved_variables, rules
+from dialin.variables import behaviour, cautions, memory, reserved_variables, rules
 from dialin.variables.aliases import shared_name
 from dialin.variables.behaviour import Span
 
@@ -15,7 +15,7 @@ def test_every_rule_names_its_source():
     assert all(rule.source and rule.text and not rule.text.endswith(".") for rule in memory.MEMORY.values())
     assert all(rule.source and rule.reason for rule in rules.INERT.values())
     assert all(
-        trap.source and trap.text and not trap.text.endswith(".") for traps in behaviour.CAUTIONS.values() for trap in traps
+        trap.source and trap.text and not trap.text.endswith(".") for traps in cautions.CAUTIONS.values() for trap in traps
     )
     sized = rules.inert_rule("performance_schema_digests_size")
     assert sized is not None
@@ -55,7 +55,7 @@ def test_variables_that_commits_wait_for_are_not_inert():
     ],
 )
 def test_values_that_a_build_dies_of_are_known(build, name, value, dies):
-    assert (behaviour.kills(build, name, value) is not None) is dies
+    assert (cautions.kills(build, name, value) is not None) is dies
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import pytest
 
 from dialin.errors import UserError
 from dialin.model.build import Vendor
-from dialin.variables import behaviour, removals, vendors
+from dialin.variables import cautions, removals, vendors
 from dialin.variables.check import find_name
 from dialin.variables.fitting import fit
 from dialin.variables.optionfile import OptionFile
@@ -104,7 +104,7 @@ def test_percona_servers_own_variables_are_not_removed_from_it_before_their_time
 
 
 def test_the_thread_pools_variables_have_their_condition_where_a_vendor_has_the_pool():
-    (caution,) = behaviour.CAUTIONS["thread_pool_high_prio_mode"]
+    (caution,) = cautions.CAUTIONS["thread_pool_high_prio_mode"]
     assert caution.is_of("percona@8.0.36")
     assert caution.is_of("mariadb@10.11.19")
     assert not caution.is_of("mysql@8.0.36")

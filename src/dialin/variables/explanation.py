@@ -9,7 +9,7 @@ from typing import Any
 
 from dialin.model.build import VENDOR_TITLES, BuildReference, Family, Vendor
 from dialin.model.setting import as_number
-from dialin.variables import behaviour, durability, memory, reserved_variables, rules, set_global
+from dialin.variables import behaviour, cautions, durability, memory, reserved_variables, rules, set_global
 from dialin.variables.aliases import OPTION_OF, shared_name
 from dialin.variables.behaviour import Behaviour
 from dialin.variables.catalogue import NUMBERS, Catalogue, Kind, Variable
@@ -216,7 +216,7 @@ def _about(behaviours: Iterable[Behaviour], having: Sequence[Catalogue], of: tup
 
 
 def _traps(name: str, having: Sequence[Catalogue]) -> list[_Rule]:
-    return _about(behaviour.CAUTIONS.get(name, ()), having)
+    return _about(cautions.CAUTIONS.get(name, ()), having)
 
 
 def _moves_with(name: str, having: Sequence[Catalogue]) -> list[_Rule]:

@@ -34,7 +34,7 @@ LIMITS: Mapping[str, Limit] = {
     "innodb_max_dirty_pages_pct_lwm": Limit("innodb_max_dirty_pages_pct", is_kept=True),
     "tmp_table_size": Limit("max_heap_table_size", on=IN_MEMORY_TABLES),
 }
-"""The variables that others limit. `DERIVED` and `CAUTIONS` of `variables.behaviour` have the sentences and their sources."""
+"""The variables that others limit. `behaviour.DERIVED` and `cautions.CAUTIONS` have the sentences and their sources."""
 
 
 def limit_of(variable: str, build_id: str) -> Limit | None:

@@ -31,7 +31,7 @@ from dialin.text import listed
 from dialin.trials import profiling
 from dialin.trials.network import round_trip_ms
 from dialin.trials.tools import Tools
-from dialin.variables import behaviour, catalogue, check
+from dialin.variables import catalogue, cautions, check
 from dialin.variables.aliases import reported_name
 from dialin.variables.catalogue import Catalogue, excerpt
 from dialin.workloads.base import Workload
@@ -287,7 +287,7 @@ def _check_starts(spec: StudySpec, candidate: Candidate, site: AttachedServer) -
     """Refuse values that prevent a server from starting: a sandbox may fail to start, but a user's server must not."""
     build = site.attached.build.id
     for name, value in spec.setting_of(candidate.name).items():
-        if name in site.at_start and (why := behaviour.kills(build, name, value)):
+        if name in site.at_start and (why := cautions.kills(build, name, value)):
             raise UserError(f"{name}={value} would prevent {build} from starting: {why}", "Leave it out")
 
 
