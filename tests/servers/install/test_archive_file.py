@@ -160,9 +160,16 @@ def test_a_server_that_does_not_pass_its_trial_is_not_kept(home: Home, tmp_path:
 
 
 def test_what_a_killed_dialin_left_of_an_archive_goes_with_the_next_one(home: Home, tmp_path: Path):
-    (home.builds / f"{installer.FRESH}1" / "bin").mkdir(parents=True)
+    for name in (f"{installer.FRESH}1", "percona@8.0.35"):
+        (home.builds / name / "bin").mkdir(parents=True)
     add(home, tar(tmp_path / "p.tar.gz", *percona()))
     assert left(home) == [".lock", "percona@8.0.36"]
+
+
+def test_a_directory_of_the_user_among_the_builds_stays(home: Home, tmp_path: Path):
+    (home.builds / "my-build" / "bin").mkdir(parents=True)
+    add(home, tar(tmp_path / "p.tar.gz", *percona()))
+    assert left(home) == [".lock", "my-build", "percona@8.0.36"]
 
 
 def test_two_archives_of_one_version_are_two_builds_only_under_two_names(home: Home, tmp_path: Path):

@@ -176,7 +176,8 @@ def exclusively(home: Home, say: Say) -> Iterator[None]:
 def sweep(home: Home) -> None:
     """Remove what a dialin that was killed left unfinished. The lock of the builds directory must be held."""
     for path in home.builds.iterdir():
-        unfinished = path.is_dir() and not (path / manifest.MANIFEST).exists()
+        # Of dialin by its name: the directory may be the user's own, by a DIALIN_HOME that has other builds.
+        unfinished = "@" in path.name and path.is_dir() and not (path / manifest.MANIFEST).exists()
         if unfinished or path.name.startswith((FRESH, _DOOMED)):
             shutil.rmtree(path, ignore_errors=True)
 
