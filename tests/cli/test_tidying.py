@@ -26,7 +26,7 @@ ARGUMENTS = {
 @pytest.fixture
 def tidied(monkeypatch):
     reached = []
-    monkeypatch.setattr(restore.Ledger, "end_orphans", lambda _: reached.append("sandboxes") or [])
+    monkeypatch.setattr(restore.Ledger, "end_orphans", lambda *_: reached.append("sandboxes") or [])
     monkeypatch.setattr(restore, "restore_orphans", lambda *_: reached.append("attached"))
     return reached
 

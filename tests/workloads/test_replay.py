@@ -18,7 +18,7 @@ from dialin.workloads import load_binary
 from dialin.workloads.base import Target
 from dialin.workloads.dialin_load_lines import STREAM
 from dialin.workloads.kinds import find_kind, make_workload
-from dialin.workloads.replay.replay_facts import replay_facts
+from dialin.workloads.replay.replay_facts import _replay_facts, replay_facts
 from dialin.workloads.replay.replay_options import ReplayOptions
 from dialin.workloads.replay.replay_work import CapturedWork, WorkReading, captured_work, work_ratios
 from fixtures.histograms import encoded
@@ -54,6 +54,7 @@ def place(tmp_path, monkeypatch):
     (tmp_path / "shop.capture" / "statements.zst").write_bytes(b"")
     (tmp_path / "data" / "mysql").mkdir(parents=True)
     (tmp_path / "data" / "ibdata1").write_bytes(b"page")
+    _replay_facts.cache_clear()  # directories of tests that passed are used again
     program = tmp_path / "dialin-load"
     texts = {"stream": STREAM, "facts": json.dumps(FACTS), "asked": tmp_path / "asked", "says": tmp_path / "says"}
     program.write_text(SCRIPT.format(**texts))
