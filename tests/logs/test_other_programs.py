@@ -104,6 +104,19 @@ def test_a_table_without_names_and_with_decimal_commas_is_divided_at_its_semicol
     assert (run.times[-1], set(run.tps)) == (30, {812.5})
 
 
+@pytest.mark.parametrize("step", [1, 5, 60])
+def test_intervals_of_a_short_run_are_not_its_repeats(tmp_path, step):
+    """A table of results has a line for each run; these lines are even in time, and so are intervals of two runs."""
+    lines = [f"{step * at},{level + at % 3},16,{name}" for name, level in (("a", 1000), ("b", 1200)) for at in range(1, 13)]
+    assert [run.times.size for run in runs_of(tmp_path, ["time,tps,threads,name", *lines])] == [12, 12]
+
+
+@pytest.mark.parametrize("times", [[60, 60, 60], [61.2, 60.1, 60.4], [60.01, 60.02, 60.09], [300, 605, 913]])
+def test_lines_that_each_took_about_as_long_are_runs(tmp_path, times):
+    lines = [f"{time},{level},16,{name}" for name, level in (("a", 1000), ("b", 1200)) for time in times]
+    assert [run.times.size for run in runs_of(tmp_path, ["time,tps,threads,server", *lines])] == [0] * 6
+
+
 @pytest.mark.parametrize("per", [1, 10**3, 10**6, 10**9])
 def test_dates_in_a_table_are_read_in_any_unit(tmp_path, per):
     (run,) = runs_of(tmp_path, ["timestamp,tps", *(f"{(1_793_000_000 + at) * per},812" for at in SECONDS)])

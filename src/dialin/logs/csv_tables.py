@@ -62,6 +62,8 @@ _UNITS_OF_DATES = ((1e17, 1e9), (1e14, 1e6), (1e11, 1e3))
 """Times from which on a number is a date in nanoseconds, microseconds or milliseconds, with how many of these a second has."""
 _SERIES, _LONGEST_LABEL = 20, 200
 """Points in time from which on a CSV is a series; characters of what a line of a table is called."""
+_MINUTE, _HOUR, _EVEN = 60.0, 3600.0, 0.05
+"""Seconds between lines below which even ones are a series, by how much they may differ, and below which equal ones are."""
 TABLE = "table"
 """The program of runs that are lines of a table."""
 _PERCENTILES = (50, 95, 99)
@@ -124,10 +126,19 @@ def read_known(start: Sequence[str], rest: Iterator[str], where: str) -> list[Ru
     columns = _usual_columns(header)
     runs = read(chain(start, rest), columns, where) if columns else []
     is_whole = next(rest, None) is None and sum(run.times.size for run in runs) < len(start)
-    has_series = not columns and any(map(_TIME.fullmatch, header))
+    has_series = any(map(_is_even, runs)) if columns else any(map(_TIME.fullmatch, header))
     if is_whole and not has_series and max((run.times.size for run in runs), default=0) < _SERIES:
         return _of_table(start) or runs
     return runs
+
+
+def _is_even(run: RunLog) -> bool:
+    """Return whether lines are intervals of one run: repeats take a minute or more each, and never quite the same time."""
+    steps = np.diff(run.times)
+    if steps.size < 2:
+        return False
+    differ = np.ptp(steps) / steps.mean() if steps.any() else np.inf
+    return bool(differ <= _EVEN if steps.mean() < _MINUTE else differ == 0 and steps.mean() < _HOUR)
 
 
 def _of_table(lines: Sequence[str]) -> list[RunLog]:
