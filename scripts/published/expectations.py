@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from dialin.evidence import measured
@@ -75,14 +75,21 @@ def check(expectation: Expectation, record: StudyRecord) -> Result:
     """Hold a study against something that was published.
 
     A claim is answered only where whole intervals lie inside or outside its range. They are those of a verdict by the measure
-    that the claim is about, whatever the study's goal was, and hold for all candidates together; each needs two trials or more.
+    that the claim is about, whatever the study's goal was; each needs two trials or more. They hold for all candidates together
+    and for all looks: an open claim is looked at after each session, of which the k-th may err by a share of 1 / (k (k + 1)).
     """
-    checked = _RULES[expectation.rule](expectation, record)
+    sessions = max((trial.session for trial in record.trials), default=1)
+    checked = _RULES[expectation.rule](expectation, _together(record, sessions * (sessions + 1)))
     agreement = checked.agreement
     if agreement is Agreement.DIFFERS and record.host.get("cpus", expectation.cpus) < expectation.cpus:
         agreement = Agreement.CANNOT
     is_open = agreement is Agreement.INCONCLUSIVE
     return Result(expectation, agreement, checked.figures, checked.narrower if is_open else 1.0)
+
+
+def _together(record: StudyRecord, claims: int) -> StudyRecord:
+    """Return a study whose intervals hold together with those of so many claims (Bonferroni)."""
+    return replace(record, spec=record.spec.model_copy(update={"claims": claims * record.spec.claims}))
 
 
 def _all_of(each: Sequence[Agreement]) -> Agreement:
@@ -145,15 +152,18 @@ def _chosen(ratios: _Ratios, expectation: Expectation, baseline: str) -> _Ratios
 
 
 def _throughput(expectation: Expectation, record: StudyRecord) -> _Checked:
-    baseline = record.spec.baseline
-    ratios = _compared(record, Goal.THROUGHPUT, baseline)
-    return _ratios(_chosen(ratios, expectation, baseline), expectation, "throughput", baseline)
+    return _by_verdict(expectation, record, Goal.THROUGHPUT, "throughput")
 
 
 def _steadier(expectation: Expectation, record: StudyRecord) -> _Checked:
+    return _by_verdict(expectation, record, Goal.STABILITY, "variation")
+
+
+def _by_verdict(expectation: Expectation, record: StudyRecord, goal: Goal, what: str) -> _Checked:
     baseline = record.spec.baseline
-    ratios = _compared(record, Goal.STABILITY, baseline)
-    return _ratios(_chosen(ratios, expectation, baseline), expectation, "variation", baseline)
+    compared = max(1, len({*expectation.candidates} - {baseline}))
+    ratios = _compared(_together(record, compared), goal, baseline)
+    return _ratios(_chosen(ratios, expectation, baseline), expectation, what, baseline)
 
 
 def _best(expectation: Expectation, record: StudyRecord) -> _Checked:
@@ -161,7 +171,8 @@ def _best(expectation: Expectation, record: StudyRecord) -> _Checked:
     (name,) = expectation.candidates
     if name not in record.spec.names:
         return _NOTHING
-    rivals = {other: ratio for other, ratio in _compared(record, Goal.THROUGHPUT, name).items() if other != name and ratio}
+    ratios = _compared(_together(record, len(record.spec.names) - 1), Goal.THROUGHPUT, name)
+    rivals = {other: ratio for other, ratio in ratios.items() if other != name and ratio}
     if not rivals:
         return _NOTHING
     low, high = expectation.range

@@ -31,8 +31,9 @@ _LONGER_STUDY = "inconclusive"
 
 _HOW_TO_READ = (
     "A claim agrees or disagrees only if the whole interval of our figure does; until then it is open, with the hours that are "
-    "expected to answer it. All figures are computed by today's method from stored trials "
-    "([how](recipes.md#the-published-experiments-again))."
+    "expected to answer it. The intervals of a claim hold for all its candidates and all sessions of its study together, so they "
+    "are wider than those of pictures and tables; one answer in twenty may still be wrong. All figures are computed by today's "
+    "method from stored trials ([how](recipes.md#the-published-experiments-again))."
 )
 
 
@@ -92,7 +93,7 @@ def _published(study: PublishedStudy) -> dict[str, float]:
 def _machine(studies: Sequence[PublishedStudy]) -> str:
     records = [one.record for one in studies if one.record is not None]
     if not records:
-        return "Nothing was run yet."
+        return "No trial of today's recipes is stored yet: nothing is answered, and the hours are expected ones."
     host = records[0].host
     facts = "; ".join(f"{label}: {text}" for label, text in inventory({key: host[key] for key in MACHINE if key in host}))
     first, last = min(record.created for record in records), max(record.created for record in records)

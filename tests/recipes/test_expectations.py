@@ -131,6 +131,16 @@ def test_figures_are_those_of_a_verdict_of_the_same_goal(record):
     assert check(expecting("faster", ["8"]), record).agreement is Agreement.AGREES, "1,180 and 1,400 tps"
 
 
+def test_an_answer_holds_for_all_candidates_of_a_claim_and_all_sessions_of_a_study(record):
+    """8 is +18.4 % faster: by the interval of this figure alone by +16.0 % at least."""
+    later = dataclasses.replace(record, trials=[dataclasses.replace(one, session=2) for one in record.trials])
+    assert "(+15.7 % to " in check(expecting("faster", ["8"]), record).figures
+    assert "(+15.2 % to " in check(expecting("faster", ["8"]), later).figures
+    assert "(+15.4 % to " in check(expecting("faster", ["8", "16"]), record).figures
+    claim = expecting("faster", ["8"], low=1.155)
+    assert (check(claim, record).agreement, check(claim, later).agreement) == (Agreement.AGREES, Agreement.INCONCLUSIVE)
+
+
 def test_a_candidate_that_is_a_tenth_faster_at_every_number_of_threads_gains_nothing_by_more_of_them():
     one = check(expecting("moves-up", ["8"], within=0.5), example_evidence.levels())
     assert one.agreement is Agreement.DIFFERS
