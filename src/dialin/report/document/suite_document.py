@@ -90,7 +90,8 @@ def _result(plan: SuitePlan, result: SuiteResult) -> list[Part]:
     notes += [_open_workloads(result), _confidence(plan, result)]
     charts = [chart for chart in (workload_forest(plan, result, subject(result)), suite_heatmap(result)) if chart]
     by_threads = charts_by_threads(result, suite_style(result))
-    grid = [Group("by-threads", "Throughput against the baseline, by threads", [Grid(by_threads)])] if by_threads else []
+    title = "Throughput against the baseline, by threads: each interval holds by itself"
+    grid = [Group("by-threads", title, [Grid(by_threads)])] if by_threads else []
     return [workload_table(plan, result), Paragraph(" ".join(filter(None, notes)), Role.SMALL), *charts, *grid]
 
 
