@@ -142,7 +142,7 @@ class MethodOptions(FrozenModel):
         default=False, description="warm up for all of --warmup even if the load is steady earlier"
     )
     confidence: Annotated[Fraction, METHOD] = Field(
-        default=0.95, ge=0.5, le=0.999, description="confidence of all intervals together"
+        default=0.95, ge=0.5, le=0.999, description="confidence of a choice, and of all claims together"
     )
     goal: Annotated[Goal, METHOD] = Goal.THROUGHPUT
     until: Annotated[Until, METHOD] = Field(
