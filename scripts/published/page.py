@@ -31,9 +31,9 @@ _LONGER_STUDY = "inconclusive"
 
 _HOW_TO_READ = (
     "A claim agrees or disagrees only if the whole interval of our figure does; until then it is open, with the hours that are "
-    "expected to answer it. The intervals of a claim hold for all its candidates and all sessions of its study together, so they "
-    "are wider than those of pictures and tables; one answer in twenty may still be wrong. All figures are computed by today's "
-    "method from stored trials ([how](recipes.md#the-published-experiments-again))."
+    "expected to answer it. The intervals of a claim hold for all its candidates and all sessions of its study together, so "
+    "they are wider than those of pictures and tables; one answer in twenty may still be wrong. All figures are computed by "
+    "today's method from stored trials ([how](recipes.md#the-published-experiments-again))."
 )
 
 
