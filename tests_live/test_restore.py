@@ -143,7 +143,7 @@ class Trials:
 
     def restored(self):
         """Restore once more without a trial, and return what was done."""
-        kept = next(path for path in self.tools.home.sandboxes.glob("data-*") if (path / "key" / "data").exists()) / "key"
+        kept = next(path for path in self.tools.home.sandboxes.glob("trials-*") if (path / "key" / "data").exists()) / "key"
         done = restore_pages(
             self.dataset.data, kept / "data", index=self.dataset.directory / "pages.index", state=kept / "state"
         )

@@ -1,10 +1,11 @@
 import json
+import os
 import threading
 
 import pytest
 
 from dialin.datasets.cache import DatasetCache, copy, key_of, tree_size
-from dialin.errors import DialinError, UserError
+from dialin.errors import DialinError, MachineError, UserError
 
 FACTS = {"build": "mysql@9.7.4", "tables": 4}
 
@@ -44,6 +45,16 @@ def test_a_preparation_that_fails_leaves_nothing_that_looks_like_a_dataset(home,
         cache.ensure(FACTS, fail, expected=1)
     assert cache.find(key_of(FACTS)) is None
     assert [path for path in home.datasets.iterdir() if path.is_dir()] == []
+
+
+def test_data_that_could_not_be_written_to_disk_is_no_dataset(home, clock, tmp_path, monkeypatch):
+    (tmp_path / "sync").write_text("#!/bin/sh\necho 'sync: error syncing: Input/output error' >&2; exit 1\n")
+    (tmp_path / "sync").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    cache = DatasetCache(home, clock)
+    with pytest.raises(MachineError, match="could not be written to disk: .*Input/output error"):
+        cache.ensure(FACTS, maker(), expected=1)
+    assert cache.find(key_of(FACTS)) is None
 
 
 def test_remains_of_a_killed_preparation_are_removed_by_the_next(home, clock):

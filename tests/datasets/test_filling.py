@@ -10,13 +10,14 @@ from dialin.errors import MachineError
 from dialin.model.build import Build, Vendor
 
 MYSQL_9, MYSQL_56 = Build(Vendor.ORACLE, (9, 7, 4), None), Build(Vendor.ORACLE, (5, 6, 24), None)
+GB = 10**9
 MYSQL_55, MARIADB = Build(Vendor.ORACLE, (5, 5, 9), None), Build(Vendor.MARIADB, (10, 11, 19), None)
 
 
 @pytest.mark.parametrize("build", [MYSQL_9, MYSQL_56, MYSQL_55, MARIADB], ids=lambda build: build.id)
 def test_a_server_is_filled_without_what_guards_it_and_guards_itself_before_its_data_is_used(build):
-    assert filling.fast_setting(build)["innodb_doublewrite"] == "OFF"
-    assert not filling.usual_setting(build).keys() & filling.fast_setting(build).keys()
+    assert filling.fast_setting(build, GB)["innodb_doublewrite"] == "OFF"
+    assert not filling.usual_setting(build).keys() & filling.fast_setting(build, GB).keys()
     said = []
     filling.begin_filling(said.append, build)
     filling.end_filling(said.append, build)
@@ -25,10 +26,14 @@ def test_a_server_is_filled_without_what_guards_it_and_guards_itself_before_its_
 
 
 def test_the_redo_log_has_room_where_it_cannot_be_switched_off_and_its_size_may_change():
-    large = [
-        build.id for build in (MYSQL_9, MYSQL_56, MYSQL_55, MARIADB) if "innodb_log_file_size" in filling.fast_setting(build)
-    ]
+    builds = (MYSQL_9, MYSQL_56, MYSQL_55, MARIADB)
+    large = [build.id for build in builds if "innodb_log_file_size" in filling.fast_setting(build, GB)]
     assert large == [MYSQL_56.id, MARIADB.id]
+
+
+def test_the_redo_log_takes_no_more_than_a_quarter_of_the_data_beside_it_and_no_less_than_usual():
+    sizes = [filling.fast_setting(MYSQL_56, size)["innodb_log_file_size"] for size in (filling.FROM, 2 * GB, 100 * GB)]
+    assert sizes == [64 * 1024**2, 2 * GB // 8, 1024**3], "two files, for which room is not asked for"
 
 
 def test_the_list_of_the_pool_s_pages_survives_the_second_start():

@@ -1,6 +1,7 @@
 """An empty data directory is held while it is copied, and made again where another process removed it just before."""
 
 import shutil
+from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -49,6 +50,39 @@ def test_one_that_is_always_removed_is_an_error_that_says_why(preparer, tmp_path
     with pytest.raises(DatasetRemovedError, match="removed to make room"):
         preparer.copy_blank("mysql@9.7.4", {}, tmp_path / "copy")
     assert preparer.made == 3
+
+
+class Filled:
+    """A sandbox whose server is only asked, and for how long."""
+
+    directory = data = Path("/nowhere")
+    account = None
+
+    def __init__(self, build):
+        self.build, self.waits, self.boots = build, {}, []
+
+    @contextmanager
+    def connect(self, timeout=10.0):
+        def query(statement, _arguments=()):
+            self.waits[statement] = timeout
+            return [("Innodb_redo_log_enabled", "ON")]
+
+        yield query
+
+    def boot(self, options):
+        self.boots.append(options)
+
+    def stop(self, _patience):
+        pass
+
+
+def test_a_server_that_guards_itself_again_has_as_long_as_writing_all_its_pages_takes(preparer, monkeypatch):
+    sandbox = Filled(BUILD)
+    load = SimpleNamespace(copied_data=None, expected_bytes=lambda: GB, prepare=lambda _target: None)
+    monkeypatch.setattr(preparer, "copy_blank", lambda *_: None)
+    preparer._fill(sandbox, load, {}, {})
+    assert sandbox.waits["ALTER INSTANCE ENABLE INNODB REDO_LOG"] >= 3600
+    assert [options.get("innodb_flush_method") for options in sandbox.boots] == ["nosync", None]
 
 
 GB = 10**9

@@ -120,6 +120,7 @@ def test_a_command_that_fails_is_to_blame_itself_and_what_it_may_have_made_is_re
         ('mkdir "$place"', "ibdata1 is missing"),
         ('ln -s "$(cat "$volume/source")" "$place"', "ibdata1 is the prepared data itself"),
         ('cp -a "$volume/$name" "$place"; echo more >>"$place/ibdata1"', "ibdata1 has 10 bytes instead of 5"),
+        ('cp -a "$volume/$name" "$place"; printf dirty >"$place/ibdata1"', "ibdata1 has other bytes"),
     ],
 )
 def test_a_command_that_restores_something_else_is_found_out_before_a_server_starts(
@@ -198,6 +199,15 @@ def test_where_the_record_of_what_was_made_cannot_be_read_nothing_is_removed(led
     (directory / "at-end.json").unlink()
     assert len(ledger.end_orphans(said.append)) == 1
     assert not directory.exists()
+
+
+def test_what_a_killed_dialin_had_restored_is_removed_before_what_it_was_made_from(trials, ledger, home, dataset, volume):
+    directory, _ = sandbox(ledger, home, "ffffffff")
+    trials.take(dataset, directory / "data")
+    for entry in ledger.entries():
+        ledger._locks.release(entry.id)
+    ledger.end_orphans()
+    assert [call.partition(" ") for call in calls(volume)][-2:] == [("remove", " ", str(directory / "data")), ("remove", " ", "")]
 
 
 def test_the_command_of_a_trial_is_kept_where_only_its_owner_reads_it(trials, home, dataset, ledger):

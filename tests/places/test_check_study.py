@@ -1,7 +1,7 @@
 import pytest
 
 from dialin.errors import UserError
-from dialin.model.place import AttachedPlace, LivePlace, SandboxPlace
+from dialin.model.place import AttachedPlace, LivePlace, Restore, RestoreWay, SandboxPlace
 from dialin.model.trial import Step, Trial, TrialState
 from dialin.places import check_study
 from dialin.places.permission import Permission
@@ -89,3 +89,23 @@ def test_a_snapshot_command_is_for_sandboxes_and_must_be_readable(place, command
     with pytest.raises(UserError, match=says):
         Permission(snapshot_command=command).check(place)
     Permission(snapshot_command="snapshot.sh 'tank/my data'").check(SandboxPlace())
+
+
+@pytest.mark.parametrize(
+    ("way", "command", "says"),
+    [
+        (RestoreWay.SNAPSHOT, None, r"is restored by a snapshot command.*Give --snapshot-command"),
+        (RestoreWay.PAGES, "snapshot.sh", r"was started without --snapshot-command"),
+        (RestoreWay.SNAPSHOT, "snapshot.sh", r"mysql@9\.7\.4"),  # its build is what is missing
+    ],
+)
+def test_the_trials_of_a_study_that_goes_on_have_their_data_from_where_the_earlier_ones_had_it(
+    tmp_path, monkeypatch, spec, way, command, says
+):
+    monkeypatch.setenv("DIALIN_HOME", str(tmp_path / "home"))
+    asked = spec.model_copy(update={"place": SandboxPlace(restore=Restore(way=way, seconds=1))})
+    begun = load_identity.facts(Script(asked.workload))
+    Store.create(tmp_path, asked, created=0, dialin_version="0", command="", host=begun, servers={}).close()
+    permission = Permission(snapshot_command=command)
+    with pytest.raises(UserError, match=says):
+        check_study.check_resume(tmp_path, Tools.open(print), make_workload=Script, permission=permission)

@@ -15,7 +15,7 @@ import shutil
 import subprocess
 import uuid
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -89,6 +89,7 @@ class DatasetCache:
 
         Raises:
             UserError: the disk has no room for it.
+            MachineError: it could not be written to disk.
         """
         key = key_of(facts)
         if dataset := self.find(key):
@@ -209,10 +210,21 @@ def copy(source: Path, target: Path) -> None:
 
 
 def flush(directory: Path) -> None:
-    """Write all dirty data of the directory's file system to disk, and wait until that is done."""
-    subprocess.run(["sync", "--file-system", str(directory)], check=False, capture_output=True)
+    """Write all dirty data of the directory's file system to disk, and wait until that is done.
+
+    Raises:
+        MachineError: not all could be written.
+    """
+    done = subprocess.run(["sync", "--file-system", str(directory)], check=False, capture_output=True)
+    if done.returncode != 0:
+        reason = done.stderr.decode("utf-8", "replace").strip() or f"sync ended with code {done.returncode}"
+        raise MachineError(f"{directory} could not be written to disk: {reason}", "Look for faults of the disk (dmesg)")
 
 
 def tree_size(directory: Path) -> int:
-    """Return how many bytes the files under a directory take on disk."""
-    return sum(path.lstat().st_blocks * 512 for path in directory.rglob("*"))
+    """Return how many bytes the files under a directory take on disk; a server may run there, and remove some."""
+    size = 0
+    for path in directory.rglob("*"):
+        with suppress(FileNotFoundError):
+            size += path.lstat().st_blocks * 512
+    return size

@@ -25,11 +25,13 @@ FROM = 256 * 1024**2
 """Bytes of data from which on that is worth a second start."""
 
 _REDO_LOG = 1024**3
-"""Bytes of each of the redo log's files, where it cannot be switched off."""
+"""Bytes of each of the redo log's files at most, where it cannot be switched off: they are written in full at the start."""
+_LEAST_REDO_LOG = 64 * 1024**2
+"""The same at least, about the default of all builds."""
 
 
-def fast_setting(build: Build) -> dict[str, Value]:
-    """Return what a server is started with to be filled, beside its buffer pool."""
+def fast_setting(build: Build, size: int) -> dict[str, Value]:
+    """Return what a server is started with to be filled with about `size` bytes, beside its buffer pool."""
     options: dict[str, Value] = {
         "innodb_doublewrite": "OFF",
         "innodb_flush_method": "nosync",
@@ -37,7 +39,7 @@ def fast_setting(build: Build) -> dict[str, Value]:
         "loose_innodb_sort_buffer_size": 64 * 1024**2,
     }
     if has(build, Capability.REDO_LOG_RESIZE) and not has(build, Capability.REDO_LOG_SWITCH):
-        options["innodb_log_file_size"] = _REDO_LOG
+        options["innodb_log_file_size"] = max(_LEAST_REDO_LOG, min(_REDO_LOG, size // 8))
     return options
 
 

@@ -40,7 +40,7 @@ _ATTEMPTS = 3
 """Attempts to copy an empty data directory before another process removes it to make room."""
 
 _STOP_LIMIT = 6 * 3600.0
-"""Seconds that the clean stop after preparing may take, which merges and purges everything that is left to do."""
+"""Seconds that the end of preparing may take, each of its steps: writing all pages, and merging and purging what is left."""
 
 
 class Preparer:
@@ -133,7 +133,7 @@ class Preparer:
         build, size = sandbox.build, workload.expected_bytes()
         is_fast = workload.copied_data is None and size >= filling.FROM
         self.copy_blank(build, shape, sandbox.data)
-        sandbox.boot({**setting, **filling.fast_setting(build), **shape} if is_fast else setting)
+        sandbox.boot({**setting, **filling.fast_setting(build, size), **shape} if is_fast else setting)
         with sandbox.connect() as query:
             query("CREATE DATABASE sbtest")
             if is_fast:
@@ -141,7 +141,7 @@ class Preparer:
         with filling.telling_progress(sandbox.data, size, self._clock, self._say):
             workload.prepare(Target(sandbox.account, sandbox.directory, data=sandbox.data))
         if is_fast:
-            with sandbox.connect() as query:
+            with sandbox.connect(_STOP_LIMIT) as query:  # answers once all changed pages are written
                 filling.end_filling(query, build)
             sandbox.stop(_STOP_LIMIT)
             sandbox.boot({**filling.usual_setting(build), **shape})

@@ -299,7 +299,7 @@ class TrialData:
 
     def _directory(self) -> Path:
         if self._entry is None:
-            name = f"data-{uuid.uuid4().hex[:8]}"
+            name = f"trials-{uuid.uuid4().hex[:8]}"  # orphans end by name: behind all sandboxes, which snapshots may depend on
             self._entry = self._ledger.open(name, self._home.sandboxes / name)
             Path(self._entry.directory).mkdir(parents=True, mode=0o700)
         return Path(self._entry.directory)

@@ -20,12 +20,16 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from dialin.datasets.cache import StoredDataset
+from dialin.errors import MachineError
 from dialin.model.cause import Cause, CauseCode
 from dialin.servers.attached.user_command import CommandError
 from dialin.servers.ledger import run_user_command
 
 LIMIT = 3600.0
 """Seconds that a call may take: `take` may copy all data."""
+
+_HEAD = 16 * 1024
+"""The first bytes of a system file, which hold the checkpoint of a redo log: a server that ran there has changed them."""
 
 
 class Snapshots:
@@ -55,6 +59,7 @@ class Snapshots:
         Raises:
             UserError: the command cannot be run.
             CommandError: it failed, did not return in time, or what is there is not the data.
+            MachineError: a file cannot be read.
         """
         name = self._names[dataset.key]
         at_end = ["remove", name, str(target)]
@@ -65,7 +70,10 @@ class Snapshots:
 
 
 def _differences(original: Path, copy: Path) -> Iterator[str]:
-    """Yield how a copy differs in its files, their sizes and their being files of their own; the server's identity may lack."""
+    """Yield how a copy differs in its files, their sizes, their being files of their own and the heads of system files.
+
+    The server's identity may lack.
+    """
     if not copy.is_dir():
         yield f"{copy} is not a directory"
         return
@@ -82,3 +90,17 @@ def _differences(original: Path, copy: Path) -> Iterator[str]:
             yield f"{copy / name} is the prepared data itself"
         elif path.is_file() and wanted.st_size != found.st_size:
             yield f"{copy / name} has {found.st_size} bytes instead of {wanted.st_size}"
+        elif path.is_file() and str(name.parent) in _OF_SYSTEM and _head(path) != _head(copy / name):
+            yield f"{copy / name} has other bytes than the prepared data"
+
+
+_OF_SYSTEM = (".", "#innodb_redo")
+"""The directories of system files."""
+
+
+def _head(file: Path) -> bytes:
+    try:
+        with file.open("rb") as opened:
+            return opened.read(_HEAD)
+    except OSError as error:
+        raise MachineError.of(error) from error

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from dialin.errors import UserError
 from dialin.evidence.proof_view import current_proof_asks
-from dialin.model.place import AttachedPlace, LivePlace, ManagedPlace, SandboxPlace
+from dialin.model.place import AttachedPlace, LivePlace, ManagedPlace, RestoreWay, SandboxPlace
 from dialin.model.record import StudyRecord
 from dialin.model.study import StudySpec
 from dialin.model.trial import EffectiveSettings, seconds_of
@@ -156,13 +156,25 @@ def _resume_by_kind(
             return resume_live(spec, place, allowed, tools, workload, record.servers)
         case AttachedPlace() | ManagedPlace() as place:
             return resume_attached(spec, place, allowed, tools, workload, permission, record.servers)
-        case SandboxPlace():
+        case SandboxPlace() as place:
+            _check_restored_as_before(place, tools)
             inspected = {
                 trial.candidate: EffectiveSettings(trial.in_force, trial.real)
                 for trial in comparison.clean(record.trials)
                 if trial.real and not spec.tuned
             }
             return resume_sandboxed(spec, allowed, tools, workload, inspected)
+
+
+def _check_restored_as_before(place: SandboxPlace, tools: Tools) -> None:
+    """Raise UserError where the data of later trials would lie on another file system than that of the earlier ones."""
+    if place.restore is None:
+        return
+    was_snapshot, is_snapshot = place.restore.way is RestoreWay.SNAPSHOT, tools.snapshot_command is not None
+    if was_snapshot and not is_snapshot:
+        raise UserError("The data of this study's trials is restored by a snapshot command", "Give --snapshot-command again")
+    if is_snapshot and not was_snapshot:
+        raise UserError("This study was started without --snapshot-command", "Leave it out, or start another study")
 
 
 def _with_expected_noise(ready: CheckedStudy, tools: Tools) -> CheckedStudy:

@@ -7,7 +7,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from dialin.model.build import Build, Vendor
+from dialin.errors import UserError
+from dialin.model.build import Build, Image, Vendor
 from dialin.model.study import Switch
 from dialin.model.trial import Purpose, Trial, TrialState
 from dialin.places.sandbox.check import check_disk
@@ -60,6 +61,20 @@ def test_where_trials_share_a_server_those_for_waits_have_their_own_and_the_shar
         assert isinstance(own, SandboxStage)
         assert own._options["innodb_buffer_pool_instances"] == 4
         assert len(ended) == 1
+
+
+def test_a_link_that_leads_nowhere_in_a_container_is_the_command_s_fault_and_no_candidate_s(sandboxes, monkeypatch, tmp_path):
+    def take(_dataset, target):
+        target.symlink_to(tmp_path)
+
+    with sandboxes.open(print) as site:
+        stage = site._sandbox("4", {})
+    stage.build = replace(BUILD, image=Image("podman", "mysql:9.7", "0123", "/mysqld"))
+    stage._data = SimpleNamespace(take=take)
+    private = SimpleNamespace(data=tmp_path / "data", boot=lambda *_, **__: pytest.fail("no server can start"))
+    monkeypatch.setattr("dialin.places.sandbox.site.Sandbox.create", lambda *_, **__: private)
+    with pytest.raises(UserError, match="snapshot command made a link"):
+        list(stage.ready())
 
 
 @pytest.mark.parametrize("ended", [True, False])

@@ -11,6 +11,7 @@ from pathlib import Path
 from dialin.datasets.cache import StoredDataset, check_space
 from dialin.datasets.prepare import Preparer
 from dialin.datasets.restore import TrialData
+from dialin.errors import UserError
 from dialin.model.build import Build
 from dialin.model.setting import Setting, Value
 from dialin.model.study import Candidate, StudySpec
@@ -174,6 +175,10 @@ class SandboxStage:
         home, ledger, clock = self._tools.home, self._tools.ledger, self._tools.clock
         self._sandbox = sandbox = Sandbox.create(self.build, home, ledger, clock, port=free_port() if self._with_port else 0)
         self._data.take(self._dataset, sandbox.data)
+        if self.build.image is not None and sandbox.data.is_symlink():
+            raise UserError(
+                "The snapshot command made a link, which leads nowhere in a container", "Let it mount the data at TARGET instead"
+            )
         yield Step.BOOT
         sandbox.boot(self._options, cpus=self._cpus)
         self._check_as_started(sandbox)
