@@ -52,7 +52,7 @@ def test_data_that_could_not_be_written_to_disk_is_no_dataset(home, clock, tmp_p
     (tmp_path / "sync").chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
     cache = DatasetCache(home, clock)
-    with pytest.raises(MachineError, match="could not be written to disk: .*Input/output error"):
+    with pytest.raises(MachineError, match=r"could not be written to disk: .*Input/output error"):
         cache.ensure(FACTS, maker(), expected=1)
     assert cache.find(key_of(FACTS)) is None
 

@@ -151,7 +151,7 @@ from dialin.paths import Home
 from dialin.servers.ledger import Ledger
 home, volume = Home(Path(sys.argv[1])), sys.argv[2]
 ledger = Ledger(home.ledger)
-data = TrialData(home, ledger, SystemClock(), print, snapshot_command=f"{volume}/snapshot.sh {volume}")
+data = TrialData(home, ledger, SystemClock(), str, snapshot_command=f"{volume}/snapshot.sh {volume}")
 ledger.open("trial", home.sandboxes / "trial")
 (home.sandboxes / "trial").mkdir()
 data.take(StoredDataset("key", home.datasets / "key", 1), home.sandboxes / "trial" / "data")
@@ -207,7 +207,7 @@ def test_what_a_killed_dialin_had_restored_is_removed_before_what_it_was_made_fr
     for entry in ledger.entries():
         ledger._locks.release(entry.id)
     ledger.end_orphans()
-    assert [call.partition(" ") for call in calls(volume)][-2:] == [("remove", " ", str(directory / "data")), ("remove", " ", "")]
+    assert calls(volume)[-2:] == [f"remove {directory / 'data'}", "remove "]
 
 
 def test_the_command_of_a_trial_is_kept_where_only_its_owner_reads_it(trials, home, dataset, ledger):

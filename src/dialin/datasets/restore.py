@@ -232,6 +232,17 @@ class TrialData:
         self._entry: LedgerEntry | None = None
         self._seconds: defaultdict[tuple[str, RestoreWay], list[float]] = defaultdict(list)
 
+    def begin(self, dataset: StoredDataset) -> None:
+        """Have the user's command, if there is one, take the data of a dataset: that may last, and is no part of a trial.
+
+        Raises:
+            UserError: the command cannot be run.
+            CommandError: it failed.
+        """
+        if self._snapshots is not None and not self._snapshots.has(dataset):
+            self._say("Your snapshot command takes the prepared data")
+            self._snapshots.take(dataset, self._directory())
+
     def take(self, dataset: StoredDataset, target: Path) -> None:
         """Put the data of a dataset at a path, which does not exist yet, and write it to disk.
 
@@ -242,7 +253,7 @@ class TrialData:
         """
         self.last = None
         if self._snapshots is not None:
-            self._snapshots.take(dataset, self._directory)
+            self.begin(dataset)
             began = self._clock.monotonic()
             self._make_room(dataset, 0)
             self._snapshots.restore(dataset, target)

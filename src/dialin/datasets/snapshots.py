@@ -16,7 +16,7 @@ ends the study.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 from dialin.datasets.cache import StoredDataset
@@ -39,16 +39,16 @@ class Snapshots:
         self._command = command
         self._names: dict[str, str] = {}
 
-    def take(self, dataset: StoredDataset, directory: Callable[[], Path]) -> None:
-        """Have a snapshot taken, if there is none yet; `directory` returns that of a ledger's entry, whose end removes it.
+    def has(self, dataset: StoredDataset) -> bool:
+        return dataset.key in self._names
+
+    def take(self, dataset: StoredDataset, place: Path) -> None:
+        """Have a snapshot taken; `place` is the directory of a ledger's entry, whose end removes it.
 
         Raises:
             UserError: the command cannot be run.
             CommandError: it failed, or did not return in time.
         """
-        if dataset.key in self._names:
-            return
-        place = directory()
         name = f"{dataset.key}-{place.name.rpartition('-')[2]}"
         run_user_command(place, self._command, ["take", name, str(dataset.data)], ["remove", name], LIMIT)
         self._names[dataset.key] = name

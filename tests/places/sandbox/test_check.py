@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from dialin.datasets.cache import StoredDataset
 from dialin.errors import UserError
 from dialin.model.build import Build, Image, Vendor
 from dialin.model.study import Switch
@@ -14,6 +15,7 @@ from dialin.model.trial import Purpose, Trial, TrialState
 from dialin.places.sandbox.check import check_disk
 from dialin.places.sandbox.shared_sandbox import SharedStage
 from dialin.places.sandbox.site import Sandboxes, SandboxStage
+from dialin.servers.ledger import Ledger
 
 BUILD = Build(Vendor.ORACLE, (9, 7, 4), Path("/mysqld"))
 PREPARER = SimpleNamespace(
@@ -61,6 +63,20 @@ def test_where_trials_share_a_server_those_for_waits_have_their_own_and_the_shar
         assert isinstance(own, SandboxStage)
         assert own._options["innodb_buffer_pool_instances"] == 4
         assert len(ended) == 1
+
+
+def test_a_snapshot_command_takes_the_data_before_the_first_trial_whose_time_it_would_be(sandboxes, home, tmp_path):
+    script, said = tmp_path / "snapshot.sh", []
+    script.write_text('#!/bin/sh\necho "$1" >>"$0.calls"\n')
+    script.chmod(0o755)
+    dataset = StoredDataset("key", tmp_path, 1)
+    preparer = SimpleNamespace(telling=lambda _: SimpleNamespace(prepared=lambda *_: dataset, in_use=lambda _: nullcontext()))
+    tools = sandboxes.tools
+    tools.preparer, tools.ledger, tools.snapshot_command = preparer, Ledger(home.ledger), str(script)
+    with sandboxes.open(said.append):
+        assert (tmp_path / "snapshot.sh.calls").read_text() == "take\n", "once for all candidates with this data"
+    assert (tmp_path / "snapshot.sh.calls").read_text() == "take\nremove\n"
+    assert said == ["Your snapshot command takes the prepared data"]
 
 
 def test_a_link_that_leads_nowhere_in_a_container_is_the_command_s_fault_and_no_candidate_s(sandboxes, monkeypatch, tmp_path):

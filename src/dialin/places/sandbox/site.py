@@ -131,6 +131,8 @@ class OpenSandboxes:
             self._datasets[candidate.name] = dataset
         largest = max((dataset.size for dataset in self._datasets.values() if not self._data.has(dataset)), default=0)
         check_space(site.tools.home.sandboxes, largest + site.workload.temporary_bytes(), site.workload.how_to_shrink)
+        for dataset in self._datasets.values():
+            self._data.begin(dataset)
 
     def _build(self, candidate: str) -> Build:
         return build_of(self._spec, self._spec.candidate(candidate), self._site.builds)
@@ -177,7 +179,7 @@ class SandboxStage:
         self._data.take(self._dataset, sandbox.data)
         if self.build.image is not None and sandbox.data.is_symlink():
             raise UserError(
-                "The snapshot command made a link, which leads nowhere in a container", "Let it mount the data at TARGET instead"
+                "The snapshot command made a link, which leads nowhere in a container", "Let it mount the data at TARGET"
             )
         yield Step.BOOT
         sandbox.boot(self._options, cpus=self._cpus)
