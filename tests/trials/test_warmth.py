@@ -63,7 +63,8 @@ class Server:
             raise ServerError("PROCESS is lacking")
         if not self.status:
             return []
-        missing = self.misses.pop(0)
+        if (missing := self.misses.pop(0)) is None:
+            raise ServerError("busy")
         names = {"read_requests": 1000 * len(self.asked), "reads": missing, "pages_total": 100, "read_ahead": 0}
         return [(f"Innodb_buffer_pool_{name}", str(value)) for name, value in names.items()]
 
@@ -71,6 +72,11 @@ class Server:
 def test_a_long_warm_up_is_over_once_the_server_is_warm():
     warmth = Warmth(Server(0, 60, 120, 140), LONG + 1)
     assert [warmth.is_warm() for _ in range(3)] == [False, True, True]
+
+
+def test_a_server_that_does_not_answer_for_a_moment_is_not_taken_for_warm():
+    warmth = Warmth(Server(0, None, 60, 60), LONG + 1)
+    assert [warmth.is_warm() for _ in range(3)] == [False, False, True]
 
 
 @pytest.mark.parametrize("warmup", [None, 5.0, LONG])

@@ -61,11 +61,14 @@ class Warmth:
         self._first = self._before = self._read()
 
     def is_warm(self) -> bool:
-        """Return whether the server is warm, as far as it says."""
-        before, self._before = self._before, self._read()
-        if self._first is None or before is None or self._before is None:
+        """Return whether the server is warm, as far as it says: one that no longer answers is not known to be."""
+        if self._first is None or self._before is None:
             return True
-        return is_warm(self._first, before, self._before)
+        now = self._read()
+        if now is None:
+            return False
+        before, self._before = self._before, now
+        return is_warm(self._first, before, now)
 
     def _read(self) -> Reading | None:
         if self._instance is None:
