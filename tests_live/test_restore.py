@@ -118,7 +118,8 @@ class Trials:
     def __init__(self, tools, build, dataset, snapshot_command=None):
         self.tools, self.build, self.dataset = tools, build, dataset
         way = RestoreWay.PAGES if snapshot_command is None else None
-        self.data = TrialData(tools.home, tools.ledger, tools.clock, self._fail, way, snapshot_command=snapshot_command)
+        say = self._fail if snapshot_command is None else print
+        self.data = TrialData(tools.home, tools.ledger, tools.clock, say, way, snapshot_command=snapshot_command)
 
     @staticmethod
     def _fail(text):
