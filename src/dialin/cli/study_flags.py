@@ -83,7 +83,7 @@ SnapshotCommand = Annotated[
     str | None,
     typer.Option(
         metavar="COMMAND",
-        help="Command that restores the data of each trial by a snapshot of its volume (docs/method.md).",
+        help="Command that restores the data of each trial by a snapshot of its volume (docs/install.md).",
         rich_help_panel=MACHINE.title,
     ),
 ]
