@@ -241,6 +241,16 @@ def measure(
     return slices
 
 
+def print_costs(slices: Sequence[Slice], orders: Sequence[Sequence[bool]], what: str) -> None:
+    """Print as a table what transactions were and cost in slices without and with something."""
+    print(f"| | without {what} | with {what} | difference, 95 % interval |\n|---|---|---|---|")
+    with_it = np.array(orders).ravel()
+    for title, name in (("transactions/s", "tps"), ("CPU per transaction, µs", "cpu_us")):
+        values = np.array([getattr(one, name) for one in slices])
+        difference = interval(differences(slices, orders, name))
+        print(f"| {title} | {values[~with_it].mean():.0f} | {values[with_it].mean():.0f} | {difference} |")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--blocks", type=int, default=120, help="of four slices")
@@ -265,12 +275,7 @@ def main() -> None:
         sys.exit(str(error))
     size = f"{options.connections} connections, {options.blocks} blocks of four slices of {options.seconds} s"
     print(f"\n{build.id}, {options.workload}, {size}:\n")
-    print("| | without probes | with probes | difference, 95 % interval |\n|---|---|---|---|")
-    probing = np.array(orders).ravel()
-    for what, name in (("transactions/s", "tps"), ("CPU a transaction, µs", "cpu_us")):
-        values = np.array([getattr(one, name) for one in slices])
-        difference = interval(differences(slices, orders, name))
-        print(f"| {what} | {values[~probing].mean():.0f} | {values[probing].mean():.0f} | {difference} |")
+    print_costs(slices, orders, "probes")
     print(f"\nThe machine was {100 * np.mean([one.busy for one in slices]):.0f} % busy.")
 
 

@@ -34,7 +34,7 @@ from dialin.scratch import scratch
 from dialin.servers import builds
 from dialin.trials.tools import Tools
 from dialin.workloads.base import Load
-from probes import PATIENCE, WITH_FIRST, differences, interval, running, sliced, speed
+from probes import PATIENCE, WITH_FIRST, print_costs, running, sliced, speed
 
 _FRESH = 0.3
 """Seconds that a read waits at least, unless the driver's line had been there for a while."""
@@ -87,12 +87,7 @@ def measure(what: str, orders: Sequence[Sequence[bool]], spec: WorkloadSpec, opt
                 print(f"{what}: {number} of {len(orders)} blocks", file=sys.stderr)
     size = f"{len(orders)} blocks of four slices of {options.seconds} s"
     print(f"\n{build.id}, {spec.name}, {spec.threads} connections, {what}, {size}:\n")
-    print("| | without perf | with perf | difference, 95 % interval |\n|---|---|---|---|")
-    with_it = np.array(orders).ravel()
-    for title, name in (("transactions/s", "tps"), ("CPU per transaction, µs", "cpu_us")):
-        values = np.array([getattr(one, name) for one in slices])
-        difference = interval(differences(slices, orders, name))
-        print(f"| {title} | {values[~with_it].mean():.0f} | {values[with_it].mean():.0f} | {difference} |")
+    print_costs(slices, orders, "perf")
     busy = 100 * np.mean([one.busy for one in slices])
     print(f"\nperf wrote {written.bytes / 1e6 / written.seconds:.2f} MB/s; the machine was {busy:.0f} % busy.", flush=True)
 
