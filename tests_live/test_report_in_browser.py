@@ -426,6 +426,8 @@ def test_a_function_that_is_gone_has_a_bar_in_the_difference_alone(opened, tmp_p
     gone = "[...document.querySelectorAll('.flame-graph button')].find((bar) => /function_58/.test(bar.title))"
     assert one.page.evaluate(f"{gone}.getBoundingClientRect().width") > 0
     assert one.page.evaluate(f"{gone}.dataset.change") == "less"
+    assert "(gone with " in one.page.evaluate(f"{gone}.title")
+    assert one.page.evaluate(f"{gone}.style.getPropertyValue('--left')") == "0%"
     one.page.locator("[data-flame-view]").select_option("second")
     assert one.page.evaluate(f"{gone}.hidden")
     one.page.locator("[data-flame-view]").select_option("first")

@@ -1,11 +1,16 @@
 """`dialin explain`: a study's directory in, its reasons out."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from dialin.evidence import why_verdict as evidence
+from dialin.model.cause import Cause, Fault
+from dialin.model.trial import Failure, Purpose, Step, TrialState
 from fixtures import example_reasons, example_studies, stored_study
+from fixtures.example_evidence import unseen
+from fixtures.profiles import profiled
 
 
 @pytest.fixture
@@ -53,6 +58,20 @@ def test_a_study_that_nothing_watched_is_no_error(dialin, stored):
     code, out, err = dialin("study")
     assert (code, err) == (0, "")
     assert "no probe ran" in " ".join(out.split())
+
+
+def test_a_profile_that_was_requested_and_failed_is_explained_with_its_reason(dialin, stored):
+    failure = Failure(Step.MEASURE, Fault.MACHINE, Cause.quoted("perf has ended or does not answer"))
+    record = profiled(unseen(), "16", 5)
+    trials = [
+        replace(one, state=TrialState.INTERRUPTED, failure=failure) if one.purpose is Purpose.PROFILE else one
+        for one in record.trials
+    ]
+    stored(replace(record, trials=trials, profiles={}, spec=record.spec.model_copy(update={"profile": True})))
+    code, out, err = dialin("study", "--profile")
+    assert (code, out) == (2, "")
+    assert "has no CPU profile. 1 has no profile: perf has ended or does not answer." in err
+    assert "16 has no profile" in err
 
 
 def test_a_directory_that_is_no_study_is_one_line(dialin, tmp_path):

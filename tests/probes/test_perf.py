@@ -132,6 +132,41 @@ def test_a_recording_cannot_fill_a_disk(program, tmp_path):
     assert " --max-size 2G " in (tmp_path / "words").read_text()
 
 
+@pytest.mark.parametrize("is_allowed", [True, False])
+def test_the_cpus_of_the_server_are_sampled_and_where_that_is_not_allowed_its_threads(
+    program, tmp_path, monkeypatch, is_allowed
+):
+    monkeypatch.setattr(perf, "_sees_kernel", lambda: True)
+    monkeypatch.setattr(perf, "_DEVICES", tmp_path)
+    record = f"open({str(tmp_path / 'words')!r}, 'w').write(' '.join(words))\nask, answer"
+    program((answers() if is_allowed else refuses("--cpu", "No permission")).replace("ask, answer", record, 1))
+    with perf.recording_stacks(os.getpid(), tmp_path / "recorded") as (recorded, _):
+        assert recorded.is_attached is not is_allowed
+    words = (tmp_path / "words").read_text().split()
+    if is_allowed:
+        assert words[words.index("--cpu") + 1] == ",".join(map(str, sorted(os.sched_getaffinity(0))))
+        assert "--pid" not in words
+    else:
+        assert words[words.index("--pid") + 1] == str(os.getpid())
+    notes = perf.check_perf(os.getpid())
+    assert any("attached to the server's threads, which costs more" in note for note in notes) is not is_allowed
+
+
+def test_perf_finds_the_files_of_a_container_that_it_may_not_enter(monkeypatch):
+    """A real perf takes a directory that is / in the end for none."""
+    with perf._files_of(os.getpid()) as words:
+        assert words == []
+    monkeypatch.setattr(perf, "_is_elsewhere", lambda pid: True)
+    monkeypatch.setattr(perf.os, "geteuid", lambda: 1000)
+    with perf._files_of(os.getpid()) as words:
+        directory = Path(words[words.index("--symfs") + 1])
+        assert directory.resolve() != Path("/")
+        program = Path(sys.executable).resolve()
+        assert (directory / program.relative_to("/")).samefile(program)
+        assert words[words.index("--kallsyms") + 1] == "/proc/kallsyms"
+    assert not directory.exists()
+
+
 def refuses(event, why):
     """A program that answers, unless it is asked for an event."""
     return answers().replace("ask, answer", f"{event!r} in ' '.join(words) and sys.exit('Error:\\n{why}')\nask, answer")
@@ -146,7 +181,7 @@ def test_where_waits_may_not_be_traced_a_note_says_why(program, monkeypatch):
     assert "root" in note
 
 
-@pytest.mark.parametrize(("sees_kernel", "event"), [(True, "cycles"), (False, "cpu-clock")])
+@pytest.mark.parametrize(("sees_kernel", "event"), [(True, "cycles"), (False, "cpu-clock:I")])
 def test_cycles_are_counted_where_the_machine_and_the_kernel_let_them(program, tmp_path, monkeypatch, sees_kernel, event):
     """This machine has no such counter, so a program stands for perf."""
     (tmp_path / "cpu" / "events").mkdir(parents=True)

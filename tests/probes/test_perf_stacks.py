@@ -125,9 +125,12 @@ def test_samples_are_added_up_by_slice_and_those_outside_are_left_out():
     ]
 
 
-def switched(*events):
-    """The lines of a trace: for each event its thread, time and text, and the frames of a stack."""
-    return [f"connection {thread}   {time:.6f}: {text}\n" for thread, time, text in events]
+SERVER = 4711
+
+
+def switched(*events, process=SERVER):
+    """The lines of a trace: for each event its thread, time and text."""
+    return [f"connection {process}/{thread}   {time:.6f}: {text}\n" for thread, time, text in events]
 
 
 FUTEX = [
@@ -142,7 +145,7 @@ FUTEX = [
 
 
 def waits(lines):
-    return [one for one in read_trace(lines) if not isinstance(one, Call)]
+    return [one for one in read_trace(lines, SERVER) if not isinstance(one, Call)]
 
 
 def test_a_wait_lasts_from_a_switch_to_the_next_of_its_thread_and_is_of_what_waited():
@@ -154,6 +157,22 @@ def test_a_wait_lasts_from_a_switch_to_the_next_of_its_thread_and_is_of_what_wai
     assert stack_of(one).waits_in == "log_write_up_to (futex)"
 
 
+def test_what_other_processes_and_cpus_did_is_no_part_of_a_wait():
+    foreign = [*switched((9, 1.0, "context-switches: "), process=12), *FUTEX]
+    theirs = switched((9, 1.0, "PERF_RECORD_SWITCH_CPU_WIDE OUT          next pid/tid: 4711/7"), process=12)
+    mine = [*switched((7, 1.0, "context-switches: ")), *FUTEX]
+    on_another_cpu = [*switched((8, 1.0, "context-switches: ")), *FUTEX[:3]]
+    ends = [
+        (7, 1.1, "PERF_RECORD_SWITCH_CPU_WIDE OUT          next pid/tid: 12/9"),
+        (7, 1.3, "PERF_RECORD_SWITCH_CPU_WIDE IN           prev pid/tid: 0/0"),
+    ]
+    taken = [(8, 1.4, "PERF_RECORD_SWITCH_CPU_WIDE OUT preempt  next pid/tid: 12/9")]
+    first, second = waits([*foreign, *theirs, *mine, *on_another_cpu, *switched(*ends, *taken)])
+    assert (first.thread, first.time, first.until) == (7, 1.1, 1.3)
+    assert stack_of(first).waits_in == "log_write_up_to (futex)"
+    assert (second.thread, second.frames) == (8, (PREEMPTED,))
+
+
 def stack_of(sample):
     return Stack(ThreadKind.CONNECTIONS, sample.frames, (1,))
 
@@ -163,7 +182,7 @@ def test_waits_whose_stack_was_not_recorded_count_for_the_known_stacks_of_their_
     ends = [(7, 1.0, "PERF_RECORD_SWITCH OUT "), (7, 1.1, "PERF_RECORD_SWITCH IN ")]
     more = [(7, 1.2, "PERF_RECORD_SWITCH OUT "), (8, 1.2, "PERF_RECORD_SWITCH OUT "), (7, 1.4, "PERF_RECORD_SWITCH IN ")]
     taken = [(7, 1.4, "PERF_RECORD_SWITCH OUT preempt"), (7, 1.45, "PERF_RECORD_SWITCH IN ")]
-    added = add_up(read_trace([*known, *switched(*ends, *more, *taken)]), [Slice(1.0, 2.0)], {}, 0.0)
+    added = add_up(read_trace([*known, *switched(*ends, *more, *taken)], SERVER), [Slice(1.0, 2.0)], {}, 0.0)
     assert {one.frames[-1]: one.samples for one in added} == {f"futex{KERNEL}": (300_000,), PREEMPTED: (50_000,)}
 
 
@@ -194,14 +213,14 @@ def test_a_wait_without_a_name_is_of_its_file_and_one_for_a_page_of_the_kernel()
 def test_system_calls_have_their_names(monkeypatch):
     monkeypatch.setattr(system_calls.platform, "machine", lambda: "x86_64")
     lines = [
-        "   connection 7  1.000000:    raw_syscalls:sys_enter: NR 75 (1f, 0) ffffffff81423c90 syscall_trace_enter ([k])\n",
+        "   connection 4711/7  1.000000:    raw_syscalls:sys_enter: NR 75 (1f, 0) ffffffff81423c90 syscall_trace_enter ([k])\n",
         *switched((7, 1.1, "raw_syscalls:sys_enter: NR 9999 (0)")),
     ]
-    assert [(one.thread, one.time, one.frames) for one in read_trace(lines)] == [
+    assert [(one.thread, one.time, one.frames) for one in read_trace(lines, SERVER)] == [
         (7, 1.0, ("fdatasync",)),
         (7, 1.1, ("system call 9999",)),
     ]
-    assert all(isinstance(one, Call) for one in read_trace(lines))
+    assert all(isinstance(one, Call) for one in read_trace(lines, SERVER))
 
 
 @pytest.mark.parametrize(("machine", "number"), [("x86_64", 202), ("aarch64", 98), ("riscv64", 98)])

@@ -2,7 +2,9 @@
 
 import io
 import json
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from rich.console import Console
@@ -102,6 +104,8 @@ def test_a_study_whose_profiles_failed_says_why(record):
     shown = terminal(lambda r, w, console: print_why(r, w, console, only=profile_parts.KEY), failed, why)
     assert "has no profile: perf has ended or does not answer." in " ".join(shown.split())
     assert "has no profile" in Page(html.render(failed, why)).words
+    done = [replace(one, state=TrialState.DONE, failure=None) if one.purpose is Purpose.PROFILE else one for one in trials]
+    assert "has no profile: its file is missing or damaged." in " ".join(profile_parts.missing(replace(failed, trials=done)))
     never = replace(failed, trials=[one for one in trials if one.purpose is not Purpose.PROFILE])
     assert profile_parts.missing(never) == ["The study has not profiled its candidates: it does so after its verdict."]
 
@@ -117,6 +121,22 @@ def test_where_one_of_several_profiles_failed_the_others_are_shown_with_the_reas
     words = Page(html.render(failed, explain(failed))).words
     assert "16 has no profile: perf has ended or does not answer." in words
     assert "function_58" in words
+
+
+def test_a_profile_that_cannot_be_compared_is_explained(record):
+    def shown(changed):
+        why = explain(changed)
+        assert why.profile is None
+        words = terminal(lambda r, w, console: print_why(r, w, console, only=profile_parts.KEY), changed, why)
+        return " ".join(words.split())
+
+    spec = record.spec.model_copy(update={"profile": True})
+    last = record.trials[-1]
+    alone = {number: one for number, one in record.profiles.items() if number != last.id}
+    ended = replace(record, spec=spec, trials=record.trials[:-1], profiles=alone)
+    assert "Only 1 was profiled: the study ended before the trial of another candidate." in shown(ended)
+    idle = {**record.samples, last.id: [replace(one, tps=0.0) for one in record.samples[last.id]]}
+    assert "No transaction was completed in the seconds in which stacks" in shown(replace(record, spec=spec, samples=idle))
 
 
 def test_every_profiled_candidate_has_its_graph_and_its_table():
@@ -158,6 +178,13 @@ def test_why_waits_were_not_traced_is_said(record):
 )
 def test_how_to_get_the_names_of_functions_is_said_of_the_build(server, says):
     assert says in profile_parts.symbols_of(server)
+
+
+def test_the_page_of_profiles_names_the_same_packages():
+    page = (Path(__file__).parents[2] / "docs" / "why.md").read_text(encoding="utf-8")
+    packages = re.findall(r"[\w-]+-(?:debuginfo|dbgsym|dbg)\b", " ".join(profile_parts._SYMBOLS.values()))
+    assert len(packages) == 6
+    assert [name for name in packages if f"`{name}`" not in page] == []
 
 
 def test_a_study_without_profiles_shows_nothing_of_them():

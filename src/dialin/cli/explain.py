@@ -64,11 +64,11 @@ def explain(
     raise typer.Exit(exit_code(record.verdict.verdict if record.verdict else None))
 
 
-def _without_profile(directory: Path, record: StudyRecord) -> UserError:
+def _without_profile(directory: Path, *records: StudyRecord) -> UserError:
     from dialin.report.document import profile_parts
 
-    reasons = " ".join(profile_parts.missing(record))
-    if not record.spec.is_profiled:
+    reasons = " ".join(dict.fromkeys(reason for record in records for reason in profile_parts.missing(record)))
+    if not records[0].spec.is_profiled:
         remedy = "Run the study with --profile"
     else:
         remedy = f"If the study is not at its end: dialin resume {shlex.quote(str(directory))}"
@@ -91,7 +91,7 @@ def _explain_profiles(directory: Path, folded: Path | None) -> ExitCode:
     records = [read_only.read(directory / one.directory, lambda store: store.read()) for one in members]
     if not any(record.profiles for record in records):
         if records:
-            raise _without_profile(directory, records[0])
+            raise _without_profile(directory, *records)
         remedy = f"dialin resume {shlex.quote(str(directory))}"
         raise UserError(f"{directory} has no CPU profile: nothing was measured yet", remedy)
     for member, record in zip(members, records, strict=True):

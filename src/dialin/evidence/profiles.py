@@ -134,7 +134,8 @@ def sides(record: StudyRecord, trials: Sequence[MeasuredTrial], part_of: PartOf 
     if any(sum(side.work) <= 0 for side in two):
         return None
     if part_of is not cpu:
-        return Sides(*two, _scatter(record, trials, [_throughput]), are_alike=True)
+        varies = [_switches] if part_of is calls else [_latency] if record.spec.workload.rate else []
+        return Sides(*two, _scatter(record, trials, [*varies, _throughput]), are_alike=True)
     seen = [side.seen for side in two if side.seen is not None]
     are_alike = len(seen) < len(two) or max(seen) <= _MOST_APART * min(seen)
     return Sides(*two, _scatter(record, trials, [_cpu_per_transaction, _throughput]) if are_alike else None, are_alike)
@@ -163,6 +164,17 @@ def _scatter(record: StudyRecord, trials: Sequence[MeasuredTrial], figures: Sequ
 
 def _throughput(one: MeasuredTrial) -> float:
     return one.transactions
+
+
+def _latency(one: MeasuredTrial) -> float | None:
+    """Return what varies with waits where the load has a fixed rate, which throughput follows."""
+    return one.figures.latency if one.figures else None
+
+
+def _switches(one: MeasuredTrial) -> float | None:
+    """Return how often the server's threads began to wait per transaction, which varies as their system calls do."""
+    rate = one.rate("process", "voluntary_switches")
+    return rate / one.transactions if rate is not None and one.transactions > 0 else None
 
 
 def _cpu_per_transaction(one: MeasuredTrial) -> float | None:

@@ -1,8 +1,11 @@
 """Runs `perf`, which samples the call stacks of a server's threads, and traces where they wait and what they call.
 
-Cost of the stacks: a timer interrupt for each `PERIOD` of CPU time that the server uses, and some 300 bytes each. Cost of the
-trace: a record of each switch between threads, so it is used for a few seconds. How much throughput both take is measured in
-every profile. Privileges: those of the server's user, or root; kernel.perf_event_paranoid may forbid more. A trace needs root.
+It samples the CPUs that the server may use, and only what belongs to the server is read. Attached to the threads instead, perf
+starts and stops a timer at each switch between them, which took a tenth of throughput and more at any rate of samples
+(benchmarks/results/profile_cost.md); it does so only where it may not sample CPUs. Cost of the stacks otherwise: a timer
+interrupt for each `PERIOD` of a busy CPU, and some 300 bytes each. Cost of the trace: a record of each switch, a tenth of
+throughput, so it is used for few seconds. How much throughput both take is measured in every profile. Privileges: root; those
+of the server's user where perf is attached, without a trace. kernel.perf_event_paranoid may forbid more, or allow more to all.
 """
 
 from __future__ import annotations
@@ -24,19 +27,20 @@ from dialin.scratch import scratch
 from dialin.text import visible
 
 PERIOD = 0.001997
-"""Seconds of CPU time between two samples of a thread; no divisor of a second, so that it keeps step with no timer."""
+"""Seconds between two samples of a busy CPU; no divisor of a second, so that it keeps step with no timer."""
 
 SWITCHES_PER_STACK = 13
 CALLS_PER_RECORD = 31
-"""How many switches of a thread there are to a stack of one, and system calls to a recorded one: primes, which keep step with
-no loop of a server."""
+"""How many switches of a CPU there are to a stack of one, and system calls to a recorded one: primes, which keep step with no
+loop of a server."""
 
-CLOCK = ("--event", "cpu-clock", "--count", str(round(PERIOD * 1e9)), "--call-graph", "fp")
-"""What perf records of the CPU time of threads where the machine counts no cycles, as in most virtual machines."""
+CLOCK = ("--event", "cpu-clock:I", "--count", str(round(PERIOD * 1e9)), "--call-graph", "fp")
+"""What perf records of the time of CPUs that are not idle where the machine counts no cycles, as in most virtual machines."""
 
 CYCLES = ("--event", "cycles", "--count", "5000011", "--call-graph", "fp")
 """The same where it does: such a sample is taken while interrupts are off, too. At 2.5 GHz they are as many."""
 
+_DEBUG = "/usr/lib/debug"
 _DEVICES = Path("/sys/bus/event_source/devices")
 
 TRACE = (
@@ -57,6 +61,10 @@ _WITHOUT_KERNEL = 2
 _SMALLER = f"If its recording reached {_LARGEST}, measure for a shorter time (--measure); or leave out --profile"
 _INSTALL = "Install it (Debian: linux-perf, Ubuntu: linux-tools-generic, Red Hat: perf), or leave out --profile"
 ROOT = "to trace them, run dialin as root"
+_ATTACHED = (
+    "perf may not sample whole CPUs and is attached to the server's threads, which costs more with each switch between them: "
+    "a tenth of throughput where it was measured. Run dialin as root to avoid that"
+)
 _ALLOW = "Run dialin as root or as the server's user with kernel.perf_event_paranoid at 2 or less, or leave out --profile"
 
 
@@ -64,7 +72,7 @@ def check_perf(pid: int | None = None) -> list[str]:
     """Make sure that perf can profile a process, by doing it for a moment; without a process, that it can profile a program.
 
     Returns:
-        Notes where the kernel's functions are hidden, and where waits and system calls cannot be traced.
+        Notes where perf costs more, the kernel's functions are hidden, or waits and system calls cannot be traced.
 
     Raises:
         UserError: perf is missing, too old, or not allowed.
@@ -74,8 +82,8 @@ def check_perf(pid: int | None = None) -> list[str]:
     notes = [] if _sees_kernel() else ["Profiles are without the kernel's functions: kernel.perf_event_paranoid is 2 or more"]
     with scratch() as directory:
         try:
-            with recording_stacks(pid or os.getpid(), directory / "trial"):
-                pass
+            with recording_stacks(pid or os.getpid(), directory / "trial") as (recorded, _):
+                notes += [_ATTACHED] if recorded.is_attached else []
         except MachineError as error:
             raise UserError(f"--profile: {error.what}", _ALLOW) from error
         try:
@@ -99,11 +107,15 @@ class Recording:
     """A recording of the stacks of all threads of a process, those that it starts later included.
 
     perf takes seconds to start on a busy machine, so it is started before the load, and samples only in windows.
+
+    Attributes:
+        is_attached: whether perf is attached to the threads, because it may not sample the CPUs that they use.
     """
 
-    def __init__(self, ask: int, answers: int) -> None:
+    def __init__(self, ask: int, answers: int, *, is_attached: bool) -> None:
         self._ask = ask
         self._answers = answers
+        self.is_attached = is_attached
 
     @contextmanager
     def window(self) -> Iterator[None]:
@@ -158,17 +170,28 @@ def recording_stacks(pid: int, file: Path) -> Iterator[tuple[Recording, float | 
 def recording(pid: int, file: Path, events: Sequence[str]) -> Iterator[Recording]:
     """Record `CLOCK`, `CYCLES` or a `TRACE` of a process into a file, in the windows of what this yields.
 
-    Times are of the monotonic clock.
+    Times are of the monotonic clock. The file may have other processes that used the same CPUs.
 
     Raises:
         MachineError: perf does not start, or is not allowed.
     """
+    with ExitStack() as opened:
+        try:
+            cpus = ",".join(map(str, sorted(os.sched_getaffinity(pid))))
+            recorded = opened.enter_context(_recording(pid, file, ("--cpu", cpus, *events), is_attached=False))
+        except (MachineError, OSError):
+            recorded = opened.enter_context(_recording(pid, file, ("--pid", str(pid), *events), is_attached=True))
+        yield recorded
+
+
+@contextmanager
+def _recording(pid: int, file: Path, what: Sequence[str], *, is_attached: bool) -> Iterator[Recording]:
     control, ask = os.pipe()
     answers, acknowledge = os.pipe()
     words = [
         *(*dying_by(), "perf", "record", "--max-size", _LARGEST),
-        *(*events, "--clockid", "monotonic", "--no-buildid", "--no-buildid-cache", "--delay", "-1"),
-        *("--control", f"fd:{control},{acknowledge}", "--pid", str(pid), "--output", str(file)),
+        *(*what, "--clockid", "monotonic", "--no-buildid", "--no-buildid-cache", "--delay", "-1"),
+        *("--control", f"fd:{control},{acknowledge}", "--output", str(file)),
     ]
     descriptors = {control, ask, answers, acknowledge}
     try:
@@ -186,7 +209,7 @@ def recording(pid: int, file: Path, events: Sequence[str]) -> Iterator[Recording
                 for descriptor in (control, acknowledge):
                     os.close(descriptor)
                     descriptors.remove(descriptor)
-                recorded = Recording(ask, answers)
+                recorded = Recording(ask, answers, is_attached=is_attached)
                 try:
                     recorded.order("disable")
                 except MachineError as error:
@@ -234,17 +257,17 @@ def trace(file: Path, pid: int) -> Iterator[Sample | Call]:
         MachineError: perf cannot read the recording.
     """
     with _script(file, pid, "--show-switch-events", "--fields", TRACE_FIELDS) as lines:
-        yield from read_trace(lines)
+        yield from read_trace(lines, pid)
 
 
 @contextmanager
 def _script(file: Path, pid: int, *options: str) -> Iterator[Iterable[str]]:
-    """Yield the lines that `perf script` prints of a recording."""
-    words = ["perf", "script", "--input", str(file), "--no-inline", *_root_of(pid), *options]
+    """Yield the lines that `perf script` prints of a process in a recording; of switches between threads, those of all."""
+    words = ["perf", "script", "--input", str(file), "--pid", str(pid), "--no-inline", *options]
     try:
-        with tempfile.TemporaryFile() as errors:
+        with tempfile.TemporaryFile() as errors, _files_of(pid) as where:
             with subprocess.Popen(
-                words,
+                [*words, *where],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=errors,
@@ -260,17 +283,39 @@ def _script(file: Path, pid: int, *options: str) -> Iterator[Iterable[str]]:
         raise MachineError.of(error, "perf cannot be started", _INSTALL) from error
 
 
-def _root_of(pid: int) -> list[str]:
-    """Return what lets perf find the files of a process in a container, where only root may enter that.
+@contextmanager
+def _files_of(pid: int) -> Iterator[list[str]]:
+    """Yield what lets perf find the files of a process in a container where only root may enter that: links to them.
 
-    perf then looks for no names of the kernel's functions.
+    perf takes /proc/PID/root for /, because it follows it by its text. With links it looks for the names of the kernel's
+    functions only where it is told to.
     """
-    root = Path(f"/proc/{pid}/root")
+    files = _mapped_files(pid) if os.geteuid() != 0 and _is_elsewhere(pid) else []
+    if not files:
+        yield []
+        return
+    with scratch() as directory:
+        for file in (_DEBUG, *(one for one in files if not one.startswith(f"{_DEBUG}/"))):
+            link = directory / file.lstrip("/")
+            link.parent.mkdir(parents=True, exist_ok=True)
+            link.symlink_to(f"/proc/{pid}/root{file}")
+        yield ["--symfs", str(directory), "--kallsyms", "/proc/kallsyms"]
+
+
+def _is_elsewhere(pid: int) -> bool:
+    """Return whether a process sees other files than this one."""
+    with suppress(OSError):
+        return Path(f"/proc/{pid}/ns/mnt").readlink() != Path("/proc/self/ns/mnt").readlink()
+    return False
+
+
+def _mapped_files(pid: int) -> list[str]:
+    """Return the files whose code a process may run, as it names them; none where that may not be read."""
     try:
-        is_elsewhere = Path(f"/proc/{pid}/ns/mnt").readlink() != Path("/proc/self/ns/mnt").readlink()
-        return ["--symfs", str(root)] if os.geteuid() != 0 and is_elsewhere and root.is_dir() else []
+        lines = [line.split(maxsplit=5) for line in Path(f"/proc/{pid}/maps").read_text(errors="replace").splitlines()]
     except OSError:
         return []
+    return sorted({words[5] for words in lines if len(words) > 5 and "x" in words[1] and words[5].startswith("/")})
 
 
 def _environment() -> dict[str, str]:

@@ -17,12 +17,12 @@ from dialin.text import visible
 FIELDS = "comm,tid,time,period,ip,sym,dso"
 """The fields that `perf script` must print."""
 
-TRACE_FIELDS = "comm,tid,time,event,ip,sym,dso,trace"
+TRACE_FIELDS = "comm,pid,tid,time,event,ip,sym,dso,trace"
 """Those of a trace of switches and system calls."""
 
-_TRACED = re.compile(r"\s*(?P<name>\S.*?)\s+(?P<thread>\d+)\s+(?P<time>\d+\.\d+):\s+(?P<event>\S.*?)\s*")
+_TRACED = re.compile(r"\s*(?P<name>\S.*?)\s+(?P<process>-?\d+)/(?P<thread>-?\d+)\s+(?P<time>\d+\.\d+):\s+(?P<event>\S.*?)\s*")
 _CALL = re.compile(r"raw_syscalls:sys_enter\S*\s+NR (?P<number>\d+)\b.*")
-_SWITCH = re.compile(r"PERF_RECORD_SWITCH\s+(?P<way>IN|OUT)(?P<preempted>\s+preempt)?")
+_SWITCH = re.compile(r"PERF_RECORD_SWITCH(?:_CPU_WIDE)?\s+(?P<way>IN|OUT)(?P<preempted>\s+preempt)?(?:\s+(?:next|prev) .*)?")
 _LIBRARY = re.compile(r"(?:libc|libpthread|libaio|liburing|libstdc\+\+|ld)\b[^/]*|\[vdso\]")
 """Files of functions that wait for whatever calls them."""
 
@@ -86,38 +86,39 @@ def _sample(head: re.Match[str], frames: Sequence[str]) -> Sample:
     return Sample(head["name"], int(head["thread"]), float(head["time"]), tuple(reversed(frames)) or (_NO_SYMBOL,))
 
 
-def read_trace(lines: Iterable[str]) -> Iterator[Sample | Call]:
-    """Yield the waits and the system calls that `perf script -F TRACE_FIELDS` prints; a wait without a stack has no frames.
+def read_trace(lines: Iterable[str], pid: int) -> Iterator[Sample | Call]:
+    """Yield a process's waits and system calls that `perf script` prints with `TRACE_FIELDS`; some waits have no frames.
 
-    A stack is followed by the switch of its thread away from the CPU, and at the end of the wait by one back to it.
+    A stack is followed by the switch of its thread away from the CPU, and at the end of the wait by one back to it; what other
+    CPUs did may be between them.
     """
-    head: re.Match[str] | None = None
     frames: list[tuple[str, str]] = []
+    leaving: dict[int, list[tuple[str, str]]] = {}
     waiting: dict[int, Sample] = {}
     for line in lines:
         text = line.rstrip("\n")
         if frame := _FRAME.fullmatch(text):
-            if head is not None:
-                frames.append((_name(frame["symbol"], frame["file"]), frame["file"]))
+            frames.append((_name(frame["symbol"], frame["file"]), frame["file"]))
             continue
         traced = _TRACED.fullmatch(text)
         if traced is None:
+            continue
+        frames = []
+        if int(traced["process"]) != pid:
             continue
         thread, time, event = int(traced["thread"]), float(traced["time"]), traced["event"]
         if call := _CALL.fullmatch(event):
             yield Call(traced["name"], thread, time, (name_of_call(int(call["number"])),))
         elif (switch := _SWITCH.fullmatch(event)) is None:
-            head, frames = traced, []
+            leaving[thread] = frames
         elif switch["way"] == "IN":
             if wait := waiting.pop(thread, None):
                 yield replace(wait, until=time)
         else:
             if wait := waiting.pop(thread, None):
                 yield wait
-            is_known = head is not None and int(head["thread"]) == thread
-            stack = (PREEMPTED,) if switch["preempted"] else _waiting_frames(frames) if is_known else ()
-            waiting[thread] = Sample(traced["name"], thread, time, stack, inf)
-            head = None if is_known else head
+            stack = _waiting_frames(leaving.pop(thread, []))
+            waiting[thread] = Sample(traced["name"], thread, time, (PREEMPTED,) if switch["preempted"] else stack, inf)
     yield from waiting.values()
 
 

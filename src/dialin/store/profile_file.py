@@ -88,19 +88,21 @@ def read(path: Path) -> Profile | None:
 
 
 def _read_part(frame: pl.DataFrame) -> Profile | None:
-    slices: dict[int, Slice] = {}
-    counts: dict[tuple[str, str], list[int]] = {}
-    untraced, per_sample = "", 0.0
-    columns = ("slice", "began", "ended", "seconds_per_sample", "thread", "stack", "samples")
-    for number, began, ended, each, thread, stack, samples in frame.select(columns).iter_rows():
-        if thread:
-            counts.setdefault((thread, stack), [0] * len(slices))[number] = samples
-        else:
-            slices[number], untraced, per_sample = Slice(began, ended), stack, each
-    if not slices:
+    import polars as pl
+
+    heads = frame.filter(pl.col("thread") == "").sort("slice").select("began", "ended", "seconds_per_sample", "stack").rows()
+    if not heads:
         return None
-    stacks = tuple(Stack(ThreadKind(thread), _frames(stack), tuple(each)) for (thread, stack), each in counts.items())
-    return Profile(per_sample, tuple(slices[number] for number in sorted(slices)), stacks, untraced=untraced)
+    counted = frame.filter(pl.col("thread") != "").group_by("thread", "stack", maintain_order=True).agg("slice", "samples")
+    stacks = []
+    for thread, stack, numbers, samples in counted.iter_rows():  # there may be 100,000 long ones: no second copy of all
+        counts = [0] * len(heads)
+        for number, count in zip(numbers, samples, strict=True):
+            counts[number] = count
+        stacks.append(Stack(ThreadKind(thread), _frames(stack), tuple(counts)))
+    slices = tuple(Slice(began, ended) for began, ended, _, _ in heads)
+    _, _, per_sample, untraced = heads[0]
+    return Profile(per_sample, slices, tuple(stacks), untraced=untraced)
 
 
 def _frames(stack: str) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
 """Trials that profile the server: perf samples the stacks of its threads while the load is measured.
 
-For a second of every four, at first, perf traces where threads wait and their system calls instead, where it may. The probes
+For a second of every eight, at first, perf traces where threads wait and their system calls instead, where it may. The probes
 run as in the trials that decide, so that both differ in nothing but perf.
 """
 
@@ -33,8 +33,10 @@ _SLICES = 20
 _SHORTEST = 1.0
 """Seconds of a slice at least: the load driver reports no shorter times."""
 
-_SAMPLED, _TRACED, _TURNS = 3.0, 1.0, 8
-"""Seconds in which stacks are sampled, and then in which waits are traced; and how often that is repeated. Traces are large."""
+_TRACED = 1.0
+_SAMPLED = (3.0, *[8.0 - _TRACED] * 7)
+"""Seconds in which stacks are sampled before each of the stretches in which waits are traced. Traces are large, and cost a
+tenth of throughput while they are on; the first is early, so that short trials have one."""
 
 _THREADS = "SELECT THREAD_OS_ID, NAME FROM performance_schema.threads WHERE THREAD_OS_ID IS NOT NULL"
 
@@ -152,10 +154,10 @@ class Profiler:
         """Sample and trace in turn until the window has ended."""
         both = self._recorders
         try:
-            for _ in range(_TURNS):
+            for sampled in _SAMPLED:
                 if both.trace is None:
                     break
-                if self._in_slices(both.stacks, began, ended, _SAMPLED):
+                if self._in_slices(both.stacks, began, ended, sampled):
                     return
                 try:
                     if self._in_slices(both.trace, began, ended, _TRACED):

@@ -9,7 +9,7 @@ from dialin.cause_sentences import with_advice
 from dialin.evidence import profiles
 from dialin.model.build import Vendor
 from dialin.model.record import StudyRecord
-from dialin.model.trial import Purpose
+from dialin.model.trial import Purpose, Trial, TrialState
 from dialin.model.verdict import Estimate
 from dialin.model.why import ProfileComparison, ProfiledFunction, ProfileTrial, Why
 from dialin.report.document.parts import Cell, Column, FlameFrame, FlameGraph, Fold, Group, Paragraph, Part, Role, Row, Table
@@ -33,6 +33,8 @@ def parts(record: StudyRecord, why: Why, labels: Mapping[str, str]) -> list[Part
     absent = [Paragraph(text, Role.SMALL) for text in missing(record)]
     every = [one for one in (why.profile, *why.other_profiles) if one is not None]
     if not every:
+        if record.profiles and not absent:
+            absent = [Paragraph("No transaction was completed in the seconds in which stacks were sampled.", Role.SMALL)]
         return [Group(KEY, "CPU profile", absent)] if absent else []
     unit = record.spec.workload.traits.unit
     first, *others = every
@@ -87,11 +89,15 @@ def missing(record: StudyRecord) -> list[str]:
     if not last:
         return ["The study has not profiled its candidates: it does so after its verdict."]
     lacking = [one for one in last.values() if one.id not in record.profiles]
-    reasons = [with_advice(one.failure.cause) if one.failure else "its trial was interrupted" for one in lacking]
-    return [
-        f"{visible(one.candidate)} has no profile: {visible(reason).rstrip('.')}."
-        for one, reason in zip(lacking, reasons, strict=True)
-    ]
+    if len(last) == 1 and not lacking:
+        return [f"Only {visible(*last)} was profiled: the study ended before the trial of another candidate."]
+    return [f"{visible(one.candidate)} has no profile: {visible(_why_without(one)).rstrip('.')}." for one in lacking]
+
+
+def _why_without(trial: Trial) -> str:
+    if trial.failure is not None:
+        return with_advice(trial.failure.cause)
+    return "its file is missing or damaged" if trial.state is TrialState.DONE else "its trial was interrupted"
 
 
 def sentence(compared: ProfileComparison, unit: str) -> str:
@@ -151,9 +157,10 @@ def _graph(
     time = "CPU time" if part_of is profiles.cpu else "time of waiting"
     text = (
         f"A bar is a function, as wide as its {time} per {unit} with all that it calls, which is below it. In the "
-        "difference the width is the larger of the two, and a colour with a sign marks a change whose interval excludes zero; "
-        "the interval comes from slices of the two trials and from how trials vary. Arrow keys move, Enter magnifies, Escape "
-        f"shows all. Bars of less than {percent(profiles.SMALLEST_SHARE)} in both are left out."
+        "difference the width is the larger of the two, and a colour with a sign marks a change whose interval excludes zero, "
+        "with stripes for the part that is gone; the interval comes from slices of the two trials and from how trials vary. "
+        f"Arrow keys move, Enter magnifies, Escape shows all. Bars of less than {percent(profiles.SMALLEST_SHARE)} in both are "
+        "left out."
     )
     title = f"{time[0].upper()}{time[1:]} by function, µs per {unit}"
     return [FlameGraph(key, title, text, labels[compared.baseline], labels[compared.other], unit, drawn)]
@@ -214,7 +221,7 @@ def _trials(trials: Sequence[ProfileTrial], labels: Mapping[str, str], tps: str,
     ]
     caption = (
         "Profiled trials. perf took samples while they were measured, with the probes of every trial beside it. For a second "
-        "of four, at first, it traced waits and system calls instead, which costs more and counts in no other figure."
+        "of eight, at first, it traced waits and system calls instead, which costs more and counts in no other figure."
     )
     return Table("profiled-trials", caption, columns, rows)
 

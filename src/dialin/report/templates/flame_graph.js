@@ -39,7 +39,8 @@ function drawFlameGraph(figure, given, state) {
     const side = state.view === "first" ? "first" : "second";
     const share = `${(100 * one[side] / (roots.reduce((sum, root) => sum + root[side], 0) || 1)).toFixed(1)} %`;
     const change = one.certain === null ? "no certain change" : `change ${one.certain > 0 ? "+" : "−"}${figureOf(Math.abs(one.certain))}`;
-    return `${one.name}: ${figureOf(one.first)} → ${figureOf(one.second)} µs per ${unit}, ${change} (${one.interval}); ${share} of ${side === "first" ? given.first : given.second}`;
+    const fate = one.second === 0 ? ` (gone with ${given.second})` : one.first === 0 ? ` (only with ${given.second})` : "";
+    return `${one.name}${fate}: ${figureOf(one.first)} → ${figureOf(one.second)} µs per ${unit}, ${change} (${one.interval}); ${share} of ${side === "first" ? given.first : given.second}`;
   }
 
   // Sets the left edge and the width of bars in percent; what is magnified is as wide as the graph, with all that called it.
@@ -81,6 +82,7 @@ function drawFlameGraph(figure, given, state) {
       if (!one.bar.hidden) deepest = Math.max(deepest, one.depth);
       const heat = state.view === "difference" && one.certain !== null ? Math.max(0.25, Math.abs(one.certain) / most) : 0;
       one.bar.style.setProperty("--heat", `${Math.round(100 * heat)}%`);
+      one.bar.style.setProperty("--left", `${Math.round(100 * one.second / (one.difference || 1))}%`);
       one.bar.dataset.change = heat ? (one.certain > 0 ? "more" : "less") : "";
       one.bar.textContent = `${heat ? (one.certain > 0 ? "+ " : "− ") : ""}${one.name}`;
       one.bar.setAttribute("aria-label", words(one));
