@@ -25,11 +25,7 @@ _REMEDY = "Name the directory that dialin capture from wrote"
 
 
 def check_out(out: Path) -> None:
-    """Make sure that a capture may be written to a directory, which must not exist yet.
-
-    Raises:
-        UserError: it exists, its parent does not, or it is within a study, whose directory is shown to others.
-    """
+    """Raise UserError where `out` exists, its parent does not, or it is within a study, whose directory is shown to others."""
     place = out.absolute()
     if os.path.lexists(place):
         raise UserError(f"{out} exists", "Name another --out, or remove it")

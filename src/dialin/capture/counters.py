@@ -15,11 +15,7 @@ _TIME = "SELECT UNIX_TIMESTAMP(NOW(6))"
 
 
 def read_counters(query: Query) -> CaptureCounters:
-    """Read the counters of a server.
-
-    Raises:
-        ServerError: the server does not answer.
-    """
+    """Read the counters of a server; raise ServerError where the server does not answer."""
     variables = dict(query(_VARIABLES))
     digests = None
     if variables.get("performance_schema") == "ON":

@@ -61,11 +61,7 @@ estimate: with a slow log, a statement of these loads took 14 to 44 % more CPU."
 
 
 def sample_load(query: Query, clock: Clock) -> LoadSample:
-    """Watch a server for two seconds; nothing is changed.
-
-    Raises:
-        ServerError: it does not answer.
-    """
+    """Watch a server for two seconds; nothing is changed. Raise ServerError where it does not answer."""
     first, began = _status(query), clock.monotonic()
     clock.sleep(SAMPLED)
     second, seconds = _status(query), clock.monotonic() - began

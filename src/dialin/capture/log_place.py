@@ -96,11 +96,7 @@ def find_place(
 
 
 def check_free(directory: Path, needed: float, least: int) -> None:
-    """Make sure that a log of `needed` bytes leaves at least `least` bytes of the disk of its directory free.
-
-    Raises:
-        UserError: it does not.
-    """
+    """Raise UserError where a log of `needed` bytes leaves less than `least` bytes of its directory's disk free."""
     free = free_space(directory)
     if free - needed >= least:
         return
@@ -153,11 +149,7 @@ def open_log(path: Path, user: int) -> BinaryIO:
 
 
 def check_same(path: Path, opened: BinaryIO) -> None:
-    """Make sure that a path still leads to the log that was opened.
-
-    Raises:
-        UserError: the server, or somebody else, has replaced it.
-    """
+    """Raise UserError where the server, or somebody else, has replaced the log that was opened."""
     try:
         is_same = os.path.samestat(path.lstat(), os.fstat(opened.fileno()))
     except OSError:

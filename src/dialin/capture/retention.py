@@ -58,11 +58,7 @@ def list_capture(home: Home, directory: Path) -> None:
 
 
 def keep_for(directory: Path, days: float, now: float) -> Retention:
-    """Store in a capture how long it keeps its statements.
-
-    Raises:
-        OSError: the file cannot be written.
-    """
+    """Store in a capture how long it keeps its statements; raise OSError where the file cannot be written."""
     private.write(directory / KEEP, json.dumps({"schema": _SCHEMA, "made": now, "keep_days": days}) + "\n")
     return Retention(now, days)
 

@@ -336,11 +336,7 @@ class _Capture:
         return sessions
 
     def _fire(self) -> BinaryIO:
-        """Switch the log on, make sure that it grows, and open it.
-
-        Raises:
-            UserError: it does not, on this machine.
-        """
+        """Switch the log on, and open it; raise UserError where it does not grow on this machine."""
         self._dog.set_deadline(self._clock.monotonic() + 60 * self._request.minutes + _GRACE)
         self._attached.set_global(self._prepared.settings.fire)
         limit = self._clock.monotonic() + _WRITTEN_WITHIN

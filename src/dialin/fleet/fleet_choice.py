@@ -40,11 +40,7 @@ ONE_HOST = FleetChoice()
 
 
 def check_fleet(choice: FleetChoice, *, attached: bool, tune: bool, profile: bool = False, snapshots: bool = False) -> None:
-    """Make sure that a study can run on a fleet, before anything is started.
-
-    Raises:
-        UserError: it cannot.
-    """
+    """Raise UserError where a study cannot run on a fleet; called before anything is started."""
     if choice.is_local:
         if choice.most is not None:
             raise UserError("--fleet-hosts needs --fleet", "Leave it out, or give --fleet auto")

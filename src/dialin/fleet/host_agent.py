@@ -128,11 +128,7 @@ class HostAgent:
         self._arrivals[place].add(piece)
 
     def finish(self, place: str, expected: str) -> None:
-        """Move a complete copy to its place.
-
-        Raises:
-            DialinError: the digest of the copy is not the expected one.
-        """
+        """Move a complete copy to its place; raise DialinError where the digest of the copy is not the expected one."""
         self._arrivals.pop(place).finish(expected)
 
     def _path(self, place: str) -> Path:

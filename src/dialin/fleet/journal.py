@@ -18,11 +18,7 @@ class JournalWriter:
         self._end = 0
 
     def append(self, item: Any) -> None:
-        """Append a report.
-
-        Raises:
-            OSError: it could not be written as a whole.
-        """
+        """Append a report; raise OSError where it could not be written as a whole."""
         record = pickle.dumps(item, protocol=pickle.HIGHEST_PROTOCOL)
         left = memoryview(_LENGTH.pack(len(record)) + record)
         with self._path.open("ab", buffering=0) as file:

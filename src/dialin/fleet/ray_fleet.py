@@ -369,11 +369,7 @@ def gives_token() -> bool:
 
 @contextmanager
 def connected(address: str) -> Iterator[None]:
-    """Connect to a cluster for the `with` block.
-
-    Raises:
-        UserError: the cluster cannot be reached.
-    """
+    """Connect to a cluster for the `with` block; raise UserError where the cluster cannot be reached."""
     try:
         ray.init(address=address, namespace="dialin", log_to_driver=False, logging_level="error")
     except (ConnectionError, RayError, OSError, ValueError, RuntimeError, ImportError) as error:

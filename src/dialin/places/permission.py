@@ -26,11 +26,7 @@ class Permission:
     snapshot_command: str | None = None
 
     def check(self, place: Place) -> None:
-        """Make sure that a place has a use for all that is allowed, and that the commands can be read.
-
-        Raises:
-            UserError: it has none, they cannot, or there are two.
-        """
+        """Raise UserError where a place has no use for what is allowed, a command cannot be read, or there are two."""
         given = {"--restart-command": self.restart_command, "--apply-command": self.apply_command}
         commands = [option for option, command in given.items() if command is not None]
         if isinstance(place, SandboxPlace) and (commands or self.live):

@@ -119,11 +119,7 @@ class Recording:
 
     @contextmanager
     def window(self) -> Iterator[None]:
-        """Sample while this is open.
-
-        Raises:
-            MachineError: perf has ended.
-        """
+        """Sample while this is open; raise MachineError where perf has ended."""
         self.order("enable")
         try:
             yield
@@ -134,11 +130,7 @@ class Recording:
         self.order("disable")
 
     def order(self, word: str) -> None:
-        """Have perf carry out an order.
-
-        Raises:
-            MachineError: perf has ended, or does not answer.
-        """
+        """Have perf carry out an order; raise MachineError where perf has ended, or does not answer."""
         with suppress(BrokenPipeError):
             os.write(self._ask, f"{word}\n".encode())
         ready, _, _ = select.select([self._answers], [], [], _ANSWERS_WITHIN)

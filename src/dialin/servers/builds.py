@@ -97,11 +97,7 @@ def _builds_in(place: Path, origin: str, name: str = "") -> list[Build]:
 
 
 def added_directories(home: Home) -> list[Added]:
-    """Return the directories that the user added.
-
-    Raises:
-        UserError: the file that lists them cannot be read.
-    """
+    """Return the directories that the user added; raise UserError where the file that lists them cannot be read."""
     try:
         listed_there = parse_record(home.config.read_text(encoding="utf-8"))["added"]
         added = TypeAdapter(list[Added]).validate_python(listed_there)
@@ -190,11 +186,7 @@ def check_name(home: Home, build: Build) -> None:
 
 
 def forget_directory(home: Home, path: Path) -> None:
-    """Forget an added directory; its files stay.
-
-    Raises:
-        UserError: the directory was not added.
-    """
+    """Forget an added directory; its files stay. Raise UserError where the directory was not added."""
     directory = str(path.expanduser().resolve())
     added = added_directories(home)
     rest = [each for each in added if each.directory != directory]

@@ -139,11 +139,7 @@ class Container:
         return int(text) if text.isdecimal() and int(text) else None
 
     def check_limits(self, pid: int) -> None:
-        """Make sure that the kernel limits the server as requested: an engine without the right to do so only warns.
-
-        Raises:
-            MachineError: a limit is not in force.
-        """
+        """Raise MachineError where the kernel does not limit the server: an engine without the right to do so only warns."""
         limit = self._missing_limit(pid)
         if limit and identity(pid):
             raise MachineError(

@@ -51,11 +51,7 @@ class Ended:
 
 
 def record(path: Path, numbers: Collection[int], opened: float) -> None:
-    """Add sessions to a record.
-
-    Raises:
-        OSError: it cannot be written.
-    """
+    """Add sessions to a record; raise OSError where it cannot be written."""
     with path.open("a", encoding="ascii") as file:
         file.writelines(f"{session} {opened:.3f}\n" for session in numbers)
 

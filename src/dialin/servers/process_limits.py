@@ -23,11 +23,7 @@ A server that has too few files for its tables ends with an error of its own, wh
 
 
 def check() -> None:
-    """Make sure that servers and their data fit the limits of this shell; the soft limit of open files is raised.
-
-    Raises:
-        UserError: a limit is too low.
-    """
+    """Raise UserError where a limit of this shell is too low for servers and data; the soft limit of open files is raised."""
     for limit, option, what, minimum in _MINIMUMS:
         soft, _ = resource.getrlimit(limit)
         if soft != resource.RLIM_INFINITY and soft < minimum:

@@ -300,11 +300,7 @@ class Sandbox:
             )
 
     def kill(self) -> None:
-        """Kill the server; its data is private and will be deleted.
-
-        Raises:
-            MachineError: the kernel does not end it.
-        """
+        """Kill the server; its data is private and will be deleted. Raise MachineError where the kernel does not end it."""
         if self._process is not None and self._process.poll() is None:
             if self._container is not None:
                 self._container.clear()

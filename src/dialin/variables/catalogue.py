@@ -103,11 +103,7 @@ class Catalogue:
 
     @classmethod
     def from_json(cls, text: str) -> Catalogue:
-        """Read what `to_json` wrote.
-
-        Raises:
-            ValueError: the text is not a catalogue, or one of another format.
-        """
+        """Read what `to_json` wrote; raise ValueError where the text is not a catalogue, or one of another format."""
         try:
             read = parse_json(text)
             if read["format"] != FORMAT:

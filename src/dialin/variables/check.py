@@ -182,11 +182,7 @@ def duplicates(candidates: Sequence[Candidate]) -> list[tuple[str, str]]:
 
 
 def check_fits(candidate: str, needed: Need, room: Room, scale: float | None = None) -> None:
-    """Make sure that a candidate's server fits this machine.
-
-    Raises:
-        UserError: it does not; the error names each size that does not fit, and with `scale` offers to scale those of files.
-    """
+    """Raise UserError with each size that does not fit this machine; with `scale` it offers to scale those of files."""
     total, sizes = sum(needed.memory.values()), []
     if total > room.memory:
         part, bytes_needed = max(needed.memory.items(), key=lambda item: item[1])

@@ -78,11 +78,7 @@ class Second:
 
 
 def digest_of(paths: Iterable[Path]) -> str:
-    """Return a digest of the contents of files.
-
-    Raises:
-        UserError: a file cannot be read.
-    """
+    """Return a digest of the contents of files; raise UserError where a file cannot be read."""
     try:
         return hashlib.sha256(b"\0".join(path.read_bytes() for path in paths)).hexdigest()
     except OSError as error:
@@ -148,29 +144,17 @@ class Dataset(ABC):
 
     @abstractmethod
     def prepare(self, target: Target) -> None:
-        """Load the data into a server.
-
-        Raises:
-            WorkloadError: that failed.
-        """
+        """Load the data into a server; raise WorkloadError where that failed."""
 
 
 class LoadSource(ABC):
     """What applies a load, second by second."""
 
     def check(self) -> None:  # noqa: B027 - a load without needs has nothing to check
-        """Make sure that the load can run, before anything is started.
-
-        Raises:
-            UserError: a program, a script or an option does not exist.
-        """
+        """Raise UserError where a program, a script or an option does not exist; called before anything is started."""
 
     def check_account(self, account: Account) -> None:  # noqa: B027 - most drivers take any account
-        """Make sure that the driver can log in with an account.
-
-        Raises:
-            UserError: the driver does not support the account's password, or the TLS that the account needs.
-        """
+        """Raise UserError where the driver does not support an account's password, or the TLS that it needs."""
 
     def call_load_hosts(self) -> Iterator[str]:
         """Have each load host log in to the server, and yield its address once it has.
@@ -212,11 +196,7 @@ class LoadSource(ABC):
         return self
 
     def check_data(self, target: Target) -> None:  # noqa: B027 - most loads have no condition of their own
-        """Make sure, after the load was measured and stopped, that the data meets the load's own conditions.
-
-        Raises:
-            WorkloadError: it does not.
-        """
+        """Raise WorkloadError where the data does not meet the load's own conditions after it was measured and stopped."""
 
     @property
     def is_choosing(self) -> bool:

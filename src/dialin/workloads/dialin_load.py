@@ -100,11 +100,7 @@ class DialinLoad(Workload):
         return self._tables.describe() if self._is_sysbench_workload else ""
 
     def check(self) -> None:
-        """Make sure that the driver, the workload and its options exist.
-
-        Raises:
-            UserError: one does not, the driver is of another build than dialin, or the workload file has a mistake.
-        """
+        """Raise UserError where workload, option or driver is not there or of another build, or the file has a mistake."""
         if self._workload_file is not None and not self._workload_file.is_file():
             raise UserError(f"There is no workload file {self._workload_file}", "Name a workload file (docs/workload-files.md)")
         if self._workload_file is None and not self._is_sysbench_workload and self._spec.name not in LOAD_WORKLOADS:

@@ -17,11 +17,7 @@ _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t", "\b
 
 
 def check(account: Account) -> None:
-    """Make sure that dialin-load can log in with an account.
-
-    Raises:
-        UserError: an option file cannot hold its password, or a TLS file is missing or cannot be read.
-    """
+    """Raise UserError where an option file cannot hold the password, or a TLS file is missing or cannot be read."""
     if "\0" in account.password:
         raise UserError("The account's password contains a zero byte, which an option file cannot hold", "Change the password")
     tls = account.tls

@@ -29,11 +29,7 @@ _FALLBACK = sysbench_kind.KIND
 
 
 def kind_named(name: str) -> WorkloadKind:
-    """Return a kind by its name.
-
-    Raises:
-        UserError: a study was stored with a kind that this dialin does not have.
-    """
+    """Return a kind by its name; raise UserError where a study was stored with a kind that this dialin does not have."""
     for kind in KINDS:
         if kind.name == name:
             return kind
@@ -111,11 +107,7 @@ def installed_alternative(workload: str) -> tuple[str, str]:
 
 
 def make_workload(spec: WorkloadSpec) -> Workload:
-    """Return the workload of a study.
-
-    Raises:
-        UserError: an option is unknown or invalid.
-    """
+    """Return the workload of a study; raise UserError where an option is unknown or invalid."""
     return kind_named(spec.kind).make(spec)
 
 

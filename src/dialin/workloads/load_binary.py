@@ -50,11 +50,7 @@ def find(environment: Mapping[str, str] = os.environ, python: str = sys.executab
 
 
 def need(environment: Mapping[str, str] = os.environ, python: str = sys.executable) -> Path:
-    """Return the program; see `find`.
-
-    Raises:
-        UserError: it is not installed, or the environment disables it.
-    """
+    """Return the program; see `find`. Raise UserError where it is not installed, or the environment disables it."""
     if program := find(environment, python):
         return program
     if environment.get(VARIABLE) == WITHOUT:

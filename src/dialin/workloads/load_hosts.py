@@ -13,11 +13,7 @@ from dialin.model.workload import WorkloadSpec
 
 
 def check(spec: WorkloadSpec) -> None:
-    """Make sure that the load can be divided among its load hosts, if any, and that their token can be read.
-
-    Raises:
-        UserError: there are fewer connections than hosts, or the token cannot be read.
-    """
+    """Raise UserError where there are fewer connections than load hosts, or their token cannot be read."""
     if not spec.load_hosts:
         return
     fewest = min(spec.levels or (spec.threads,))

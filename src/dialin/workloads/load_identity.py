@@ -21,11 +21,7 @@ def facts(workload: Workload) -> dict[str, Any]:
 
 
 def check(spec: StudySpec, begun: Mapping[str, Any], workload: Workload) -> None:
-    """Make sure that a load is still the one that its study began with: one verdict must not mix two loads.
-
-    Raises:
-        UserError: its file has changed.
-    """
+    """Raise UserError where a load's file has changed since its study began: one verdict must not mix two loads."""
     first_digest = begun.get(_DIGEST)
     if first_digest is not None and workload.digest() != first_digest:
         name = spec.workload.name

@@ -66,11 +66,7 @@ class Sysbench(Workload):
                 )
 
     def check_account(self, account: Account) -> None:
-        """Make sure that sysbench can log in with an account: it supports neither every password nor every use of TLS.
-
-        Raises:
-            UserError: it cannot.
-        """
+        """Raise UserError where sysbench cannot log in: it supports neither every password nor every use of TLS."""
         sysbench_account.check(account)
 
     @cached_property
@@ -177,11 +173,7 @@ class Sysbench(Workload):
             raise WorkloadError(failed, sysbench_account.remedy(words), words)
 
     def start(self, target: Target, *, threads: int, seed: int, cpus: str | None) -> SysbenchLoad:
-        """Start the load; it runs until it is stopped.
-
-        Raises:
-            UserError: sysbench cannot log in as the account.
-        """
+        """Start the load; it runs until it is stopped. Raise UserError where sysbench cannot log in as the account."""
         script, *options = self._arguments(target, threads=threads)
         options += [
             "--time=0",

@@ -35,11 +35,7 @@ _REMEDIES = (
 
 
 def check(account: Account) -> None:
-    """Make sure that sysbench 1.0.20 can log in with an account.
-
-    Raises:
-        UserError: a configuration file cannot hold its password, or TLS is required and a certificate is missing.
-    """
+    """Raise UserError where a configuration file cannot hold the password, or TLS is required and a certificate is missing."""
     if account.password:
         _password_line(account.password)
     if _takes_tls(account):

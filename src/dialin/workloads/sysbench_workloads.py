@@ -120,11 +120,7 @@ def data_options(spec: WorkloadSpec, tables: SysbenchTables) -> dict[str, str]:
 
 
 def check_request(request: LoadRequest, options: Mapping[str, str]) -> None:
-    """Make sure that the workload takes the size of tables, and that no option has a study-file key.
-
-    Raises:
-        UserError: an option has such a key, which would override it; or `bulk_insert` is given a size.
-    """
+    """Raise UserError where an option has a study-file key, which would override it, or `bulk_insert` is given a size."""
     for name in _WITH_KEYS:
         if name in options:
             raise UserError(

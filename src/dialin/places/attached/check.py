@@ -173,11 +173,7 @@ def reach_again(spec: StudySpec, place: Attachment, tools: Tools, known: Mapping
 
 
 def _check_tables(attached: Attached, database: str, workload: Workload) -> None:
-    """Make sure that the tables of the load are in the user's schema.
-
-    Raises:
-        UserError: one is missing, or the account may not see it.
-    """
+    """Raise UserError where a table of the load is missing in the user's schema, or the account may not see it."""
     statement = "SELECT table_name FROM information_schema.tables WHERE table_schema = %s"
     with attached.connect() as query:
         existing = {str(name) for (name,) in query(statement, (database,))}
@@ -192,11 +188,7 @@ def _check_tables(attached: Attached, database: str, workload: Workload) -> None
 
 
 def _check_load_hosts(attached: Attached, workload: Workload, database: str) -> None:
-    """Make sure that each host that applies the load, with an account of its own, logs in to this server.
-
-    Raises:
-        UserError: one cannot be reached, or logs in to another server.
-    """
+    """Raise UserError where a host that applies the load, with an account of its own, does not log in to this server."""
     with attached.connect() as query:
         before = status(query, "Connections")
         for address in workload.call_load_hosts():

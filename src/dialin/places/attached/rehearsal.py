@@ -60,11 +60,7 @@ def _persist_what_is_in_force(site: AttachedServer, entry: UndoEntry) -> None:
 
 
 def _check_nothing_else(entry: UndoEntry, now: Mapping[str, str], set_at_run_time: frozenset[str]) -> None:
-    """Make sure that the command changed nothing; a value that was set at run time may be lost by a restart.
-
-    Raises:
-        CommandError: it changed something.
-    """
+    """Raise CommandError where the command changed something; a restart may lose a value that was set at run time."""
     changed = [
         f"{name} (was {visible(entry.before[name]) or 'empty'}, is {visible(value) or 'empty'})"
         for name, value in entry.differing(now).items()

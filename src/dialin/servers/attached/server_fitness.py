@@ -23,11 +23,7 @@ _PRIVILEGES = (
 
 
 def server_facts(attached: Attached, clock: Clock) -> ServerFacts:
-    """Read an attached server.
-
-    Raises:
-        ServerError: it does not answer.
-    """
+    """Read an attached server; raise ServerError where it does not answer."""
     variables = attached.variables()
     with attached.connect() as query:
         trips = [_round_trip(query, clock) for _ in range(_TRIES)]

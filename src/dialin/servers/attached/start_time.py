@@ -36,11 +36,7 @@ class StartTime:
 
 
 def start_time(query: Query) -> StartTime:
-    """Return when the server started.
-
-    Raises:
-        ServerError: it does not answer, or has no `Uptime`.
-    """
+    """Return when the server started; raise ServerError where it does not answer, or has no `Uptime`."""
     for _ in range(_TRIES):
         before = _clock(query)
         seconds = uptime(query)

@@ -129,11 +129,7 @@ def to_remove(home: Home, reference: BuildReference, builds: Sequence[Build]) ->
 
 
 def remove(home: Home, build: Build) -> None:
-    """Remove a build that dialin installed.
-
-    Raises:
-        UserError: dialin did not install it.
-    """
+    """Remove a build that dialin installed; raise UserError where dialin did not install it."""
     target = home.builds / build.id
     if build.origin.startswith(manifest.ADDED):
         directory = build.origin.removeprefix(manifest.ADDED)

@@ -58,11 +58,7 @@ class Command(Workload):
         return {name: str(value) for name, value in {**self.file.options, **self._spec.options}.items()}
 
     def check(self) -> None:
-        """Make sure that its programs exist.
-
-        Raises:
-            UserError: one is not installed, or the file has mistakes.
-        """
+        """Raise UserError where one of its programs is not installed, or the file has mistakes."""
         values = {**self._options, "file_directory": str(self._path.absolute().parent)}
         for part, words in self.file.commands.items():
             program = load_file.fill(words[0], values)
@@ -73,11 +69,7 @@ class Command(Workload):
                 )
 
     def check_account(self, account: Account) -> None:
-        """Make sure that the program can reach the server as the file says.
-
-        Raises:
-            UserError: it uses the socket of an account that has none, or host and port of one that has a socket.
-        """
+        """Raise UserError where it uses the socket of an account that has none, or host and port of one with a socket."""
         uses = self.file.placeholders
         if account.socket is not None and uses & {HOST, PORT}:
             raise UserError(f"{self.file.name} connects to {{host}} and {{port}}", "Give host and port instead of a socket")
@@ -180,11 +172,7 @@ class Command(Workload):
             self._run("check", self.file.check, target, CauseCode.DATA_NOT_CONSISTENT, _CHECK_WITHIN)
 
     def _run(self, step: str, words: Sequence[str], target: Target, failed: CauseCode, limit: float) -> None:
-        """Run a program to its end; nothing of it is left.
-
-        Raises:
-            WorkloadError: it failed.
-        """
+        """Run a program to its end; nothing of it is left. Raise WorkloadError where it failed."""
         reached, group = self._reached(target), ProcessGroup()
         values = self._values(reached, self._spec.threads, 1)
         filled = [load_file.fill(word, values) for word in words]

@@ -13,11 +13,7 @@ COMMAND = "command"
 
 
 def _specify(request: LoadRequest) -> WorkloadSpec:
-    """Return the load of a study.
-
-    Raises:
-        UserError: the file has mistakes, or has no such option.
-    """
+    """Return the load of a study; raise UserError where the file has mistakes, or has no such option."""
     from dialin.workloads.command.load_file import read  # --help needs no file
 
     request.refuse_table_sizes("Give the options of its file as --workload-option NAME=VALUE")

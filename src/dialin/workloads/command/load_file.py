@@ -194,11 +194,7 @@ def fill(text: str, values: Mapping[str, str]) -> str:
 
 
 def read(path: Path) -> LoadFile:
-    """Read a load file.
-
-    Raises:
-        UserError: it cannot be read, or has mistakes, all of which are named.
-    """
+    """Read a load file; raise UserError where it cannot be read, or has mistakes, all of which are named."""
     try:
         return LoadFile.model_validate(read_toml(path, _SEE, "Name the TOML file of a load program (docs/workload-files.md)"))
     except ValidationError as error:

@@ -55,11 +55,7 @@ class Replay(Workload):
         return replay_facts(self._binary, self._directory, self._options)
 
     def check(self) -> None:
-        """Make sure that the capture can be replayed on the data.
-
-        Raises:
-            UserError: it cannot.
-        """
+        """Raise UserError where the capture cannot be replayed on the data."""
         copied_data.check_data(self.copied_data)
         self._driver.check_stream()
         facts = self._facts
@@ -125,11 +121,7 @@ class Replay(Workload):
         return Runs(warm_up=warm_up, measured=measured, most=measured, seconds=max(0.05, seconds), of="recording")
 
     def prepare(self, target: Target) -> None:
-        """Load the dump.
-
-        Raises:
-            WorkloadError: the client fails.
-        """
+        """Load the dump; raise WorkloadError where the client fails."""
         words = client_of(target.account)
         log = target.directory / "dump.log"
         with self.copied_data.open("rb") as dump, log.open("wb") as output:

@@ -30,11 +30,7 @@ def drop(files: Iterable[Path]) -> None:
 
 
 def cached(files: Iterable[Path]) -> int:
-    """Return how many bytes of files the file cache holds.
-
-    Raises:
-        OSError: a file cannot be opened or mapped.
-    """
+    """Return how many bytes of files the file cache holds; raise OSError where a file cannot be opened or mapped."""
     return sum(_cached(file) for file in files)
 
 

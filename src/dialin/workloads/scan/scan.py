@@ -157,11 +157,7 @@ class Scan(Workload):
         return "dialin scan"
 
     def prepare(self, target: Target) -> None:
-        """Make the table, or as many identical ones as cold runs need.
-
-        Raises:
-            WorkloadError: the server refuses it.
-        """
+        """Make the table, or as many identical ones as cold runs need; raise WorkloadError where the server refuses it."""
         names = [f"{_COPY}{number}" for number in range(1, self._copies + 1)] or [table.TABLE]
         try:
             with (
@@ -197,11 +193,7 @@ class Scan(Workload):
                 query(f"SET GLOBAL {name} = {value}")
 
     def start(self, target: Target, *, threads: int, seed: int, cpus: str | None) -> ScanLoad:  # noqa: ARG002 - nothing is random
-        """Open the connections; each `ScanLoad.read` makes one run.
-
-        Raises:
-            ServerError: the server does not answer.
-        """
+        """Open the connections; each `ScanLoad.read` makes one run. Raise ServerError where the server does not answer."""
         before = functools.partial(self._make_ready, target, threads)
         return ScanLoad(target, table.query(self._options, self._rows), threads, before, cpus)
 

@@ -129,11 +129,7 @@ class ScanOptions(BaseModel):
 
 
 def read_scan_options(options: Mapping[str, str]) -> ScanOptions:
-    """Read the options of a workload.
-
-    Raises:
-        UserError: an option is unknown or invalid.
-    """
+    """Read the options of a workload; raise UserError where an option is unknown or invalid."""
     try:
         return ScanOptions.model_validate(options)
     except ValidationError as error:

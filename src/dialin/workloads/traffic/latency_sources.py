@@ -56,11 +56,7 @@ class Statements:
 
 
 def choose(query: Query) -> LatencySource:
-    """Return the best source that answers.
-
-    Raises:
-        UserError: there is none.
-    """
+    """Return the best source that answers; raise UserError where there is none."""
     is_on = _answers(query, "SELECT 1 FROM DUAL WHERE @@performance_schema = 1")
     if is_on and _answers(query, f"{_SUMMARY} LIMIT 1"):
         return LatencySource.HISTOGRAM if _answers(query, f"{_HISTOGRAM} LIMIT 1") else LatencySource.SUMMARY

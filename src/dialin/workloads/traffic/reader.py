@@ -125,11 +125,7 @@ class Reader:
         self._own: dict[str, list[float]] = {}
 
     def read(self) -> Reading:
-        """Read the server.
-
-        Raises:
-            ServerError: it does not answer.
-        """
+        """Read the server; raise ServerError where it does not answer."""
         self._own = {}
         statements = latency_sources.read(self._timed("sql/select"), self._source, self._chosen)
         status = {str(name): number(value) for name, value in self._timed("sql/show_status")(_STATUS)}
