@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from dialin.model.fitness import Finding
-from dialin.model.frozen import FrozenModel
+from dialin.model.frozen import Document, FrozenModel
 from dialin.model.setting import Value
 
 
@@ -106,7 +106,7 @@ class Watch(FrozenModel):
     load: str = Field(default="", description="the load that dialin applied; empty for the server's own")
 
 
-class Advice(FrozenModel):
+class Advice(Document):
     """What `dialin advise --json` prints."""
 
     schema_: Literal["dialin/advice/1"] = Field(default="dialin/advice/1", alias="schema")
@@ -120,5 +120,3 @@ class Advice(FrozenModel):
         default="", description="the command that records the server's statements, where a command replays them"
     )
     machine: tuple[Finding, ...] = Field(description="what `dialin doctor` finds to disturb an experiment on this machine")
-
-    model_config = ConfigDict(populate_by_name=True)

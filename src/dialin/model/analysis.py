@@ -8,10 +8,10 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from dialin.model.course import Course, PeriodicDip
-from dialin.model.frozen import FrozenModel
+from dialin.model.frozen import Document, FrozenModel
 from dialin.model.study import Goal
 from dialin.model.verdict import CandidateState, Estimate, Note, Outcome
 from dialin.model.why import Usl
@@ -245,7 +245,7 @@ class SuiteRow(FrozenModel):
     candidates: list[CandidateAnalysis]
 
 
-class Analysis(FrozenModel):
+class Analysis(Document):
     """What `dialin analyze --json` prints."""
 
     schema_: Literal["dialin/analysis/1"] = Field(default="dialin/analysis/1", alias="schema")
@@ -278,5 +278,3 @@ class Analysis(FrozenModel):
     findings: list[Note] = Field(description="what else these runs show; no claim about future runs")
     confounds: list[Note]
     warnings: list[Note]
-
-    model_config = ConfigDict(populate_by_name=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
-from dialin.model.frozen import FrozenModel
+from dialin.model.frozen import Document, FrozenModel
 
 
 class Lack(StrEnum):
@@ -56,7 +56,7 @@ class SessionStarts(FrozenModel):
     default: Literal["on", "off"] = Field(description="autocommit of a session that was reset")
 
 
-class CaptureHeader(FrozenModel):
+class CaptureHeader(Document):
     """What a capture was made from; null where the logs and counters do not say."""
 
     schema_: Literal["dialin/capture/1"] = Field(alias="schema")
@@ -71,8 +71,6 @@ class CaptureHeader(FrozenModel):
     time_zone: str | None = Field(description="the server's global time_zone")
     questions: int | None = Field(description="Questions between the two readings of counters")
     statements: int = Field(description="the number of statements that follow")
-
-    model_config = ConfigDict(populate_by_name=True)
 
 
 class CaptureFirstLine(CaptureHeader):
@@ -161,7 +159,7 @@ class Unread(FrozenModel):
     open_quotes: int = Field(description="statements with a quote that is not closed")
 
 
-class CaptureSummary(FrozenModel):
+class CaptureSummary(Document):
     """The summary of a capture: digests and figures, no values."""
 
     schema_: Literal["dialin/capture-summary/1"] = Field(alias="schema")
@@ -177,8 +175,6 @@ class CaptureSummary(FrozenModel):
     autocommit: Autocommit
     not_replayed: list[NotReplayed]
     unread: Unread
-
-    model_config = ConfigDict(populate_by_name=True)
 
     @property
     def statements(self) -> int:
@@ -261,7 +257,7 @@ class OpenSession(FrozenModel):
     )
 
 
-class OpenSessions(FrozenModel):
+class OpenSessions(Document):
     """The sessions that were open when the log of a capture began."""
 
     schema_: Literal["dialin/capture-sessions/1"] = Field(default="dialin/capture-sessions/1", alias="schema")
@@ -270,8 +266,6 @@ class OpenSessions(FrozenModel):
     clients: int = Field(default=0, description="how many sessions of clients there were when waiting for them ended")
     unarmed: list[int] = Field(default=[], description="the numbers of those that began before the slow log had all statements")
     is_exact: bool = Field(default=True, description="false if a reset session counts as unarmed although it is logged")
-
-    model_config = ConfigDict(populate_by_name=True)
 
     @property
     def unarmed_numbers(self) -> str:
@@ -288,7 +282,7 @@ class ServerDigest(FrozenModel):
     count: int
 
 
-class CaptureCounters(FrozenModel):
+class CaptureCounters(Document):
     """What a server counted since it started."""
 
     schema_: Literal["dialin/capture-counters/1"] = Field(default="dialin/capture-counters/1", alias="schema")
@@ -302,5 +296,3 @@ class CaptureCounters(FrozenModel):
     work: dict[str, int] | None = Field(
         default=None, description="status variables that a replay is compared by, by name; null in files of older versions"
     )
-
-    model_config = ConfigDict(populate_by_name=True)

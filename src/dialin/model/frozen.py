@@ -10,3 +10,9 @@ class FrozenModel(BaseModel):
 
     # A model's validator is built at its first use: a command uses few models, and building each takes time.
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
+
+
+class Document(FrozenModel):
+    """A model that is written as a file of its own, with the name of its format as `schema`."""
+
+    model_config = ConfigDict(populate_by_name=True)

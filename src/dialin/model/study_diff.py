@@ -6,9 +6,9 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
-from dialin.model.frozen import FrozenModel
+from dialin.model.frozen import Document, FrozenModel
 from dialin.model.setting import Value
 from dialin.model.study import Goal
 from dialin.model.verdict import Estimate, Outcome
@@ -58,7 +58,7 @@ class CandidateChange(FrozenModel):
     ratio_change: Estimate = Field(description="ratio in the second study divided by that in the first")
 
 
-class StudyDiff(FrozenModel):
+class StudyDiff(Document):
     """What `dialin diff --json` prints; each interval holds by itself at `confidence`."""
 
     schema_: Literal["dialin/diff/1"] = Field(default="dialin/diff/1", alias="schema")
@@ -73,5 +73,3 @@ class StudyDiff(FrozenModel):
     only_a: list[str] = Field(description="candidates that only the first study has, or could measure")
     only_b: list[str] = Field(description="candidates that only the second study has, or could measure")
     noise_change: Estimate = Field(description="noise of the second study divided by that of the first")
-
-    model_config = ConfigDict(populate_by_name=True)

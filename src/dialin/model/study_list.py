@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
-from dialin.model.frozen import FrozenModel
+from dialin.model.frozen import Document, FrozenModel
 from dialin.model.setting import Value
 from dialin.model.study import Goal
 from dialin.model.verdict import Estimate, Outcome
@@ -34,11 +34,9 @@ class ListedStudy(FrozenModel):
     problem: str | None = Field(default=None, description="why the study cannot be read; null where it can")
 
 
-class StudyList(FrozenModel):
+class StudyList(Document):
     """What `dialin studies --json` prints: the oldest study first, and last what cannot be read."""
 
     schema_: Literal["dialin/studies/1"] = Field(default="dialin/studies/1", alias="schema")
     directory: str = Field(description="the directory that was searched")
     studies: list[ListedStudy]
-
-    model_config = ConfigDict(populate_by_name=True)

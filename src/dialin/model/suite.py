@@ -8,10 +8,10 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Any, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from dialin.model.durability import DurabilityLoss
-from dialin.model.frozen import FrozenModel
+from dialin.model.frozen import Document, FrozenModel
 from dialin.model.study import Goal, Until
 from dialin.model.verdict import CandidateState, Estimate, Outcome
 from dialin.model.why import CostRow, ProfileComparison, Scaling
@@ -182,12 +182,10 @@ class SuiteResult(FrozenModel):
         return [one for one in self.candidates if one.name != self.baseline]
 
 
-class Suite(FrozenModel):
+class Suite(Document):
     """What `suite.json` holds."""
 
     schema_: Literal["dialin/suite/1"] = Field(default="dialin/suite/1", alias="schema")
     plan: SuitePlan
     headline: str = ""
     result: SuiteResult | None = Field(default=None, description="null until a study of it has begun")
-
-    model_config = ConfigDict(populate_by_name=True)

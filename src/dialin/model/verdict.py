@@ -8,10 +8,10 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Any, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from dialin.model.durability import DurabilityLoss
-from dialin.model.frozen import FrozenModel
+from dialin.model.frozen import Document, FrozenModel
 from dialin.model.setting import Value
 from dialin.model.study import Goal
 
@@ -399,7 +399,7 @@ class LiveFindings(FrozenModel):
     candidates: list[LiveCandidate]
 
 
-class Verdict(FrozenModel):
+class Verdict(Document):
     """What `verdict.json` holds."""
 
     schema_: Literal["dialin/verdict/1"] = Field(default="dialin/verdict/1", alias="schema")
@@ -454,8 +454,6 @@ class Verdict(FrozenModel):
     )
     tune: TuneFindings | None = Field(default=None, description="results of a tune; null in other studies")
     live: LiveFindings | None = Field(default=None, description="results on live traffic; null in other studies")
-
-    model_config = ConfigDict(populate_by_name=True)
 
     def candidate(self, name: str) -> CandidateVerdict:
         """Return the results of a candidate of the study."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
-from dialin.model.frozen import FrozenModel
+from dialin.model.frozen import Document, FrozenModel
 from dialin.model.verdict import ComparedFigure, Estimate
 
 Values = dict[str, list[float]]
@@ -303,7 +303,7 @@ class ProbeCost(FrozenModel):
     notes: list[str]
 
 
-class Why(FrozenModel):
+class Why(Document):
     """What `dialin explain --json` prints."""
 
     schema_: Literal["dialin/why/1"] = Field(default="dialin/why/1", alias="schema")
@@ -333,8 +333,6 @@ class Why(FrozenModel):
         default_factory=list, description="those of other candidates, each with that of the baseline"
     )
     probes: list[ProbeCost]
-
-    model_config = ConfigDict(populate_by_name=True)
 
     @classmethod
     def empty(cls, summary: str = "") -> Why:
