@@ -16,17 +16,10 @@ _SELECT = "SELECT NAME, COUNT, TYPE FROM information_schema.innodb_metrics WHERE
 
 _GAUGES = frozenset(
     {
-        "ibuf_size",
-        "lock_rec_locks",
-        "lock_row_lock_current_waits",
-        "lock_table_locks",
-        "os_log_pending_fsyncs",
-        "os_log_pending_writes",
-        "os_pending_reads",
-        "os_pending_writes",
-        "trx_active_transactions",
+        "ibuf_size", "lock_rec_locks", "lock_row_lock_current_waits", "lock_table_locks", "os_log_pending_fsyncs",
+        "os_log_pending_writes", "os_pending_reads", "os_pending_writes", "trx_active_transactions",
     }
-)
+)  # fmt: skip
 """Metrics that rise and fall, although some builds report them as counters."""
 
 _COUNTERS = frozenset({"lock_deadlocks", "lock_timeouts"})

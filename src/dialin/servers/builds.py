@@ -20,13 +20,8 @@ from dialin.servers.server_binary import identify
 from dialin.text import listed
 
 USUAL_DIRECTORIES = (
-    "/usr/sbin",
-    "/usr/libexec",
-    "/usr/local/sbin",
-    "/usr/local/libexec",
-    "/usr/local/bin",
-    "/usr/local/mysql/bin",
-)
+    "/usr/sbin", "/usr/libexec", "/usr/local/sbin", "/usr/local/libexec", "/usr/local/bin", "/usr/local/mysql/bin",
+)  # fmt: skip
 """Directories of server binaries that are not on every user's PATH."""
 
 USUAL_PATTERNS = ("/opt/*/bin", "/opt/*/sbin", "/usr/local/mysql-*/bin", "/usr/local/mariadb-*/bin")

@@ -30,16 +30,10 @@ _SAME = (
     {"innodb_rollback_segments", "innodb_undo_logs"},
     # A server's character set decides its collation and what a client starts from.
     {
-        "character_set_server",
-        "character_set_database",
-        "character_set_client",
-        "character_set_connection",
-        "character_set_results",
-        "collation_server",
-        "collation_database",
-        "collation_connection",
+        "character_set_server", "character_set_database", "character_set_client", "character_set_connection",
+        "character_set_results", "collation_server", "collation_database", "collation_connection",
     },
-)
+)  # fmt: skip
 """Names that change together because they are one variable; each group was observed on 5.6.24, 10.2.11, 10.11.19 or 9.7.4."""
 
 _GROUP = {name: min(group) for group in _SAME for name in group}

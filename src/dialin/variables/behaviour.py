@@ -100,236 +100,99 @@ class DerivedVariable:
 
 
 DERIVED: Mapping[str, DerivedVariable] = {
-    "innodb_page_cleaners": DerivedVariable(
-        ("innodb_buffer_pool_instances",),
-        (
-            Behaviour("never more than buffer pool instances, and as many by default", "read on 9.7.4", _SINCE_8_4),
-            Behaviour(
-                "never more than buffer pool instances, and at most 4 by default",
-                "read on 8.0.33 and 10.2.11",
-                (Span(_MYSQL, (5, 7), (8, 3)), Span(_MARIADB, (10, 2), (10, 4))),
-            ),
-        ),
-        min,
-    ),
+    "innodb_page_cleaners": DerivedVariable(("innodb_buffer_pool_instances",), (
+        Behaviour("never more than buffer pool instances, and as many by default", "read on 9.7.4", _SINCE_8_4),
+        Behaviour("never more than buffer pool instances, and at most 4 by default", "read on 8.0.33 and 10.2.11",
+            (Span(_MYSQL, (5, 7), (8, 3)), Span(_MARIADB, (10, 2), (10, 4)))),
+    ), min),
     "innodb_buffer_pool_size": DerivedVariable(
-        ("innodb_buffer_pool_instances", "innodb_buffer_pool_chunk_size", "innodb_dedicated_server"),
-        (
-            Behaviour(
-                "the pool grows to whole chunks in every instance: 3 instances turn 2G into 2304M",
-                "read on 8.0.33, 9.7.4 and 10.2.11; manual, Configuring InnoDB Buffer Pool Size",
-                _CHUNKS,
-            ),
-        ),
-        None,
-        gives_resources=True,
-    ),
-    "innodb_buffer_pool_instances": DerivedVariable(
-        ("innodb_buffer_pool_size",),
-        (
-            Behaviour(
-                "1 below 1 GiB of pool; from there on 8 by default",
-                "read on 5.6.24, 8.0.33, 10.1.23 and 10.2.11; manual, innodb_buffer_pool_instances",
-                (_BEFORE_8_4, Span(_MARIADB, (10, 0), (10, 4))),
-            ),
-            Behaviour(
-                "1 below 1 GiB of pool; from there on a quarter of the CPUs by default",
-                "read on 9.7.4; manual, innodb_buffer_pool_instances",
-                _SINCE_8_4,
-            ),
-        ),
-        min,
-    ),
-    "innodb_buffer_pool_chunk_size": DerivedVariable(
-        ("innodb_buffer_pool_instances", "innodb_buffer_pool_size"),
-        (
-            Behaviour(
-                "it shrinks so that every instance has a chunk: 64 instances of a 2G pool make it 32M",
-                "read on 8.0.33, 9.7.4 and 10.2.11",
-                _CHUNKS,
-            ),
-            Behaviour("it is a 64th of the pool", "read on 10.11.5 and 11.4.5", _SINCE_10_11),
-        ),
-        min,
-    ),
-    "innodb_log_file_buffering": DerivedVariable(
-        ("innodb_flush_log_at_trx_commit",),
-        (Behaviour("the redo log is buffered if that is 2", "read on MariaDB 10.11.5, 10.11.19 and 11.4.5"),),
-        None,
-    ),
-    "innodb_data_file_buffering": DerivedVariable(
-        ("innodb_flush_method",),
-        (Behaviour("data files are buffered under fsync, littlesync and nosync", "read on 11.4.5", _SINCE_11),),
-        None,
-    ),
+        ("innodb_buffer_pool_instances", "innodb_buffer_pool_chunk_size", "innodb_dedicated_server"), (
+        Behaviour("the pool grows to whole chunks in every instance: 3 instances turn 2G into 2304M",
+            "read on 8.0.33, 9.7.4 and 10.2.11; manual, Configuring InnoDB Buffer Pool Size", _CHUNKS),
+    ), None, gives_resources=True),
+    "innodb_buffer_pool_instances": DerivedVariable(("innodb_buffer_pool_size",), (
+        Behaviour("1 below 1 GiB of pool; from there on 8 by default",
+            "read on 5.6.24, 8.0.33, 10.1.23 and 10.2.11; manual, innodb_buffer_pool_instances",
+            (_BEFORE_8_4, Span(_MARIADB, (10, 0), (10, 4)))),
+        Behaviour("1 below 1 GiB of pool; from there on a quarter of the CPUs by default",
+            "read on 9.7.4; manual, innodb_buffer_pool_instances", _SINCE_8_4),
+    ), min),
+    "innodb_buffer_pool_chunk_size": DerivedVariable(("innodb_buffer_pool_instances", "innodb_buffer_pool_size"), (
+        Behaviour("it shrinks so that every instance has a chunk: 64 instances of a 2G pool make it 32M",
+            "read on 8.0.33, 9.7.4 and 10.2.11", _CHUNKS),
+        Behaviour("it is a 64th of the pool", "read on 10.11.5 and 11.4.5", _SINCE_10_11),
+    ), min),
+    "innodb_log_file_buffering": DerivedVariable(("innodb_flush_log_at_trx_commit",), (
+        Behaviour("the redo log is buffered if that is 2", "read on MariaDB 10.11.5, 10.11.19 and 11.4.5"),
+    ), None),
+    "innodb_data_file_buffering": DerivedVariable(("innodb_flush_method",), (
+        Behaviour("data files are buffered under fsync, littlesync and nosync", "read on 11.4.5", _SINCE_11),
+    ), None),
     "innodb_data_file_write_through": DerivedVariable(("innodb_flush_method",), (_WRITTEN_THROUGH,), None),
     "innodb_log_file_write_through": DerivedVariable(("innodb_flush_method",), (_WRITTEN_THROUGH,), None),
-    "innodb_io_capacity_max": DerivedVariable(
-        ("innodb_io_capacity",),
-        (
-            Behaviour(
-                "it is twice innodb_io_capacity, and at least 2000; a value above it at run time is lowered to it",
-                "read on 5.6.24 and 8.0.33",
-                (_BEFORE_8_4,),
-            ),
-            Behaviour(
-                "it is twice innodb_io_capacity; a value above it at run time is lowered to it",
-                "read on 9.7.4",
-                _SINCE_8_4,
-            ),
-            Behaviour(
-                "it is twice innodb_io_capacity, and at least 2000; a value above it at run time raises it",
-                "read on MariaDB 10.1 to 11.4",
-                (Span(_MARIADB),),
-            ),
-        ),
-    ),
-    "innodb_io_capacity": DerivedVariable(
-        ("innodb_io_capacity_max",),
-        (
-            Behaviour(
-                "at startup it is lowered to innodb_io_capacity_max; at run time a lower maximum is raised to it",
-                "read on 5.6.24, 8.0.33 and 9.7.4",
-                _SINCE_5_6,
-            ),
-            Behaviour(
-                "at startup it is lowered to innodb_io_capacity_max; at run time a lower maximum lowers it",
-                "read on MariaDB 10.1 to 11.4",
-                (Span(_MARIADB),),
-            ),
-        ),
-        min,
-    ),
-    "innodb_max_dirty_pages_pct_lwm": DerivedVariable(
-        ("innodb_max_dirty_pages_pct",),
-        (
-            Behaviour(
-                "it is never higher: an innodb_max_dirty_pages_pct below it, at startup or later, lowers it permanently",
-                "read on 5.6.24, 8.0.33, 9.7.4 and MariaDB 10.1 to 11.4",
-            ),
-        ),
-        min,
-    ),
-    "innodb_open_files": DerivedVariable(
-        ("table_open_cache",),
-        (
-            Behaviour(
-                "it is table_open_cache",
-                "read on 5.6.24, 8.0.33, 9.7.4 and MariaDB 10.1 to 11.4",
-                (*_SINCE_5_6, Span(_MARIADB)),
-                formula=lambda known: known["table_open_cache"],
-            ),
-        ),
-    ),
-    "table_definition_cache": DerivedVariable(
-        ("table_open_cache",),
-        (
-            Behaviour(
-                "it is 400 plus half of table_open_cache, at most 2000",
-                "read on 5.6.24, 8.0.33 and 9.7.4",
-                _SINCE_5_6,
-                formula=lambda known: min(400 + known["table_open_cache"] // 2, 2000),
-            ),
-        ),
-    ),
-    "table_open_cache": DerivedVariable(
-        ("max_connections", "open_files_limit"),
-        (
-            Behaviour(
-                "it is lowered to half of the files that max_connections leaves: 2495 of 4000 with 15000 connections and 20000 "
-                "files",
-                "read on 5.6.24, 8.0.33 and 9.7.4",
-                _SINCE_5_6,
-            ),
-        ),
-        min,
-    ),
-    "table_open_cache_instances": DerivedVariable(
-        ("table_open_cache", "max_connections", "open_files_limit"),
-        (
-            Behaviour(
-                "it is lowered without a warning to what the files allow, two for each table of each instance: with 20000 "
-                "files 4 at 2000 tables, 8 at 1000",
-                "read on MariaDB 10.11.5, 10.11.19 and 11.4.5",
-                _SINCE_10_11,
-            ),
-        ),
-        min,
-    ),
-    "thread_cache_size": DerivedVariable(
-        ("max_connections",),
-        (
-            Behaviour(
-                "it is 8 plus a hundredth of max_connections, at most 100",
-                "read on 5.6.24, 8.0.33 and 9.7.4",
-                _SINCE_5_6,
-                formula=lambda known: min(8 + known["max_connections"] // 100, 100),
-            ),
-            Behaviour(
-                "it is max_connections, at most 256",
-                "read on MariaDB 10.2 to 11.4",
-                (Span(_MARIADB, (10, 2)),),
-                formula=lambda known: min(known["max_connections"], 256),
-            ),
-        ),
-    ),
-    "host_cache_size": DerivedVariable(
-        ("max_connections",),
-        (
-            Behaviour(
-                "it is 128 plus max_connections up to 500, plus a twentieth of those above 500",
-                "read on 5.6.24, 8.0.33, 9.7.4 and MariaDB 10.1 to 11.4",
-                formula=_host_cache,
-            ),
-        ),
-    ),
-    "back_log": DerivedVariable(
-        ("max_connections",),
-        (
-            Behaviour(
-                "it is max_connections",
-                "read on 8.0.33",
-                (Span(_MYSQL, (8, 0), (8,)),),
-                formula=lambda known: known["max_connections"],
-            ),
-            Behaviour(
-                "it is 50 plus a fifth of max_connections, at most 900",
-                "read on 5.6.24 and MariaDB 10.1 to 11.4",
-                (Span(_MYSQL, (5, 6), (5, 7)), Span(_MARIADB)),
-                formula=lambda known: min(50 + known["max_connections"] // 5, 900),
-            ),
-        ),
-    ),
-    "open_files_limit": DerivedVariable(
-        ("table_open_cache", "max_connections"),
-        (
-            Behaviour(
-                "it is what the system allows, at most what the tables and connections need: 16184 for 1000 tables",
-                "read on 10.11.5, 10.11.19 and 11.4.5",
-                _SINCE_10_11,
-            ),
-            Behaviour(
-                "it is what the system allows",
-                "read on 5.5.9 to 9.7.4 and MariaDB 10.1 to 10.2",
-                (Span(_MYSQL), Span(_MARIADB, (), (10, 10))),
-            ),
-        ),
-        None,
-    ),
-    "innodb_redo_log_capacity": DerivedVariable(
-        ("innodb_dedicated_server", "innodb_log_file_size"),
-        (
-            Behaviour(
-                "it is the size of all log files if those are set, and derived from memory on a dedicated server",
-                "manual, innodb_redo_log_capacity",
-            ),
-        ),
-        gives_resources=True,
-    ),
-    "max_long_data_size": DerivedVariable(
-        ("max_allowed_packet",), (Behaviour("it is max_allowed_packet", "read on MariaDB 10.1.23 and 10.2.11"),)
-    ),
-}
+    "innodb_io_capacity_max": DerivedVariable(("innodb_io_capacity",), (
+        Behaviour("it is twice innodb_io_capacity, and at least 2000; a value above it at run time is lowered to it",
+            "read on 5.6.24 and 8.0.33", (_BEFORE_8_4,)),
+        Behaviour("it is twice innodb_io_capacity; a value above it at run time is lowered to it", "read on 9.7.4", _SINCE_8_4),
+        Behaviour("it is twice innodb_io_capacity, and at least 2000; a value above it at run time raises it",
+            "read on MariaDB 10.1 to 11.4", (Span(_MARIADB),)),
+    )),
+    "innodb_io_capacity": DerivedVariable(("innodb_io_capacity_max",), (
+        Behaviour("at startup it is lowered to innodb_io_capacity_max; at run time a lower maximum is raised to it",
+            "read on 5.6.24, 8.0.33 and 9.7.4", _SINCE_5_6),
+        Behaviour("at startup it is lowered to innodb_io_capacity_max; at run time a lower maximum lowers it",
+            "read on MariaDB 10.1 to 11.4", (Span(_MARIADB),)),
+    ), min),
+    "innodb_max_dirty_pages_pct_lwm": DerivedVariable(("innodb_max_dirty_pages_pct",), (
+        Behaviour("it is never higher: an innodb_max_dirty_pages_pct below it, at startup or later, lowers it permanently",
+            "read on 5.6.24, 8.0.33, 9.7.4 and MariaDB 10.1 to 11.4"),
+    ), min),
+    "innodb_open_files": DerivedVariable(("table_open_cache",), (
+        Behaviour("it is table_open_cache", "read on 5.6.24, 8.0.33, 9.7.4 and MariaDB 10.1 to 11.4",
+            (*_SINCE_5_6, Span(_MARIADB)), formula=lambda known: known["table_open_cache"]),
+    )),
+    "table_definition_cache": DerivedVariable(("table_open_cache",), (
+        Behaviour("it is 400 plus half of table_open_cache, at most 2000", "read on 5.6.24, 8.0.33 and 9.7.4", _SINCE_5_6,
+            formula=lambda known: min(400 + known["table_open_cache"] // 2, 2000)),
+    )),
+    "table_open_cache": DerivedVariable(("max_connections", "open_files_limit"), (
+        Behaviour("it is lowered to half of the files that max_connections leaves: 2495 of 4000 with 15000 connections and "
+                "20000 files", "read on 5.6.24, 8.0.33 and 9.7.4", _SINCE_5_6),
+    ), min),
+    "table_open_cache_instances": DerivedVariable(("table_open_cache", "max_connections", "open_files_limit"), (
+        Behaviour("it is lowered without a warning to what the files allow, two for each table of each instance: with 20000 "
+                "files 4 at 2000 tables, 8 at 1000", "read on MariaDB 10.11.5, 10.11.19 and 11.4.5", _SINCE_10_11),
+    ), min),
+    "thread_cache_size": DerivedVariable(("max_connections",), (
+        Behaviour("it is 8 plus a hundredth of max_connections, at most 100", "read on 5.6.24, 8.0.33 and 9.7.4", _SINCE_5_6,
+            formula=lambda known: min(8 + known["max_connections"] // 100, 100)),
+        Behaviour("it is max_connections, at most 256", "read on MariaDB 10.2 to 11.4", (Span(_MARIADB, (10, 2)),),
+            formula=lambda known: min(known["max_connections"], 256)),
+    )),
+    "host_cache_size": DerivedVariable(("max_connections",), (
+        Behaviour("it is 128 plus max_connections up to 500, plus a twentieth of those above 500",
+            "read on 5.6.24, 8.0.33, 9.7.4 and MariaDB 10.1 to 11.4", formula=_host_cache),
+    )),
+    "back_log": DerivedVariable(("max_connections",), (
+        Behaviour("it is max_connections", "read on 8.0.33", (Span(_MYSQL, (8, 0), (8,)),),
+            formula=lambda known: known["max_connections"]),
+        Behaviour("it is 50 plus a fifth of max_connections, at most 900", "read on 5.6.24 and MariaDB 10.1 to 11.4",
+            (Span(_MYSQL, (5, 6), (5, 7)), Span(_MARIADB)), formula=lambda known: min(50 + known["max_connections"] // 5, 900)),
+    )),
+    "open_files_limit": DerivedVariable(("table_open_cache", "max_connections"), (
+        Behaviour("it is what the system allows, at most what the tables and connections need: 16184 for 1000 tables",
+            "read on 10.11.5, 10.11.19 and 11.4.5", _SINCE_10_11),
+        Behaviour("it is what the system allows", "read on 5.5.9 to 9.7.4 and MariaDB 10.1 to 10.2",
+            (Span(_MYSQL), Span(_MARIADB, (), (10, 10)))),
+    ), None),
+    "innodb_redo_log_capacity": DerivedVariable(("innodb_dedicated_server", "innodb_log_file_size"), (
+        Behaviour("it is the size of all log files if those are set, and derived from memory on a dedicated server",
+            "manual, innodb_redo_log_capacity"),
+    ), gives_resources=True),
+    "max_long_data_size": DerivedVariable(("max_allowed_packet",), (
+        Behaviour("it is max_allowed_packet", "read on MariaDB 10.1.23 and 10.2.11"),
+    )),
+}  # fmt: skip
 """The variables that change when others are set."""
 
 

@@ -39,90 +39,55 @@ CAUTIONS: Mapping[str, tuple[Behaviour, ...]] = {
     "innodb_parallel_doublewrite_path": (_OLD_DOUBLEWRITE,),
     "innodb_parallel_dblwr_encrypt": (_OLD_DOUBLEWRITE,),
     "innodb_empty_free_list_algorithm": (
-        Behaviour(
-            "under backoff a thread that finds no free page waits for the thread that flushes for it; under legacy, the way of "
-            "MySQL, it flushes one itself",
+        Behaviour("under backoff a thread that finds no free page waits for the thread that flushes for it; under legacy, the "
+                "way of MySQL, it flushes one itself",
             "percona, XtraDB Performance Improvements for I/O-Bound Highly-Concurrent Workloads; kb",
-            (Span(_PERCONA, (5, 6)), Span(_MARIADB, (10, 0), (10, 1))),
-        ),
+            (Span(_PERCONA, (5, 6)), Span(_MARIADB, (10, 0), (10, 1)))),
         _IGNORED_XTRADB,
     ),
     "innodb_cleaner_lsn_age_factor": (
-        Behaviour(
-            "under high_checkpoint, the default, adaptive flushing keeps a higher checkpoint age than under legacy, MySQL's",
-            "percona 5.6, Page Cleaner Thread Tuning; kb",
-            (Span(_PERCONA, (5, 6)), Span(_MARIADB, (10, 0), (10, 1))),
-        ),
+        Behaviour("under high_checkpoint, the default, adaptive flushing keeps a higher checkpoint age than under legacy, "
+                "MySQL's", "percona 5.6, Page Cleaner Thread Tuning; kb",
+            (Span(_PERCONA, (5, 6)), Span(_MARIADB, (10, 0), (10, 1)))),
         _IGNORED_XTRADB,
     ),
     "slow_query_log_use_global_control": (
-        Behaviour(
-            "for the variables that it names, sessions use the global value, also those that began before it was set",
-            "percona, Slow Query Log",
-            (Span(_PERCONA),),
-        ),
+        Behaviour("for the variables that it names, sessions use the global value, also those that began before it was set",
+            "percona, Slow Query Log", (Span(_PERCONA),)),
     ),
     "log_slow_sp_statements": (
-        Behaviour(
-            "while it is ON, the slow log has the statements of stored procedures and not their CALL",
-            "percona, Slow Query Log",
-            (Span(_PERCONA),),
-        ),
+        Behaviour("while it is ON, the slow log has the statements of stored procedures and not their CALL",
+            "percona, Slow Query Log", (Span(_PERCONA),)),
     ),
     "tmp_table_size": (
-        Behaviour(
-            "temporary tables in memory grow to the smaller of it and max_heap_table_size",
-            "manual 5.7, Internal Temporary Table Use in MySQL; kb, tmp_table_size",
-            IN_MEMORY_TABLES,
-        ),
+        Behaviour("temporary tables in memory grow to the smaller of it and max_heap_table_size",
+            "manual 5.7, Internal Temporary Table Use in MySQL; kb, tmp_table_size", IN_MEMORY_TABLES),
     ),
     "innodb_buffer_pool_instances": (
-        Behaviour(
-            "below 1000 MiB of pool there is really one instance, although the server reports the requested number",
-            "pools counted on 5.5.9",
-            (Span(_MYSQL, (5, 5), (5, 5)),),
-        ),
-        Behaviour(
-            "below 1 GiB of pool there is really one instance, although the server reports the requested number",
-            "pools counted on 5.6.24 and MariaDB 10.1",
-            (Span(_MYSQL, (5, 6), (5, 6)), Span(_MARIADB, (10, 0), (10, 1))),
-        ),
-        Behaviour(
-            "0 leaves the number to the server",
-            "manual; read on 5.6.24, 8.0.33, 10.1.23 and 10.2.11",
-            (Span(_MYSQL, (5, 6), (8, 3)), Span(_MARIADB, (10, 0), (10, 4))),
-        ),
-        Behaviour(
-            "0 leaves the number to the server, which dies of it with a pool of 2 GiB (SIGFPE)",
-            "read on 9.7.4, which publishes 0 as the least",
-            (Span(_MYSQL, (9, 7)),),
-            dies_of=(0,),
-        ),
+        Behaviour("below 1000 MiB of pool there is really one instance, although the server reports the requested number",
+            "pools counted on 5.5.9", (Span(_MYSQL, (5, 5), (5, 5)),)),
+        Behaviour("below 1 GiB of pool there is really one instance, although the server reports the requested number",
+            "pools counted on 5.6.24 and MariaDB 10.1", (Span(_MYSQL, (5, 6), (5, 6)), Span(_MARIADB, (10, 0), (10, 1)))),
+        Behaviour("0 leaves the number to the server", "manual; read on 5.6.24, 8.0.33, 10.1.23 and 10.2.11",
+            (Span(_MYSQL, (5, 6), (8, 3)), Span(_MARIADB, (10, 0), (10, 4)))),
+        Behaviour("0 leaves the number to the server, which dies of it with a pool of 2 GiB (SIGFPE)",
+            "read on 9.7.4, which publishes 0 as the least", (Span(_MYSQL, (9, 7)),), dies_of=(0,)),
     ),
     "innodb_flush_method": (
-        Behaviour(
-            "data files are opened buffered under O_DIRECT, and the redo log direct",
-            "flags of open files on 10.1.13",
-            (Span(_MARIADB, (10, 1, 13), (10, 1, 13)),),
-        ),
+        Behaviour("data files are opened buffered under O_DIRECT, and the redo log direct", "flags of open files on 10.1.13",
+            (Span(_MARIADB, (10, 1, 13), (10, 1, 13)),)),
     ),
     "innodb_flush_log_at_trx_commit": (
         Behaviour("3, which MariaDB has, becomes 2", "read on 5.5.9, 5.6.24 and 9.7.4", (Span(_MYSQL),)),
-        Behaviour(
-            "each session may have its own value where innodb_use_global_flush_log_at_trx_commit is OFF",
-            "percona, Improved InnoDB I/O Scalability",
-            (Span(_PERCONA, (5, 5), (5, 7)), Span(_MARIADB, (10, 0), (10, 1))),
-        ),
+        Behaviour("each session may have its own value where innodb_use_global_flush_log_at_trx_commit is OFF",
+            "percona, Improved InnoDB I/O Scalability", (Span(_PERCONA, (5, 5), (5, 7)), Span(_MARIADB, (10, 0), (10, 1)))),
     ),
     "read_buffer_size": (Behaviour("a start says nothing of the rounding; SET warns", "read on all builds"),),
     "table_open_cache_instances": (
-        Behaviour(
-            "the default shown is what this machine's limit of open files leaves; without the limit it is 8",
-            "read on MariaDB 10.11.5, 10.11.19 and 11.4.5",
-            (Span(_MARIADB, (10, 11)),),
-        ),
+        Behaviour("the default shown is what this machine's limit of open files leaves; without the limit it is 8",
+            "read on MariaDB 10.11.5, 10.11.19 and 11.4.5", (Span(_MARIADB, (10, 11)),)),
     ),
-}
+}  # fmt: skip
 """Variables whose effective value does not show what a server really does."""
 
 

@@ -44,20 +44,11 @@ SPELLED_EXACTLY = frozenset({"innodb_flush_method"})
 
 SEVERAL_VALUES = frozenset(
     {
-        "delay_key_write",
-        "enforce_gtid_consistency",
-        "event_scheduler",
-        "gtid_mode",
-        "innodb_doublewrite",
-        "innodb_log_writer_threads",
-        "myisam_recover_options",
-        "replica_skip_errors",
-        "session_track_gtids",
-        "session_track_transaction_info",
-        "slave_skip_errors",
-        "ssl_fips_mode",
+        "delay_key_write", "enforce_gtid_consistency", "event_scheduler", "gtid_mode", "innodb_doublewrite",
+        "innodb_log_writer_threads", "myisam_recover_options", "replica_skip_errors", "session_track_gtids",
+        "session_track_transaction_info", "slave_skip_errors", "ssl_fips_mode",
     }
-)
+)  # fmt: skip
 """Variables that report ON or OFF but take other values too; source: variables_metadata of 9.7.4."""
 
 _NOT_AT_START = frozenset(

@@ -11,18 +11,9 @@ from dialin.model.workload import WorkloadSpec
 from dialin.workloads.load_request import LoadRequest
 
 SYSBENCH_SCRIPTS = (
-    "bulk_insert",
-    "oltp_delete",
-    "oltp_insert",
-    "oltp_point_select",
-    "oltp_read_only",
-    "oltp_read_write",
-    "oltp_update_index",
-    "oltp_update_non_index",
-    "oltp_write_only",
-    "select_random_points",
-    "select_random_ranges",
-)
+    "bulk_insert", "oltp_delete", "oltp_insert", "oltp_point_select", "oltp_read_only", "oltp_read_write", "oltp_update_index",
+    "oltp_update_non_index", "oltp_write_only", "select_random_points", "select_random_ranges",
+)  # fmt: skip
 """The workloads of sysbench 1.0.20."""
 
 BULK_INSERT = "bulk_insert"
@@ -39,22 +30,9 @@ RAND_TYPES = ("uniform", "gaussian", "special", "pareto", "zipfian")
 """The distributions that sysbench 1.0.20 draws row numbers from."""
 
 _STATEMENTS = (
-    "delete-inserts",
-    "delta",
-    "distinct-ranges",
-    "index-updates",
-    "non-index-updates",
-    "number-of-ranges",
-    "order-ranges",
-    "point-selects",
-    "random-points",
-    "range-selects",
-    "range-size",
-    "reconnect",
-    "simple-ranges",
-    "skip-trx",
-    "sum-ranges",
-)
+    "delete-inserts", "delta", "distinct-ranges", "index-updates", "non-index-updates", "number-of-ranges", "order-ranges",
+    "point-selects", "random-points", "range-selects", "range-size", "reconnect", "simple-ranges", "skip-trx", "sum-ranges",
+)  # fmt: skip
 """Options of the scripts that choose statements, and leave the prepared data as it is."""
 
 _ON = ("on", "true", "1")

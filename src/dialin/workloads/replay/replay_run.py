@@ -21,26 +21,10 @@ PARTS = 40
 """Parts of a replay at full pace: the driver reports when each fortieth of the transactions has ended."""
 
 _COUNTS = (
-    "begun",
-    "begun_late",
-    "waited",
-    "waited_seconds",
-    "repaired",
-    "outcomes",
-    "new_errors",
-    "missing_errors",
-    "harmless_errors",
-    "row_counts",
-    "other_row_counts",
-    "changes",
-    "idle_changes",
-    "change_counts",
-    "other_change_counts",
-    "rows_returned",
-    "rows_changed",
-    "out_of_order",
-    "clocks",
-)
+    "begun", "begun_late", "waited", "waited_seconds", "repaired", "outcomes", "new_errors", "missing_errors",
+    "harmless_errors", "row_counts", "other_row_counts", "changes", "idle_changes", "change_counts", "other_change_counts",
+    "rows_returned", "rows_changed", "out_of_order", "clocks",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
