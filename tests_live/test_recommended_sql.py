@@ -88,7 +88,7 @@ def test_undo_sets_nothing_that_only_a_sandbox_had(server):
     assert server.variables() == before
 
 
-@pytest.mark.parametrize(("limited", "limit"), limiting_pairs.LIMITS.items())
+@pytest.mark.parametrize(("limited", "limit"), limiting_pairs.PAIRS.items())
 def test_a_value_above_its_limit_is_cut_or_moves_it_as_the_note_says(server, limited, limit):
     before = server.variables()
     if not {limited, limit} <= set(before):
