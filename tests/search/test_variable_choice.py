@@ -11,9 +11,9 @@ from dialin.search.ranges import RequestedVariable, make_dimension
 from dialin.search.space import Space
 from dialin.search.variable_choice import ChosenVariable, Situation, choose_variables, make_constraints, variable_facts
 from dialin.variables import memory
+from dialin.variables.behaviour import limit_of
 from dialin.variables.catalogue import Kind, Variable
 from dialin.variables.durability import DURABILITY_RULES
-from dialin.variables.limits import limit_of
 from fixtures.real_catalogues import BUILDS, real_catalogue
 
 GIB = 2**30

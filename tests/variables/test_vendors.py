@@ -1,16 +1,15 @@
-"""Which variables belong to a vendor, held against the catalogues of real builds and the listing of a Percona Server."""
+"""Which variables belong to a vendor and which it removed, held against the catalogues of real builds and the listing of a Percona Server."""
 
 import pytest
 
 from dialin.errors import UserError
 from dialin.model.build import Vendor
-from dialin.variables import cautions, removals, vendors
+from dialin.variables import cautions, vendors
 from dialin.variables.check import find_name
 from dialin.variables.fitting import fit
 from dialin.variables.optionfile import OptionFile
-from dialin.variables.removals import removal
-from dialin.variables.vendors import counterpart, owners
-from fixtures.real_catalogues import NAMED, real_catalogue, variables_of
+from dialin.variables.vendors import counterpart, owners, removal
+from fixtures.real_catalogues import BUILDS, NAMED, real_catalogue, variables_of
 
 MYSQL, MARIADB = real_catalogue("mysql@9.7.4"), real_catalogue("mariadb@10.11.19")
 BY_PLUGIN = {"query_response_time_range_base", "query_response_time_stats", "thread_pool_prio_kickup_timer"}
@@ -28,11 +27,9 @@ def test_the_variables_of_a_vendor_are_in_one_of_its_builds():
         assert {name for of, names in vendors._NAMES.items() if vendor in of for name in names - NOT_READ} <= known
 
 
-@pytest.mark.parametrize(
-    ("vendor", "table"), [("mysql", removals._MYSQL), ("percona", removals._PERCONA), ("mariadb", removals._MARIADB)]
-)
-def test_what_a_vendor_removed_was_its_own(vendor, table):
-    assert {name for names in table.values() for name in names if owners(name, f"{vendor}@5.5.0")} == set()
+@pytest.mark.parametrize("vendor", vendors._REMOVED)
+def test_what_a_vendor_removed_was_its_own(vendor):
+    assert {name for names in vendors._REMOVED[vendor].values() for name in names if owners(name, f"{vendor}@5.5.0")} == set()
 
 
 def test_what_a_family_has_instead_is_in_its_newest_build():
@@ -108,3 +105,29 @@ def test_the_thread_pools_variables_have_their_condition_where_a_vendor_has_the_
     assert caution.is_of("percona@8.0.36")
     assert caution.is_of("mariadb@10.11.19")
     assert not caution.is_of("mysql@8.0.36")
+
+
+NAMES = {name for build in BUILDS for name in real_catalogue(build).variables} | {
+    name for table in vendors._REMOVED.values() for names in table.values() for name in names
+}
+
+
+@pytest.mark.parametrize("build", BUILDS)
+def test_a_removed_variable_is_not_in_the_build_and_its_successor_is(build):
+    known = real_catalogue(build).variables
+    for name in NAMES:
+        if gone := removal(name, build):
+            assert name not in known
+            assert not gone.successor or gone.successor in known
+
+
+def test_every_variable_of_5_6_that_9_7_does_not_have_has_a_reason():
+    missing = set(real_catalogue("mysql@5.6.24").variables) - set(real_catalogue("mysql@9.7.4").variables)
+    assert {name for name in missing if removal(name, "mysql@9.7.4") is None} == set()
+
+
+def test_a_variable_is_there_until_it_is_removed():
+    assert removal("query_cache_size", "mysql@5.7.44") is None
+    assert str(removal("query_cache_size", "mysql@8.0.33")) == "removed in MySQL 8.0"
+    assert removal("query_cache_size", "mariadb@11.4.5") is None
+    assert removal("innodb_log_files_in_group", "mariadb@10.11.19").vendor is Vendor.MARIADB

@@ -16,7 +16,7 @@ from dialin.search.performance_variables import TABLE, Fact
 from dialin.search.ranges import VariableFacts
 from dialin.sentences.tune_words import value_text
 from dialin.text import counted, listed, number, size
-from dialin.variables.limits import limit_of
+from dialin.variables.behaviour import limit_of
 from dialin.variables.size_units import BYTES, unit_of
 
 _MOST_VALUES = 4

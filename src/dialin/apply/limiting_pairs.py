@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 
 from dialin.apply.option_file import Change
 from dialin.model.setting import as_number
-from dialin.variables.limits import LIMITS
+from dialin.variables.behaviour import LIMITS
 
 PAIRS = {name: limit.by for name, limit in LIMITS.items() if limit.is_kept}
 """Each variable whose value the server fits to another's, with that other one."""

@@ -7,8 +7,6 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 
-_REFERENCE = re.compile(r"(mysql|percona|mariadb)(?:@(\d+(?:\.\d+){0,2})(?:-([a-z0-9][a-z0-9._]*))?)?")
-
 
 class Family(StrEnum):
     """What servers share: variables, SQL and behaviour, but for what a vendor adds. MariaDB is never taken for MySQL."""
@@ -28,7 +26,7 @@ class Vendor(StrEnum):
     def named_in(cls, text: str) -> Vendor:
         """Return the vendor that a server names in its version or `version_comment`."""
         words = text.lower()
-        return next((vendor for vendor in (cls.MARIADB, cls.PERCONA) if vendor in words), cls.ORACLE)
+        return next((vendor for vendor in cls if vendor is not cls.ORACLE and vendor in words), cls.ORACLE)
 
     @property
     def family(self) -> Family:
@@ -36,6 +34,7 @@ class Vendor(StrEnum):
 
 
 VENDOR_TITLES = {Vendor.ORACLE: "MySQL", Vendor.PERCONA: "Percona Server", Vendor.MARIADB: "MariaDB"}
+_REFERENCE = re.compile(rf"({'|'.join(Vendor)})(?:@(\d+(?:\.\d+){{0,2}})(?:-([a-z0-9][a-z0-9._]*))?)?")
 
 
 Version = tuple[int, ...]
@@ -62,6 +61,14 @@ class BuildReference:
             raise ValueError(f"{text!r} does not name a build; write it like mysql@9.7, percona@8.0 or mariadb@10.11")
         version = tuple(int(part) for part in match[2].split(".")) if match[2] else ()
         return cls(Vendor(match[1]), version, match[3] or "")
+
+    @classmethod
+    def of(cls, build_id: str) -> BuildReference | None:
+        """Return what a build's name refers to; None for other text."""
+        try:
+            return cls.parse(build_id)
+        except ValueError:
+            return None
 
     @property
     def family(self) -> Family:

@@ -18,8 +18,8 @@ from dialin.search.performance_variables import TABLE, Amount, Fact, Limit, Memo
 from dialin.search.ranges import VariableFacts, make_dimension
 from dialin.search.space import Space, is_log_range
 from dialin.search.tune_budget import MOST_VARIABLES
+from dialin.variables.behaviour import limit_of
 from dialin.variables.catalogue import NUMBERS, Kind, Variable
-from dialin.variables.limits import limit_of
 
 _TOUCHED = 1 / 500
 """A load touches a variable if its counters grow this often for each statement."""

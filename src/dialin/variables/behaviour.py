@@ -1,4 +1,4 @@
-"""How servers treat variables beyond accepting a value: which variables depend on others, and which are taken without effect.
+"""How servers treat variables beyond accepting a value: which depend on others or limit them, and which have no effect.
 
 `manual` is the MySQL Reference Manual, `kb` the MariaDB documentation; `read on` means that it was observed on a running build.
 A behaviour of some builds only names the oldest and the newest build for which it was observed or is documented.
@@ -48,11 +48,8 @@ class Behaviour:
 
     def is_of(self, build_id: str) -> bool:
         """Return whether a build, such as `mysql@9.7.4`, behaves so."""
-        try:
-            build = BuildReference.parse(build_id)
-        except ValueError:
-            return not self.on
-        return not self.on or any(span.holds(build) for span in self.on)
+        build = BuildReference.of(build_id)
+        return not self.on or (build is not None and any(span.holds(build) for span in self.on))
 
 
 _MYSQL, _MARIADB = Family.MYSQL, Family.MARIADB
@@ -194,6 +191,41 @@ DERIVED: Mapping[str, DerivedVariable] = {
     )),
 }  # fmt: skip
 """The variables that change when others are set."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """What another variable allows a variable to do.
+
+    Attributes:
+        by: the other variable.
+        least: the other's value from which on this one has any effect; None where the other's value is the most of this one
+            that has an effect.
+        is_kept: whether the server fits one to the other when either is set: MySQL cuts a value that exceeds the limit, MariaDB
+            raises `innodb_io_capacity_max` instead.
+        on: the builds with this limit; all builds where it is empty.
+    """
+
+    by: str
+    least: float | None = None
+    is_kept: bool = False
+    on: tuple[Span, ...] = ()
+
+
+LIMITS: Mapping[str, Limit] = {
+    "innodb_page_cleaners": Limit("innodb_buffer_pool_instances"),
+    "innodb_buffer_pool_instances": Limit("innodb_buffer_pool_size", least=2.0**30),
+    "innodb_io_capacity": Limit("innodb_io_capacity_max", is_kept=True),
+    "innodb_max_dirty_pages_pct_lwm": Limit("innodb_max_dirty_pages_pct", is_kept=True),
+    "tmp_table_size": Limit("max_heap_table_size", on=IN_MEMORY_TABLES),
+}
+"""The variables that others limit. `DERIVED` and `cautions.CAUTIONS` have the sentences and their sources."""
+
+
+def limit_of(variable: str, build_id: str) -> Limit | None:
+    """Return what limits a variable on a build; None where nothing does."""
+    limit = LIMITS.get(variable)
+    return limit if limit is not None and Behaviour("", "", limit.on).is_of(build_id) else None
 
 
 def related(variable: str) -> frozenset[str]:

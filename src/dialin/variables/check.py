@@ -13,9 +13,8 @@ from dialin.variables import behaviour, reserved_variables, rules
 from dialin.variables.aliases import VARIABLE_OF, checked_name
 from dialin.variables.catalogue import NUMBERS, Catalogue, Kind, Variable
 from dialin.variables.memory import Need, Room
-from dialin.variables.removals import removal
 from dialin.variables.size_units import plain_number, with_letter
-from dialin.variables.vendors import counterpart, owners
+from dialin.variables.vendors import counterpart, owners, removal
 
 Elsewhere = Mapping[str, Callable[[], Catalogue]]
 """The catalogues of other builds by build id, each read only when it is needed."""
@@ -108,11 +107,8 @@ def names_beginning_with(name: str, catalogue: Catalogue) -> list[str]:
 
 def _newest_first(build_id: str) -> tuple[bool, tuple[int, ...]]:
     """Sort MySQL before MariaDB, and within each the newest first."""
-    try:
-        build = BuildReference.parse(build_id)
-    except ValueError:
-        return True, ()
-    return build.family is not Family.MYSQL, tuple(-part for part in build.version)
+    build = BuildReference.of(build_id)
+    return (True, ()) if build is None else (build.family is not Family.MYSQL, tuple(-part for part in build.version))
 
 
 def _either(names: Sequence[str]) -> str:

@@ -18,8 +18,7 @@ from dialin.variables.aliases import shared_name
 from dialin.variables.catalogue import Catalogue, Kind, Variable
 from dialin.variables.check import Elsewhere, check_name, check_value, known_as, names_beginning_with
 from dialin.variables.optionfile import OptionFile
-from dialin.variables.removals import Removal, removal, removed_words
-from dialin.variables.vendors import owners
+from dialin.variables.vendors import Removal, owners, removal, removed_words
 
 _LONG_SUFFIX = re.compile(r"(\d+)([kmgtpe])[a-z]+", re.IGNORECASE)
 _OF_A_SERVICE = re.compile(r"aurora_.*|aws_.*|innodb_aurora_.*|rds_.*|cloudsql_.*|azure_.*|innodb_shared_buffer_pool_.*")

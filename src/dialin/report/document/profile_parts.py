@@ -257,7 +257,7 @@ def symbols_of(server: Mapping[str, Any]) -> str:
     vendor = next((one for one in Vendor if one.value == server.get("vendor")), None)
     version = f" ({visible(server['version'])})" if server.get("version") else ""
     inside = " into its image" if server.get("image") else ""
-    where = f": {_SYMBOLS[vendor]}" if vendor else ""
+    where = f": {_SYMBOLS[vendor]}" if vendor in _SYMBOLS else ""
     return (
         "Functions in square brackets have no name in the program file. Install the debug symbols of exactly this build"
         f"{version}{inside}{where}. Then profile again."

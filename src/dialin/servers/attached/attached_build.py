@@ -41,7 +41,7 @@ class AttachedBuild:
             raise UserError(f"The server says that its version is {text!r}", "dialin studies MySQL and MariaDB")
         named = Vendor.named_in(f"{text} {variables.get('version_comment', '')}")
         return cls(
-            Vendor.MARIADB if "aria_pagecache_buffer_size" in variables else named,
+            Vendor.MARIADB if "aria_pagecache_buffer_size" in variables and named.family is not Family.MARIADB else named,
             tuple(whole(number) for number in numbers),
             text,
             "" if moves and variables.get("server_uuid") else variables.get("hostname", ""),
