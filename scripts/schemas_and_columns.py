@@ -23,8 +23,7 @@ from dialin.frames.columns import Columns
 from dialin.model.advice import Advice
 from dialin.model.analysis import Analysis
 from dialin.model.capture import CaptureCounters, CaptureFirstLine, CaptureSummary
-from dialin.model.study_diff import StudyDiff
-from dialin.model.study_list import StudyList
+from dialin.model.studies import StudyDiff, StudyList
 from dialin.model.suite import Suite
 from dialin.model.verdict import Verdict
 from dialin.model.why import Why

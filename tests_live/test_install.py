@@ -20,7 +20,7 @@ from dialin.servers.install.apt_sources import for_release, read_archives
 from dialin.servers.install.clients import directory_megabytes
 from dialin.servers.install.installable import INSTALLABLE, Installable
 from dialin.servers.install.installer import install, remove
-from dialin.servers.install.maven import MavenServer
+from dialin.servers.install.registries import MavenServer
 from dialin.servers.server_binary import identify
 from live import only_with_all
 

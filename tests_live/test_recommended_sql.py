@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from dialin.apply import limiting_pairs, sql_file
+from dialin.apply import option_file, sql_file
 from dialin.model.build import Family
 from dialin.report.files import recommendation
 from dialin.servers.capabilities import Capability, has
@@ -88,7 +88,7 @@ def test_undo_sets_nothing_that_only_a_sandbox_had(server):
     assert server.variables() == before
 
 
-@pytest.mark.parametrize(("limited", "limit"), limiting_pairs.PAIRS.items())
+@pytest.mark.parametrize(("limited", "limit"), option_file.PAIRS.items())
 def test_a_value_above_its_limit_is_cut_or_moves_it_as_the_note_says(server, limited, limit):
     before = server.variables()
     if not {limited, limit} <= set(before):

@@ -2,9 +2,8 @@
 
 import pytest
 
-from dialin.capture import statement_count
-from dialin.capture.log_settings import Source
-from dialin.capture.statement_count import StatementCount
+from dialin.capture import log_settings
+from dialin.capture.log_settings import Source, StatementCount
 
 ENTRY = (
     b"# Time: 2026-11-23T06:01:25.834957Z\n# User@Host: root[root] @ localhost []  Id:    24\n# Query_time: 0.1\nselect 1;\n"
@@ -15,7 +14,7 @@ GENERAL = b"\t\t    6 Query\tselect 1\n\t\t    6 Execute\tselect 2\n"
 @pytest.mark.parametrize(("source", "text", "each"), [(Source.SLOW, ENTRY, 1), (Source.GENERAL, GENERAL, 2)])
 @pytest.mark.parametrize("piece", [1, 7, 50, 10_000])
 def test_each_statement_is_counted_once(tmp_path, monkeypatch, source, text, each, piece):
-    monkeypatch.setattr(statement_count, "_CHUNK", piece)
+    monkeypatch.setattr(log_settings, "_CHUNK", piece)
     log = tmp_path / "a.log"
     log.write_bytes(b"mysqld, Version: 9.7.4. started with:\n")
     with StatementCount(log.open("rb"), source) as statements, log.open("ab", buffering=0) as file:

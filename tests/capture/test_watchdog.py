@@ -7,8 +7,8 @@ import time
 import pytest
 
 from dialin.capture import watchdog
-from dialin.capture.stop_reason import StopReason
-from dialin.capture.watchdog import Watchdog, WatchOrder
+from dialin.capture.watchdog import WatchOrder, Watchdog
+from dialin.model.capture import StopReason
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from dialin.model.profile import KERNEL, PREEMPTED, Slice, Stack, ThreadKind
-from dialin.probes import system_calls
+from dialin.probes import perf_stacks
 from dialin.probes.perf_stacks import Call, Sample, add_up, kind_of, read_samples, read_trace
 
 SAMPLES = Path(__file__).parent / "samples"
@@ -211,7 +211,7 @@ def test_a_wait_without_a_name_is_of_its_file_and_one_for_a_page_of_the_kernel()
 
 
 def test_system_calls_have_their_names(monkeypatch):
-    monkeypatch.setattr(system_calls.platform, "machine", lambda: "x86_64")
+    monkeypatch.setattr(perf_stacks.platform, "machine", lambda: "x86_64")
     lines = [
         "   connection 4711/7  1.000000:    raw_syscalls:sys_enter: NR 75 (1f, 0) ffffffff81423c90 syscall_trace_enter ([k])\n",
         *switched((7, 1.1, "raw_syscalls:sys_enter: NR 9999 (0)")),
@@ -225,8 +225,8 @@ def test_system_calls_have_their_names(monkeypatch):
 
 @pytest.mark.parametrize(("machine", "number"), [("x86_64", 202), ("aarch64", 98), ("riscv64", 98)])
 def test_numbers_of_system_calls_are_those_of_the_architecture(machine, number):
-    assert system_calls.name_of_call(number, machine) == "futex"
-    assert system_calls.name_of_call(number, "s390x") == f"system call {number}"
+    assert perf_stacks.name_of_call(number, machine) == "futex"
+    assert perf_stacks.name_of_call(number, "s390x") == f"system call {number}"
 
 
 def test_text_that_would_break_a_folded_stack_or_a_terminal_is_made_harmless():

@@ -5,7 +5,7 @@ import io
 import pytest
 from rich.console import Console
 
-from dialin.model.replay import ReplayedDigest
+from dialin.model.load_driver import ReplayedDigest
 from dialin.report.replay_page import print_replay
 from dialin.sentences.replay_sentences import CAUSES, RATIOS, SHARES, replay_parts
 from dialin.workloads.replay.replay_options import LIMITS

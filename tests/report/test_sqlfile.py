@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dialin.apply import limiting_pairs, sql_file
+from dialin.apply import option_file, sql_file
 from dialin.model.place import AttachedPlace
 from dialin.report.files import recommendation
 from dialin.report.render import html
@@ -280,7 +280,7 @@ def test_where_nothing_can_be_persisted_undo_reports_nothing_of_it():
     assert "PERSIST" not in sql_file.render_undo(record)
 
 
-@pytest.mark.parametrize(("limited", "limit"), limiting_pairs.PAIRS.items())
+@pytest.mark.parametrize(("limited", "limit"), option_file.PAIRS.items())
 def test_a_variable_that_changes_without_its_limit_is_reported_with_it_and_both_are_shown(limited, limit):
     lower = (
         f"{limited}: if {limit} on your server is lower, raise it first; "

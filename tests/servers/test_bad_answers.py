@@ -8,8 +8,7 @@ import pytest
 from dialin import answers
 from dialin.errors import NoAnswerError, ServerError
 from dialin.servers import bounded_client
-from dialin.servers.asked_columns import asked_columns
-from dialin.servers.connection import RefusedError, connect, global_variables, open_stream, within
+from dialin.servers.connection import RefusedError, asked_columns, connect, global_variables, open_stream, within
 from fixtures import hostile_server as hostile
 from fixtures.hostile_server import hostile_server
 

@@ -6,8 +6,8 @@ import pytest
 
 from dialin.errors import UserError
 from dialin.model.setting import same_value
+from dialin.model.studies import Area
 from dialin.model.study import Goal
-from dialin.model.study_diff import Area
 from dialin.verdict.study_diff import compare_studies
 from fixtures import example_studies
 from fixtures.study_builder import VARIABLE, Plan, Shape, build

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from dialin.errors import UserError
-from dialin.model.replay import ReplayedDigest
+from dialin.model.load_driver import ReplayedDigest
 from dialin.model.study import Goal
 from dialin.question import study_file
 from dialin.servers.account import Account

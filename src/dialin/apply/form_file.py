@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 
-from dialin.apply.limiting_pairs import safe_order
-from dialin.apply.option_file import WIDTH, Change, Comments, changes
+from dialin.apply.option_file import WIDTH, Change, Comments, changes, safe_order
 from dialin.apply.sql_file import known_variables
 from dialin.model.record import StudyRecord
 from dialin.model.setting import Value, as_number

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from dialin.errors import UserError
 from dialin.measures.of_verdict import deciding
 from dialin.model.record import StudyRecord
-from dialin.model.setting import Setting, Value, same_value
+from dialin.model.setting import Setting, Value, as_number, same_value
 from dialin.model.trial import TrialState
 from dialin.model.verdict import Verdict
 from dialin.text import listed, visible, wrapped
 from dialin.variables import optionfile
+from dialin.variables.behaviour import LIMITS
 from dialin.variables.durability import loss_text
 from dialin.variables.size_units import in_units
 
@@ -120,3 +121,41 @@ def _in_force(record: StudyRecord, name: str) -> Setting:
         if trial.candidate == name and trial.state is TrialState.DONE:
             return dict(trial.in_force)
     return {}
+
+
+PAIRS = {name: limit.by for name, limit in LIMITS.items() if limit.is_kept}
+"""Each variable whose value the server fits to another's, with that other one."""
+
+
+def safe_order(changed: Sequence[Change]) -> list[Change]:
+    """Return changes in an order in which the server cuts no value: a limit is raised first, or lowered last."""
+    items = list(changed)
+    names = [item.name for item in items]
+    for limited, limit in PAIRS.items():
+        if limited not in names or limit not in names:
+            continue
+        low, high = names.index(limited), names.index(limit)
+        value, before = (None if each is None else as_number(each) for each in (items[high].value, items[high].before))
+        is_raised = value is None or before is None or value >= before
+        if is_raised == (low < high):
+            items[low], items[high] = items[high], items[low]
+            names = [item.name for item in items]
+    return items
+
+
+def with_partners(names: Sequence[str]) -> list[str]:
+    """Return the names, and those of the variables that limit them or that they limit, each once."""
+    pairs = [pair for pair in PAIRS.items() if not set(pair).isdisjoint(names)]
+    return list(dict.fromkeys([*names, *(name for pair in pairs for name in pair)]))
+
+
+def missing_partner_note(name: str, names: Collection[str]) -> str:
+    """Return a note on a variable that is set without the other one of its pair; empty where there is nothing to note."""
+    for limited, limit in PAIRS.items():
+        if name in (limited, limit) and not {limited, limit} <= set(names):
+            other, comparison, verb = (limit, "lower", "raise") if name == limited else (limited, "higher", "lower")
+            return (
+                f"{name}: if {other} on your server is {comparison}, {verb} it first; "
+                "otherwise the server changes one of the two to fit the other."
+            )
+    return ""

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 
-from dialin.apply import limiting_pairs, option_file
+from dialin.apply import option_file
 from dialin.apply.option_file import WIDTH, Change, Comments
 from dialin.errors import UserError
 from dialin.model.record import StudyRecord
@@ -64,11 +64,11 @@ def statements(record: StudyRecord) -> list[Statements]:
     persists, known = PERSISTS.is_of(server), known_variables(record, server)
     reported = _reported(record, verdict.recommended_candidate)
     items = [
-        _statements(item, persists=persists, known=known, reported=reported) for item in limiting_pairs.safe_order(changed)
+        _statements(item, persists=persists, known=known, reported=reported) for item in option_file.safe_order(changed)
     ]
     names = {one.name for one in items if one.do}
     return [
-        replace(one, notes=[*one.notes, limiting_pairs.missing_partner_note(one.name, names)]) if one.do else one
+        replace(one, notes=[*one.notes, option_file.missing_partner_note(one.name, names)]) if one.do else one
         for one in items
     ]
 
@@ -86,7 +86,7 @@ def render(record: StudyRecord, comments: Comments) -> str | None:
         *option_file.warnings(record.verdict),
         f"For {server}. {_lifetime_sentence(server)} undo.sql undoes it.",
     ]
-    names = limiting_pairs.with_partners([one.name for one in items if one.do])
+    names = option_file.with_partners([one.name for one in items if one.do])
     lines = [
         *_comments(head),
         "",
@@ -128,7 +128,7 @@ def render_undo(record: StudyRecord) -> str | None:
     lines = [*_comments(head), *_session(undone)]
     for item in items:
         lines += ["", *_comments(item.undo_notes), *item.undo, *(f"-- {line}" for line in item.offered)]
-    lines += ["", *_comments(["Effective values now."]), _in_force(limiting_pairs.with_partners([item.name for item in items]))]
+    lines += ["", *_comments(["Effective values now."]), _in_force(option_file.with_partners([item.name for item in items]))]
     return "\n".join(lines) + "\n"
 
 

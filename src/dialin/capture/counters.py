@@ -6,7 +6,7 @@ from dialin.answers import member, number, single, whole
 from dialin.errors import ServerError
 from dialin.model.capture import CaptureCounters, ServerDigest
 from dialin.model.query import Query
-from dialin.servers.work_counters import read_work
+from dialin.workloads.replay.replay_work import read_work
 
 _VARIABLES = "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('version', 'sql_mode', 'time_zone', 'performance_schema')"
 _STATUS = "SHOW GLOBAL STATUS WHERE Variable_name IN ('Questions', 'Uptime')"

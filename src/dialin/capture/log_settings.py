@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import BinaryIO, Self
 
 from dialin.answers import member
 from dialin.errors import UserError
@@ -139,3 +140,34 @@ def _slow(variables: Mapping[str, str]) -> dict[str, str | int]:
 def _by_all_names(wanted: Wanted, variables: Mapping[str, str]) -> Wanted:
     others = {_OTHER_NAMES[name]: value for name, value in wanted.items() if _OTHER_NAMES.get(name) in variables}
     return {**wanted, **others}
+
+
+_CHUNK = 1 << 22
+_MARKS = {Source.SLOW: (b"\n# User@Host: ",), Source.GENERAL: (b" Query\t", b" Execute\t")}
+"""What precedes each statement. A text that contains it counts as another statement: the count is only shown as progress."""
+
+
+class StatementCount:
+    """Counts the statements of a log that grows, reading each byte once; it closes the log's file at its end."""
+
+    def __init__(self, file: BinaryIO, source: Source) -> None:
+        self.file = file
+        self._marks = _MARKS[source]
+        self._tail = b""
+        self._count = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.file.close()
+
+    def count(self) -> int:
+        """Return how many statements the log has by now."""
+        longest = max(map(len, self._marks)) - 1
+        while chunk := self.file.read(_CHUNK):
+            text = self._tail + chunk
+            tail = text[-longest:]
+            self._count += sum(text.count(mark) - self._tail.count(mark) for mark in self._marks)
+            self._tail = tail
+        return self._count

@@ -10,22 +10,27 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, Protocol, TypeVar
 
-from dialin.answers import member, number, single, whole
+from dialin.answers import member, number, whole
 from dialin.capture import KEEP_DAYS, capture_files, log_place
-from dialin.capture.armed_sessions import ArmedSessions, count_armed
 from dialin.capture.counters import read_counters
 from dialin.capture.load_sample import LoadSample, LogCost, cost_of, sample_load
 from dialin.capture.log_place import LogPlace
-from dialin.capture.log_settings import UNLOGGED, LogSettings, Source, is_on, leaves_sessions_logging, log_settings
-from dialin.capture.open_sessions import read_open_sessions
+from dialin.capture.log_settings import (
+    UNLOGGED,
+    LogSettings,
+    Source,
+    StatementCount,
+    is_on,
+    leaves_sessions_logging,
+    log_settings,
+)
+from dialin.capture.open_sessions import ArmedSessions, count_armed, read_open_sessions
 from dialin.capture.retention import keep_for, list_capture
-from dialin.capture.statement_count import StatementCount
-from dialin.capture.stop_reason import StopReason
 from dialin.capture.watchdog import WatchOrder
 from dialin.capture.watchdog_process import WatchdogProcess, watchdog_process
 from dialin.clock import Clock
 from dialin.errors import DialinError, ServerError, UserError
-from dialin.model.capture import CaptureCounters, CaptureSummary, OpenSessions
+from dialin.model.capture import CaptureCounters, CaptureSummary, OpenSessions, StopReason
 from dialin.model.place import Attachment
 from dialin.model.query import Query
 from dialin.paths import Home
@@ -38,6 +43,7 @@ from dialin.servers.attached.server import Attached
 from dialin.servers.attached.undo import UndoLog
 from dialin.servers.attached.undo_at_end import undo_at_exit, uninterrupted
 from dialin.servers.capabilities import Capability, has
+from dialin.servers.connection import connection_id
 from dialin.text import counted, percent
 from dialin.workloads import load_binary, private
 
@@ -288,7 +294,7 @@ class _Capture:
         """Connect before anything is set, so that the session that reads the counters is in no log itself."""
         with self._attached.connect() as query:
             query(f"SET SESSION wait_timeout = {_LONGEST_IDLE}")
-            yield query, whole(single(query("SELECT CONNECTION_ID()")))
+            yield query, connection_id(query)
 
     def _watch(self, entry: UndoEntry) -> None:
         request = self._request
@@ -317,7 +323,7 @@ class _Capture:
         if self._prepared.source is Source.GENERAL:
             return None
         with self._attached.connect() as query:
-            armed_since = whole(single(query("SELECT CONNECTION_ID()")))
+            armed_since = connection_id(query)
             ours = {*ours, armed_since}
             limit = self._clock.monotonic() + self._request.arm
             while True:

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
 
-from dialin.capture.stop_reason import StopReason
 from dialin.capture.watchdog import WatchOrder
 from dialin.errors import ServerError
+from dialin.model.capture import StopReason
 from dialin.paths import parse_json
 from dialin.text import visible
 

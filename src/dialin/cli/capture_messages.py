@@ -11,9 +11,9 @@ from rich.status import Status
 
 from dialin.capture.log_settings import Source, leaves_sessions_logging
 from dialin.capture.server_capture import Captured, PreparedCapture, Progress, Watcher, unarmed_text
-from dialin.capture.stop_reason import StopReason
 from dialin.cli.console import errors, say
 from dialin.errors import UserError
+from dialin.model.capture import StopReason
 from dialin.model.setting import as_number
 from dialin.text import about, counted, duration, number, size, visible
 

@@ -17,8 +17,7 @@ from dialin.answers import whole
 from dialin.model.evidence import ProbeNote, ProbeNoteCode
 from dialin.model.query import Query
 from dialin.probes import innodb_status, innodb_text
-from dialin.probes.probe import Reading
-from dialin.probes.source import ProbeSource
+from dialin.probes.probe import ProbeSource, Reading
 
 STATEMENT = "SHOW ENGINE INNODB MUTEX"
 

@@ -18,8 +18,7 @@ from dialin.model.evidence import ProbeNote, ProbeNoteCode
 from dialin.model.query import Query
 from dialin.probes import innodb_text
 from dialin.probes.innodb_text import InnodbStatus, SemaphoreText
-from dialin.probes.probe import Reading
-from dialin.probes.source import ProbeSource
+from dialin.probes.probe import ProbeSource, Reading
 
 STATEMENT = "SHOW ENGINE INNODB STATUS"
 

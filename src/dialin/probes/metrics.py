@@ -9,8 +9,7 @@ from __future__ import annotations
 from dialin.answers import number
 from dialin.model.evidence import ProbeNote, ProbeNoteCode
 from dialin.model.query import Query
-from dialin.probes.probe import Reading
-from dialin.probes.source import ProbeSource
+from dialin.probes.probe import ProbeSource, Reading
 
 _SELECT = "SELECT NAME, COUNT, TYPE FROM information_schema.innodb_metrics WHERE"
 

@@ -13,8 +13,7 @@ from collections.abc import Sequence
 from dialin.answers import number
 from dialin.model.evidence import ProbeNote, ProbeNoteCode
 from dialin.model.query import Query
-from dialin.probes.probe import Reading
-from dialin.probes.source import PerformanceSchema, notes_of
+from dialin.probes.probe import PerformanceSchema, Reading, notes_of
 
 _PICOSECONDS = 1e12
 _LONGEST = 200

@@ -10,8 +10,7 @@ from __future__ import annotations
 from dialin.answers import number
 from dialin.model.evidence import ProbeNote, ProbeNoteCode
 from dialin.model.query import Query
-from dialin.probes.probe import Reading
-from dialin.probes.source import PerformanceSchema, notes_of
+from dialin.probes.probe import PerformanceSchema, Reading, notes_of
 
 _SECOND = 1e12
 """Picoseconds."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from rich.console import Console
 
-from dialin.model.replay import ReplayedDigest
+from dialin.model.load_driver import ReplayedDigest
 from dialin.report.render.terminal_page import Page
 from dialin.report.render.terminal_table import TerminalColumn, long_texts
 from dialin.sentences.replay_sentences import AMOUNTS, COUNTS, ReplayPart, fidelity

@@ -14,7 +14,7 @@ from dialin.evidence.proof_view import proof_view
 from dialin.measures.of_verdict import deciding, measure_of
 from dialin.model.record import StudyRecord
 from dialin.model.setting import as_number
-from dialin.model.study_list import ListedStudy, StudyList
+from dialin.model.studies import ListedStudy, StudyList
 from dialin.model.trial import TrialState
 from dialin.model.verdict import Estimate, Outcome, Verdict
 from dialin.report.board import study_title

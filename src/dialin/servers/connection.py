@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import errno
+import functools
 import re
 import ssl
 import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
 from typing import Any
 
 import pymysql
 import pymysql.cursors
 from pymysql.constants import CR, ER
 
-from dialin.answers import REMEDY, bad_answer
+from dialin.answers import REMEDY, bad_answer, single, whole
 from dialin.errors import LostConnectionError, MachineError, NoAnswerError, ServerError, is_machine_fault
 from dialin.model.cause import Cause, CauseCode, Fault
 from dialin.model.query import Query
 from dialin.servers.account import Account, TlsMode
-from dialin.servers.asked_columns import has_asked_columns
 from dialin.servers.bounded_client import DROPPED, BoundedClient
 from dialin.text import shorten
 
@@ -333,3 +334,87 @@ def status(query: Query, name: str) -> str | None:
     """Return one status variable, or None if the server lacks it. `name` is not escaped, so it must not come from a user."""
     rows = query(f"SHOW GLOBAL STATUS LIKE '{name}'")
     return str(rows[0][1]) if rows else None
+
+
+def connection_id(query: Query) -> int:
+    return whole(single(query("SELECT CONNECTION_ID()")))
+
+
+_SHOW = (
+    (re.compile(r"SHOW (GLOBAL |SESSION )?(VARIABLES|STATUS)\b"), 2, 2),
+    (re.compile(r"SHOW ENGINE\b"), 3, 3),
+    (re.compile(r"SHOW PROCESSLIST\b"), 8, None),
+    (re.compile(r"SHOW (REPLICA|SLAVE) STATUS\b"), 33, None),
+)
+"""The fewest and the most columns of the answers to SHOW, from MySQL 5.5 to 9.7 and MariaDB 10.1 to 11.4."""
+
+_PART = re.compile(r"'(?:[^'\\]|\\.|'')*'|`[^`]*`|[(),*]|\w+", re.DOTALL)
+
+
+def has_asked_columns(statement: str, columns: int) -> bool:
+    """Return whether an answer with that many columns can be the answer to one of dialin's statements."""
+    fewest, most = asked_columns(statement)
+    return columns >= fewest and (most is None or columns <= most)
+
+
+@functools.lru_cache(maxsize=512)
+def asked_columns(statement: str) -> tuple[int, int | None]:
+    """Return the fewest and the most columns of the answer to one of dialin's statements; None for no limit."""
+    text = statement.strip()
+    for pattern, fewest, most in _SHOW:
+        if pattern.match(text):
+            return fewest, most
+    columns = _selected(part[0] for part in _PART.finditer(text, 6)) if re.match(r"SELECT\b", text) else 0
+    return columns, columns or None
+
+
+def _selected(parts: Iterator[str]) -> int:
+    """Return the number of columns between SELECT and FROM; 0 where one of them is `*`."""
+    depth, columns, before = 0, 1, ","
+    for part in parts:
+        word = part.upper()
+        if part == "(":
+            depth += 1
+        elif part == ")":
+            depth -= 1
+        elif depth == 0 and word in ("FROM", "WHERE", "UNION", "INTO", "LIMIT"):
+            break
+        elif depth == 0 and part == "*" and before == ",":
+            return 0
+        elif depth == 0 and part == ",":
+            columns += 1
+        before = part
+    return columns
+
+
+_INTERNAL_USERS = ("system user", "event_scheduler")
+
+
+@dataclass(frozen=True, slots=True)
+class ServerSession:
+    """A row of the process list; `host` has no port, `database` is empty where none is selected."""
+
+    id: int
+    user: str
+    host: str
+    command: str
+    database: str = ""
+
+    @property
+    def is_client(self) -> bool:
+        """Whether this is a client's session: neither a thread of the server nor a replica."""
+        is_internal = self.user in _INTERNAL_USERS or self.command == "Daemon"
+        return not is_internal and not self.command.startswith("Binlog Dump")
+
+    @property
+    def is_idle(self) -> bool:
+        return self.command == "Sleep"
+
+
+def sessions(query: Query) -> list[ServerSession]:
+    return [
+        ServerSession(
+            whole(number), str(user), str(host or "").rpartition(":")[0] or str(host or ""), str(command), str(database or "")
+        )
+        for number, user, host, database, command, *_ in query("SHOW PROCESSLIST")
+    ]

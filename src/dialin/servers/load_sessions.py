@@ -12,13 +12,12 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from dialin.answers import number, single, whole
+from dialin.answers import number, whole
 from dialin.clock import Clock, SystemClock
 from dialin.errors import ServerError
 from dialin.model.query import Query
 from dialin.servers.account import Account
-from dialin.servers.connection import RefusedError, connect, status
-from dialin.servers.sessions import ServerSession, sessions
+from dialin.servers.connection import RefusedError, ServerSession, connect, connection_id, sessions, status
 
 _GONE_WITHIN = 10.0
 """Seconds that a server may take to end a statement after KILL; it may roll back for longer."""
@@ -118,7 +117,7 @@ def end_left(account: Account, path: Path) -> None:
 @contextmanager
 def on_record(account: Account, query: Query, path: Path) -> Iterator[None]:
     """Record the session of `query` during a `with` block; if that fails or is interrupted, end what the session executes."""
-    record(path, [_own_number(query)], SystemClock().now())
+    record(path, [connection_id(query)], SystemClock().now())
     try:
         yield
     except BaseException:
@@ -147,7 +146,7 @@ class UnreportedSessions:
         self._account, self._database, self._count, self._path = account, database, count, path
         self._is_recorded = False
         with connect(account, timeout=_ANSWERS_WITHIN) as query:
-            self._before = _own_number(query)
+            self._before = connection_id(query)
 
     def record(self, pid: int) -> bool:
         """Record the sessions of the driver with this process ID, if they are open; return whether they are on record now."""
@@ -172,13 +171,9 @@ class UnreportedSessions:
         return same if len(same) == self._count else []
 
 
-def _own_number(query: Query) -> int:
-    return whole(single(query("SELECT CONNECTION_ID()")))
-
-
 def _shown(query: Query) -> tuple[ServerSession, list[ServerSession]]:
     """Return the session of `query`, and all others."""
-    own = _own_number(query)
+    own = connection_id(query)
     everyone = sessions(query)
     me = next((each for each in everyone if each.id == own), None)
     if me is None:

@@ -15,8 +15,8 @@ from dialin.model.load_driver import FIRST_DRIVER, RESUMED_DRIVERS, describe_dri
 from dialin.model.option_types import kebab
 from dialin.model.record import StudyRecord
 from dialin.model.setting import same_setting
+from dialin.model.studies import Area, CandidateChange, ComparedStudy, Difference, StudyDiff
 from dialin.model.study import Candidate, Goal, StudySpec
-from dialin.model.study_diff import Area, CandidateChange, ComparedStudy, Difference, StudyDiff
 from dialin.model.trial import first_driver_choices
 from dialin.model.verdict import Estimate
 from dialin.sentences.setting_notes import InertConfound

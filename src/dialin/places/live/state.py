@@ -21,8 +21,7 @@ from dialin.preflight.checked import check_goal
 from dialin.probes import host
 from dialin.servers.attached import activity
 from dialin.servers.attached.server import Attached
-from dialin.servers.connection import RefusedError
-from dialin.servers.sessions import sessions
+from dialin.servers.connection import RefusedError, sessions
 from dialin.text import percent, size
 from dialin.trials.tools import Tools
 from dialin.variables import live_safety

@@ -11,7 +11,7 @@ from dialin.datasets.cache import copy
 from dialin.errors import WorkloadError
 from dialin.model.build import Build
 from dialin.model.cause import Cause, CauseCode
-from dialin.model.replay import ReplayedDigest
+from dialin.model.load_driver import ReplayedDigest
 from dialin.model.setting import Setting
 from dialin.model.workload import WorkloadSpec
 from dialin.places.sandbox.site import sandbox_options

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from dialin.answers import single, whole
 from dialin.clock import Clock
 from dialin.errors import ServerError
 from dialin.model.cause import Cause, CauseCode
 from dialin.model.query import Query
 from dialin.model.trial import Step
 from dialin.servers.assign import exact_values
-from dialin.servers.connection import RefusedError, global_variables
+from dialin.servers.connection import RefusedError, connection_id, global_variables, sessions
 from dialin.servers.instance import Instance
-from dialin.servers.sessions import sessions
 from dialin.servers.setter import Setter
 from dialin.trials.change_detector import ChangeDetector
 from dialin.trials.changes import Changes
@@ -74,7 +72,7 @@ class SwitchedServer:
         """
         with self._server.connect(_PATIENCE) as query:
             limit = self._clock.monotonic() + _ALONE_WITHIN
-            connection = whole(single(query("SELECT CONNECTION_ID()")))
+            connection = connection_id(query)
             while any(session.is_client and session.id != connection for session in sessions(query)):
                 if self._clock.monotonic() > limit:
                     raise ServerError(Cause(CauseCode.CONNECTIONS_OPEN, {"seconds": _ALONE_WITHIN}))

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 from dialin.measures.of_verdict import capital
 from dialin.measures.table import measure_of_study
+from dialin.model.studies import Area, CandidateChange, ComparedStudy, StudyDiff
 from dialin.model.study import StudySpec
-from dialin.model.study_diff import Area, CandidateChange, ComparedStudy, StudyDiff
 from dialin.model.verdict import Estimate
 from dialin.report.board import study_title
 from dialin.report.document.figure_columns import change_cell

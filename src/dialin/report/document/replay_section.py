@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 
 from dialin.evidence.load_limits import LoadFigure, load_figures
 from dialin.model.evidence import Gauge, load_gauge
+from dialin.model.load_driver import DIGEST_CAPTURED_MS, DIGEST_MS, DIGEST_STATEMENTS
 from dialin.model.record import StudyRecord
-from dialin.model.replay import DIGEST_CAPTURED_MS, DIGEST_MS, DIGEST_STATEMENTS
 from dialin.model.trial import Trial, TrialState
 from dialin.report.document.parts import Cell, Column, Paragraph, Part, Role, Row, RowRole, Section, SectionKey, Table
 from dialin.sentences.replay_sentences import AMOUNTS, COUNTS, RATIOS, SHARES, ReplayPart, fidelity

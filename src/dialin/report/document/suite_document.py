@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from dialin.measures.table import MEASURES
-from dialin.model.study_diff import Area, StudyDiff
+from dialin.model.studies import Area, StudyDiff
 from dialin.model.suite import Margin, Suite, SuiteCandidate, SuiteCell, SuitePlan, SuiteResult, SuiteRow
 from dialin.model.verdict import CandidateState, Estimate
 from dialin.report.charts.style import Style, looks_of

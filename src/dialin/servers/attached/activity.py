@@ -8,13 +8,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from dialin.answers import single, whole
+from dialin.answers import whole
 from dialin.clock import Clock
 from dialin.errors import UserError
 from dialin.model.query import Query
 from dialin.servers.assign import ACCESS_DENIED
-from dialin.servers.connection import RefusedError, status
-from dialin.servers.sessions import ServerSession, sessions
+from dialin.servers.connection import RefusedError, ServerSession, connection_id, sessions, status
 from dialin.text import counted, listed, visible
 
 WATCHED = 1.5
@@ -34,7 +33,7 @@ def reasons(query: Query, variables: Mapping[str, str], clock: Clock, *, not_oth
         UserError: the account may not see other sessions.
     """
     check_sees_others(query)
-    ours = (whole(single(query("SELECT CONNECTION_ID()"))), not_others)
+    ours = (connection_id(query), not_others)
     before = {session.id: session for session in sessions(query) if session.id not in ours}
     statements = _questions(query)
     clock.sleep(WATCHED)

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack, suppress
 
-from dialin.answers import single, whole
+from dialin.answers import single
 from dialin.errors import ServerError, UserError
 from dialin.model.query import Query
 from dialin.servers.attached.entry import study_text
-from dialin.servers.connection import RefusedError
-from dialin.servers.sessions import sessions
+from dialin.servers.connection import RefusedError, connection_id, sessions
 
 LOCK = "dialin study"
 """The name of the lock (GET_LOCK) on the server that a dialin holds while it studies or restores the server."""
@@ -86,7 +85,7 @@ class Claim:
                     f"'{LOCK}' there by connection {holder}",
                     "Wait for it to end; if its process and its network are gone, KILL that connection",
                 )
-            self.connection = whole(single(query("SELECT CONNECTION_ID()")))
+            self.connection = connection_id(query)
             self._query, self._open = query, opened.pop_all()
 
     def release(self) -> None:

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from contextlib import ExitStack, suppress
 
-from dialin.answers import single, whole
 from dialin.clock import Clock
 from dialin.errors import DialinError, ServerError
 from dialin.model.query import Query
 from dialin.servers.assign import Wanted
 from dialin.servers.attached.server import Attached
 from dialin.servers.attached.undo_journal import is_known, same
-from dialin.servers.connection import global_variables
+from dialin.servers.connection import connection_id, global_variables
 from dialin.servers.setter import Setter
 from dialin.text import listed
 
@@ -57,7 +56,7 @@ class QuickRestore:
         with ExitStack() as opened:
             query, _ = opened.enter_context(self._attached.connect_to_change(_ANSWER_WITHIN))
             query(f"SET SESSION wait_timeout = {_LONGEST_IDLE}")
-            self.connection = whole(single(query("SELECT CONNECTION_ID()")))
+            self.connection = connection_id(query)
             self._query, self._open = query, opened.pop_all()
         return query
 

@@ -14,8 +14,7 @@ from dialin.servers.install.apt import AptPackages, AptServer
 from dialin.servers.install.archives import Contents, Part
 from dialin.servers.install.clients import Clients
 from dialin.servers.install.manifest import Layout
-from dialin.servers.install.maven import Artifact, MavenServer
-from dialin.servers.install.npm import NpmServer
+from dialin.servers.install.registries import Artifact, MavenServer, NpmServer
 
 
 class BuildSource(Protocol):

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from dialin.model.replay import DIGEST_CAPTURED_MS, DIGEST_MS, DIGEST_STATEMENTS, ReplayedDigest, digest_figure
+from dialin.model.load_driver import DIGEST_CAPTURED_MS, DIGEST_MS, DIGEST_STATEMENTS, ReplayedDigest, digest_figure
 from dialin.stats.counted_times import known_percentile
 from dialin.workloads.base import Second
 from dialin.workloads.dialin_load import DialinLoadRun

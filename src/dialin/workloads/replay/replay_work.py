@@ -8,12 +8,12 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from dialin.answers import whole
 from dialin.errors import ServerError
 from dialin.model.query import Query
 from dialin.paths import parse_json
 from dialin.servers.account import Account
-from dialin.servers.connection import connect
-from dialin.servers.work_counters import count_running_threads, read_work
+from dialin.servers.connection import connect, status
 from dialin.workloads.replay.replay_facts import ReplayFacts
 
 _LEAST = {
@@ -131,3 +131,30 @@ class WorkMeter:
     def close(self) -> None:
         """Close the connection."""
         self._opened.close()
+
+
+WORK = ("Innodb_rows_read", "Innodb_buffer_pool_reads", "Innodb_row_lock_waits", "Created_tmp_disk_tables")
+"""Rows examined, pages that the buffer pool lacked, waits for row locks, and temporary tables on disk.
+
+Only InnoDB's rows: `Handler_read_*` also counts the rows of SHOW STATUS itself, about 500 each time that a monitor runs it.
+"""
+
+_WORK = f"SHOW GLOBAL STATUS WHERE Variable_name IN ({', '.join(repr(name) for name in WORK)})"
+
+
+def read_work(query: Query) -> dict[str, int]:
+    """Return the counters of `WORK` that the server has, since it started.
+
+    Raises:
+        ServerError: the server does not answer.
+    """
+    return {str(name): whole(value) for name, value in query(_WORK)}
+
+
+def count_running_threads(query: Query) -> int:
+    """Return how many other threads are running: `Threads_running` without that of this connection.
+
+    Raises:
+        ServerError: the server does not answer.
+    """
+    return whole(status(query, "Threads_running")) - 1

@@ -10,12 +10,11 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 
-from dialin.answers import single, whole
 from dialin.errors import ServerError, WorkloadError
 from dialin.model.cause import Cause, CauseCode
 from dialin.model.cpus import parse_cpus
 from dialin.servers import load_sessions
-from dialin.servers.connection import RefusedError, Stream, is_reachable, open_stream, quote_identifier
+from dialin.servers.connection import RefusedError, Stream, connection_id, is_reachable, open_stream, quote_identifier
 from dialin.workloads.base import Second, Target
 
 LONGEST_RUN = 6 * 3600.0
@@ -68,7 +67,7 @@ class ScanLoad:
         self._done: queue.Queue[_Done] = queue.Queue()
         with ExitStack() as opened:
             self._streams = [opened.enter_context(open_stream(target.account)) for _ in range(threads)]
-            numbers = [whole(single(stream.query("SELECT CONNECTION_ID()"))) for stream in self._streams]
+            numbers = [connection_id(stream.query) for stream in self._streams]
             load_sessions.record(target.sessions_file, numbers, time.time())
             for stream in self._streams:
                 stream.query(f"USE {quote_identifier(target.database)}")
