@@ -1,100 +1,107 @@
-"""What each family and version can do: one table, and the only place where the code depends on versions.
+"""What each family and version can do: the only place where the code depends on versions.
 
-Each row has the first version of a family with a capability, and the first one without it again, if any. The facts come from
-real builds; `tests_live` checks them against the builds that are installed.
+The facts come from real builds; `tests_live` checks them against the builds that are installed.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
+from enum import Enum
 from typing import Protocol
 
 from dialin.model.build import Build, Family, Version
 
-MYSQL, MARIADB = Family.MYSQL, Family.MARIADB
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Builds:
+    """By family, the first version with a capability, and the first one without it again, if any."""
+
+    mysql: Version | None = None
+    mariadb: Version | None = None
+    mysql_until: Version | None = None
+    mariadb_until: Version | None = None
 
 
-class Capability(StrEnum):
+class Capability(Enum):
     """A feature or behaviour that not every build has."""
 
-    INITIALIZE_INSECURE = "initialize_insecure"
+    INITIALIZE_INSECURE = _Builds(mysql=(5, 7, 6))
     """Creates a data directory with --initialize-insecure; older builds and MariaDB run SQL files with --bootstrap."""
 
-    VALIDATE_CONFIG = "validate_config"
+    VALIDATE_CONFIG = _Builds(mysql=(8, 0, 16))
     """Checks options without starting (--validate-config)."""
 
-    POOL_DUMP = "pool_dump"
+    POOL_DUMP = _Builds(mysql=(5, 6), mariadb=(10, 0))
     """Writes the list of pages in the buffer pool at shutdown and loads it at start."""
 
-    POOL_DUMP_PCT = "pool_dump_pct"
+    POOL_DUMP_PCT = _Builds(mysql=(5, 7, 2), mariadb=(10, 1, 10))
     """Has an option for the share of the pool that this list covers."""
 
-    REDO_LOG_RESIZE = "redo_log_resize"
+    REDO_LOG_RESIZE = _Builds(mysql=(5, 6), mariadb=(10, 0))
     """Recreates its redo log at startup if the size was changed; older builds refuse to start."""
 
-    REDO_LOG_SWITCH = "redo_log_switch"
+    REDO_LOG_SWITCH = _Builds(mysql=(8, 0, 21))
     """Can stop writing its redo log (ALTER INSTANCE DISABLE INNODB REDO_LOG)."""
 
-    X_PLUGIN = "x_plugin"
+    X_PLUGIN = _Builds(mysql=(8, 0, 11))
     """Opens a second port for the X protocol by default."""
 
-    CERTIFICATE_EACH_BOOT = "certificate_each_boot"
+    CERTIFICATE_EACH_BOOT = _Builds(mariadb=(11, 4))
     """Creates a self-signed certificate at every boot, which takes seconds, unless TLS is off."""
 
-    DISABLE_LOG_BIN = "disable_log_bin"
+    DISABLE_LOG_BIN = _Builds(mysql=(8, 0, 0))
     """Writes a binary log by default."""
 
-    ALTER_USER = "alter_user"
+    ALTER_USER = _Builds(mysql=(5, 7, 6), mariadb=(10, 2))
     """Understands ALTER USER ... IDENTIFIED BY."""
 
-    PERSIST = "persist"
+    PERSIST = _Builds(mysql=(8, 0))
     """Can persist variables over SQL for its next starts (SET PERSIST, SET PERSIST_ONLY, RESET PERSIST)."""
 
-    POOL_STATS = "pool_stats"
+    POOL_STATS = _Builds(mysql=(5, 6), mariadb=(10, 0))
     """Has information_schema.innodb_buffer_pool_stats, with a row for each real buffer pool."""
 
-    POOL_MUTEX = "pool_mutex"
+    POOL_MUTEX = _Builds(mysql=(5, 5), mysql_until=(5, 6))
     """Lacks information_schema.innodb_buffer_pool_stats, but has a countable mutex for each real buffer pool."""
 
-    INSTRUMENT_OPTION = "instrument_option"
+    INSTRUMENT_OPTION = _Builds(mysql=(5, 6), mariadb=(10, 0))
     """Knows --performance-schema-instrument; without it every instrument is on as soon as the performance schema is."""
 
-    LOCKS_INSTRUMENTED_AT_START = "locks_instrumented_at_start"
+    LOCKS_INSTRUMENTED_AT_START = _Builds(mysql=(5, 6), mariadb=(10, 0), mysql_until=(8, 0), mariadb_until=(10, 11))
     """Instruments InnoDB's locks only by a startup option: locks that exist already are never counted (true of 5.6.24, 10.1.23
     and 10.2.11; not of 5.5.9, 8.0.33, 9.7.4 and 10.11.5)."""
 
-    STATEMENT_HISTOGRAM = "statement_histogram"
+    STATEMENT_HISTOGRAM = _Builds(mysql=(8, 0, 3))
     """Has performance_schema.events_statements_histogram_global and _by_digest."""
 
-    INNODB_METRICS = "innodb_metrics"
+    INNODB_METRICS = _Builds(mysql=(5, 6), mariadb=(10, 0))
     """Has information_schema.innodb_metrics."""
 
-    METRICS_ENABLED_COLUMN = "metrics_enabled_column"
+    METRICS_ENABLED_COLUMN = _Builds(mariadb=(10, 5))
     """Has the column ENABLED (1 or 0) in information_schema.innodb_metrics; otherwise STATUS ('enabled' or 'disabled')."""
 
-    VALUE_ORIGIN = "value_origin"
+    VALUE_ORIGIN = _Builds(mysql=(8, 0), mariadb=(10, 1, 1))
     """Shows where the value of each variable comes from, such as from a SET statement since startup."""
 
-    GLOBAL_PRIV = "global_priv"
+    GLOBAL_PRIV = _Builds(mariadb=(10, 4))
     """Keeps accounts in mysql.global_priv; mysql.user is a view of it."""
 
-    LOG_SLOW_EXTRA = "log_slow_extra"
+    LOG_SLOW_EXTRA = _Builds(mysql=(8, 0, 14))
     """Logs errors, bytes and the start of statements in the slow log with `log_slow_extra`."""
 
-    MICROSECONDS_IN_LOGS = "microseconds_in_logs"
+    MICROSECONDS_IN_LOGS = _Builds(mysql=(5, 7, 2))
     """Writes times to the microsecond into its logs; to the second otherwise."""
 
-    SESSION_NUMBERS_IN_SLOW_LOG = "session_numbers_in_slow_log"
+    SESSION_NUMBERS_IN_SLOW_LOG = _Builds(mysql=(5, 6), mariadb=(5, 1))
     """Writes the number of the session above each statement of the slow log; the general log has it on every build."""
 
-    SLOW_LOG_BY_SESSION = "slow_log_by_session"
+    SLOW_LOG_BY_SESSION = _Builds(mariadb=(5, 1))
     """Copies `slow_query_log` to each session: one that begins while it is OFF never logs (observed on 10.11.19)."""
 
-    VARIABLES_BY_THREAD = "variables_by_thread"
+    VARIABLES_BY_THREAD = _Builds(mysql=(8, 0))
     """Shows the variables of each session in performance_schema.variables_by_thread."""
 
-    SPARE_TABLE_CACHE_LOCK = "spare_table_cache_lock"
+    SPARE_TABLE_CACHE_LOCK = _Builds(mariadb=(10, 2))
     """Has one more table cache lock than table cache instances."""
 
 
@@ -108,62 +115,11 @@ class Versioned(Protocol):
     def version(self) -> Version: ...
 
 
-@dataclass(frozen=True, slots=True)
-class _Row:
-    family: Family
-    capability: Capability
-    since: Version
-    until: Version | None = None
-
-
-_TABLE = (
-    _Row(MYSQL, Capability.INITIALIZE_INSECURE, (5, 7, 6)),
-    _Row(MYSQL, Capability.VALIDATE_CONFIG, (8, 0, 16)),
-    _Row(MYSQL, Capability.POOL_DUMP, (5, 6)),
-    _Row(MYSQL, Capability.POOL_DUMP_PCT, (5, 7, 2)),
-    _Row(MYSQL, Capability.REDO_LOG_RESIZE, (5, 6)),
-    _Row(MARIADB, Capability.REDO_LOG_RESIZE, (10, 0)),
-    _Row(MYSQL, Capability.REDO_LOG_SWITCH, (8, 0, 21)),
-    _Row(MYSQL, Capability.X_PLUGIN, (8, 0, 11)),
-    _Row(MYSQL, Capability.DISABLE_LOG_BIN, (8, 0, 0)),
-    _Row(MYSQL, Capability.ALTER_USER, (5, 7, 6)),
-    _Row(MYSQL, Capability.PERSIST, (8, 0)),
-    _Row(MYSQL, Capability.POOL_STATS, (5, 6)),
-    _Row(MYSQL, Capability.POOL_MUTEX, (5, 5), (5, 6)),
-    _Row(MYSQL, Capability.INSTRUMENT_OPTION, (5, 6)),
-    _Row(MYSQL, Capability.LOCKS_INSTRUMENTED_AT_START, (5, 6), (8, 0)),
-    _Row(MYSQL, Capability.STATEMENT_HISTOGRAM, (8, 0, 3)),
-    _Row(MYSQL, Capability.INNODB_METRICS, (5, 6)),
-    _Row(MYSQL, Capability.LOG_SLOW_EXTRA, (8, 0, 14)),
-    _Row(MYSQL, Capability.MICROSECONDS_IN_LOGS, (5, 7, 2)),
-    _Row(MYSQL, Capability.VARIABLES_BY_THREAD, (8, 0)),
-    _Row(MYSQL, Capability.VALUE_ORIGIN, (8, 0)),
-    _Row(MYSQL, Capability.SESSION_NUMBERS_IN_SLOW_LOG, (5, 6)),
-    _Row(MARIADB, Capability.SESSION_NUMBERS_IN_SLOW_LOG, (5, 1)),
-    _Row(MARIADB, Capability.SLOW_LOG_BY_SESSION, (5, 1)),
-    _Row(MARIADB, Capability.VALUE_ORIGIN, (10, 1, 1)),
-    _Row(MARIADB, Capability.POOL_DUMP, (10, 0)),
-    _Row(MARIADB, Capability.POOL_DUMP_PCT, (10, 1, 10)),
-    _Row(MARIADB, Capability.CERTIFICATE_EACH_BOOT, (11, 4)),
-    _Row(MARIADB, Capability.ALTER_USER, (10, 2)),
-    _Row(MARIADB, Capability.POOL_STATS, (10, 0)),
-    _Row(MARIADB, Capability.INSTRUMENT_OPTION, (10, 0)),
-    _Row(MARIADB, Capability.LOCKS_INSTRUMENTED_AT_START, (10, 0), (10, 11)),
-    _Row(MARIADB, Capability.INNODB_METRICS, (10, 0)),
-    _Row(MARIADB, Capability.METRICS_ENABLED_COLUMN, (10, 5)),
-    _Row(MARIADB, Capability.GLOBAL_PRIV, (10, 4)),
-    _Row(MARIADB, Capability.SPARE_TABLE_CACHE_LOCK, (10, 2)),
-)
-
-
 def has(build: Versioned, capability: Capability) -> bool:
-    return any(
-        row.capability is capability
-        and row.family is build.family
-        and build.version >= row.since
-        and (row.until is None or build.version < row.until)
-        for row in _TABLE
-    )
+    builds: _Builds = capability.value
+    is_mysql = build.family is Family.MYSQL
+    since, until = (builds.mysql, builds.mysql_until) if is_mysql else (builds.mariadb, builds.mariadb_until)
+    return since is not None and build.version >= since and (until is None or build.version < until)
 
 
 def base_options(build: Build) -> dict[str, str]:

@@ -60,27 +60,14 @@ def check_attached(request: StudyRequest, place: LoadedPlace, tools: Tools, perm
     spec = spec.model_copy(update={"initial": initial, "form": requested.form})
     check.check_study(spec, {known.build_id: known}, {})
     spec, allowed = with_plan(spec)
-    return check_on_server(
-        spec,
-        place,
-        allowed,
-        attached,
-        workload,
-        tools,
-        permission,
-        values=values,
-        notes=[*requested.notes, *(note.sentence(spec) for note in effective_settings.overrides(spec))],
-        known=known,
-    )
+    notes = [*requested.notes, *(note.sentence(spec) for note in effective_settings.overrides(spec))]
+    site = make_site(spec, place, attached, workload, tools, permission)
+    return check_on_server(site, allowed, permission, values=values, notes=notes, known=known)
 
 
 def check_on_server(
-    spec: StudySpec,
-    place: LoadedPlace,
+    site: AttachedServer,
     allowed: Plan,
-    attached: Attached,
-    workload: Workload,
-    tools: Tools,
     permission: Permission,
     *,
     values: Mapping[str, str],
@@ -92,13 +79,12 @@ def check_on_server(
     `values` are those of its variables now, and `known` is its catalogue where the study begins.
 
     Raises:
-        UserError: a variable requires a restart that is not allowed, or the server is in use and that is not allowed.
+        UserError: the server is in use and that is not allowed, or lacks what the load or a profile needs.
     """
-    check_goal(spec.goal, is_here=attached.pid is not None)
-    site = make_site(spec, place, attached, workload, tools, permission)
-    if place.database:
-        _check_tables(attached, place.database, workload)
-    _check_load_hosts(attached, workload, place.database or SCHEMA)
+    spec, attached, workload, database = site.spec, site.attached, site.workload, site.place.database
+    if database:
+        _check_tables(attached, database, workload)
+    _check_load_hosts(attached, workload, database or SCHEMA)
     live = check_live(attached, permission)
     profiled = profiling.check(attached) if spec.is_profiled else []
     return CheckedStudy(
@@ -107,7 +93,7 @@ def check_on_server(
         servers={attached.build.id: facts_of_server(attached)},
         workload=workload,
         site=site,
-        notes=(*attached.account.notes, *notes, *live, *profiled, *_far_away(spec, attached, tools)),
+        notes=(*attached.account.notes, *notes, *live, *profiled, *_far_away(spec, attached, site.tools)),
         changes=tuple(describe_changes(site, values)),
         catalogues={known.build_id: excerpt(known, spec.set_variables)} if known else {},
         rehearse=partial(rehearse, site) if site.apply_command is not None or site.at_start else None,
@@ -150,7 +136,8 @@ def resume_attached(
         raise UserError("dialin sets the variables of this study itself", "Leave out --apply-command, or start a new study")
     attached = reach_again(spec, place, tools, known)
     workload.check_account(attached.account)
-    return check_on_server(spec, place, allowed, attached, workload, tools, permission, values=attached.variables())
+    site = make_site(spec, place, attached, workload, tools, permission)
+    return check_on_server(site, allowed, permission, values=attached.variables())
 
 
 def reach_again(spec: StudySpec, place: Attachment, tools: Tools, known: Mapping[str, Mapping[str, Any]]) -> Attached:
@@ -220,19 +207,15 @@ def reach_server(place: Attachment, tools: Tools, *, is_written: bool = True) ->
 
 
 def make_site(
-    spec: StudySpec,
-    place: LoadedPlace,
-    attached: Attached,
-    workload: Workload,
-    tools: Tools,
-    permission: Permission,
+    spec: StudySpec, place: LoadedPlace, attached: Attached, workload: Workload, tools: Tools, permission: Permission
 ) -> AttachedServer:
     """Return the place where trials run; the server is asked which variables only a start can set, and nothing is set.
 
     Raises:
-        UserError: the load changes the amount of data in the user's schema, a variable requires a restart that is not allowed,
-            or a value would prevent the server from starting.
+        UserError: the goal needs a server of this machine, the load changes the amount of data in the user's schema, a
+            variable requires a restart that is not allowed, or a value would prevent the server from starting.
     """
+    check_goal(spec.goal, is_here=attached.pid is not None)
     if spec.workload.traits.grows and place.database:
         raise UserError(
             f"{spec.workload.name} changes how much data there is, and dialin does not restore the tables of the schema "
@@ -240,9 +223,8 @@ def make_site(
             "Leave out --database, so that data is prepared before each trial, or use a workload such as oltp_read_write",
         )
     at_start = only_at_start(spec.set_variables, attached, permission)
-    site = AttachedServer(
-        spec, place, attached, workload, tools, at_start, permission.restart_command, permission.apply_command
-    )
+    commands = permission.restart_command, permission.apply_command
+    site = AttachedServer(spec, place, attached, workload, tools, at_start, *commands)
     for candidate in spec.candidates:
         _check_starts(spec, candidate, site)
     return site

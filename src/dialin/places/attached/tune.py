@@ -51,15 +51,6 @@ def check_tuned_attached(request: StudyRequest, place: LoadedPlace, tools: Tools
     variables = [replace(one, static=one.name in at_start) for one in named]
     spec = specify(request, known.build_id, setting, variables, known, situation)
     spec, allowed = with_plan(spec.model_copy(update={"form": of_file.form}))
-    return attached_server.check_on_server(
-        spec,
-        place,
-        allowed,
-        attached,
-        workload,
-        tools,
-        permission,
-        values=known.defaults(),
-        notes=(*of_file.notes, *tune_space.idle_notes(variables, known, situation)),
-        known=known,
-    )
+    site = attached_server.make_site(spec, place, attached, workload, tools, permission)
+    notes = (*of_file.notes, *tune_space.idle_notes(variables, known, situation))
+    return attached_server.check_on_server(site, allowed, permission, values=known.defaults(), notes=notes, known=known)
