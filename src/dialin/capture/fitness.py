@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from dialin.model.capture import (
     DONE_BY_OTHERS,
@@ -44,31 +45,17 @@ def check_capture(summary: CaptureSummary, why_not: str = "", sessions: OpenSess
     lack, sampling = summary.capture.lack, summary.capture.sampling
     coverage = summary.coverage.share if summary.coverage else sampling.share if sampling else None
     findings = [
-        CheckFinding(
-            code=CheckCode.REPLAYABLE,
-            fitness=Fitness.POOR if lack or why_not else Fitness.GOOD,
-            figures={"lack": lack and lack.value, "why_not": why_not},
-        ),
-        CheckFinding(
-            code=CheckCode.SAMPLING,
-            fitness=Fitness.POOR if sampling else Fitness.GOOD,
-            figures={"of": sampling and sampling.one_of, "by": sampling and sampling.by},
-        ),
-        CheckFinding(
-            code=CheckCode.COVERAGE,
-            fitness=Fitness.LIMITED if coverage is None else _by_share(1 - coverage, _MOST_MISSING),
-            figures={"share": coverage},
+        _finding(CheckCode.REPLAYABLE, _bad_if(lack or why_not), lack=lack and lack.value, why_not=why_not),
+        _finding(CheckCode.SAMPLING, _bad_if(sampling), of=sampling and sampling.one_of, by=sampling and sampling.by),
+        _finding(
+            CheckCode.COVERAGE, Fitness.LIMITED if coverage is None else _by_share(1 - coverage, _MOST_MISSING), share=coverage
         ),
         _unarmed(sessions),
         _autocommit(summary, statements),
         _missing(CheckCode.NOT_REPLAYED, "statements", lost, statements, _MOST_MISSING),
         _missing(CheckCode.UNREAD, "bytes", unread, summary.log_bytes, _MOST_MISSING),
         _missing(CheckCode.CUT_TRANSACTIONS, "transactions", cut, transactions, _MOST_CUT),
-        CheckFinding(
-            code=CheckCode.TIMES,
-            fitness=_CLOCKS[summary.capture.clock],
-            figures={"clock": summary.capture.clock},
-        ),
+        _finding(CheckCode.TIMES, _CLOCKS[summary.capture.clock], clock=summary.capture.clock),
         _known(CheckCode.ERRORS, is_known="extra" in summary.capture.source),
         _known(CheckCode.DURATIONS, is_known=has_durations),
     ]
@@ -76,16 +63,22 @@ def check_capture(summary: CaptureSummary, why_not: str = "", sessions: OpenSess
     return CaptureCheck(fitness=findings[0].fitness if summary.capture.statements else Fitness.POOR, findings=findings)
 
 
+def _finding(code: CheckCode, fitness: Fitness, **figures: Any) -> CheckFinding:
+    return CheckFinding(code=code, fitness=fitness, figures=figures)
+
+
+def _bad_if(reason: object) -> Fitness:
+    return Fitness.POOR if reason else Fitness.GOOD
+
+
 def _missing(code: CheckCode, name: str, count: int, total: int, limits: Sequence[float], **more: str) -> CheckFinding:
     share = count / total if total else 0.0
-    return CheckFinding(code=code, fitness=_by_share(share, limits), figures={name: count, "share": share, **more})
+    return _finding(code, _by_share(share, limits), **{name: count}, share=share, **more)
 
 
 def _unarmed(sessions: OpenSessions | None) -> CheckFinding:
     if sessions is None:
-        return CheckFinding(
-            code=CheckCode.SESSIONS, fitness=Fitness.GOOD, figures={"unarmed": None, "share": None, "named": ""}
-        )
+        return _finding(CheckCode.SESSIONS, Fitness.GOOD, unarmed=None, share=None, named="")
     count, named = len(sessions.unarmed), sessions.unarmed_numbers
     return _missing(CheckCode.SESSIONS, "unarmed", count, sessions.clients, _MOST_MISSING, named=named)
 
@@ -93,14 +86,14 @@ def _unarmed(sessions: OpenSessions | None) -> CheckFinding:
 def _autocommit(summary: CaptureSummary, statements: int) -> CheckFinding:
     known = summary.autocommit
     share = known.unknown_changes / statements if statements else 0.0
-    figures = {"sessions": known.unknown, "statements": known.unknown_statements, "changes": known.unknown_changes}
     # Nothing shows that they were transactions of several statements.
     fitness = min(_by_share(share, _MOST_MISSING), Fitness.LIMITED, key=_WORST_FIRST[::-1].index)
-    return CheckFinding(code=CheckCode.AUTOCOMMIT, fitness=fitness, figures={**figures, "share": share})
+    figures = {"sessions": known.unknown, "statements": known.unknown_statements, "changes": known.unknown_changes}
+    return _finding(CheckCode.AUTOCOMMIT, fitness, **figures, share=share)
 
 
 def _known(code: CheckCode, *, is_known: bool) -> CheckFinding:
-    return CheckFinding(code=code, fitness=Fitness.GOOD if is_known else Fitness.LIMITED, figures={"known": is_known})
+    return _finding(code, Fitness.GOOD if is_known else Fitness.LIMITED, known=is_known)
 
 
 def _by_share(missing: float, limits: Sequence[float]) -> Fitness:

@@ -61,28 +61,10 @@ def sizes(value: object) -> object:
 
 _SHARE = {"anyOf": [{"type": "number", "minimum": 0, "maximum": 1}, {"type": "string", "pattern": r"^\s*[0-9.]+\s*%?\s*$"}]}
 Fraction = Annotated[float, BeforeValidator(as_share), WithJsonSchema(_SHARE)]
-Addresses = Annotated[
-    tuple[str, ...],
-    BeforeValidator(as_list),
-    WithJsonSchema({"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "string"}]}),
-]
-Sizes = Annotated[
-    tuple[int, ...],
-    BeforeValidator(sizes),
-    WithJsonSchema(
-        {
-            "anyOf": [
-                {"type": "integer", "minimum": 1},
-                {"type": "array", "items": {"type": ["integer", "string"]}},
-                {"type": "string"},
-            ]
-        }
-    ),
-]
-Threads = Annotated[
-    tuple[int, ...],
-    BeforeValidator(whole_numbers),
-    WithJsonSchema(
-        {"anyOf": [{"type": "integer", "minimum": 1}, {"type": "array", "items": {"type": "integer"}}, {"type": "string"}]}
-    ),
-]
+_TEXT, _COUNT = {"type": "string"}, {"type": "integer", "minimum": 1}
+_TEXTS = {"anyOf": [{"type": "array", "items": {"type": "string"}}, _TEXT]}
+_SIZES = {"anyOf": [_COUNT, {"type": "array", "items": {"type": ["integer", "string"]}}, _TEXT]}
+_COUNTS = {"anyOf": [_COUNT, {"type": "array", "items": {"type": "integer"}}, _TEXT]}
+Addresses = Annotated[tuple[str, ...], BeforeValidator(as_list), WithJsonSchema(_TEXTS)]
+Sizes = Annotated[tuple[int, ...], BeforeValidator(sizes), WithJsonSchema(_SIZES)]
+Threads = Annotated[tuple[int, ...], BeforeValidator(whole_numbers), WithJsonSchema(_COUNTS)]

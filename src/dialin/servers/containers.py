@@ -112,15 +112,9 @@ class Container:
         if self.image.cpus:
             limits += [f"--cpuset-cpus={self.image.cpus}" if cpu_time(self.image.cpus) is None else f"--cpus={self.image.cpus}"]
         volumes = [f"--volume={path}:{path}" for path in self._directories]
+        interactive = ["--interactive"] if feeds else []
         return [
-            *(
-                engine,
-                "run",
-                *(["--interactive"] if feeds else []),
-                "--pull=never",
-                f"--name={self.name}",
-                f"--label={LABEL}={self._entry_id}",
-            ),
+            *(engine, "run", *interactive, "--pull=never", f"--name={self.name}", f"--label={LABEL}={self._entry_id}"),
             *(f"--network={'host' if with_network else 'none'}", f"--user={user(engine)}", "--security-opt=label=disable"),
             *(f"--env={MARK}={self._directories[0]}", f"--workdir={self._directories[0]}", *volumes, *limits),
             *(f"--entrypoint={self.image.binary}", self.image.digest, *arguments),

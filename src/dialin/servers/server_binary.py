@@ -18,22 +18,15 @@ _ABSENT = re.compile(r"^\s*(?P<library>\S+) => not found", re.MULTILINE)
 _NEWER = re.compile(r"version `(?P<version>GLIBC[A-Z]*_[0-9.]+)' not found")
 
 _PACKAGES = {
-    "libaio.so.1": ("libaio1", "libaio"),
-    "libaio.so.1t64": ("libaio1t64", "libaio"),
-    "libnuma.so.1": ("libnuma1", "numactl-libs"),
-    "libncurses.so.5": ("libncurses5", "ncurses-compat-libs"),
-    "libncurses.so.6": ("libncurses6", "ncurses-libs"),
-    "libtinfo.so.5": ("libtinfo5", "ncurses-compat-libs"),
-    "libcrypt.so.1": ("libcrypt1", "libxcrypt-compat"),
-    "libjemalloc.so.2": ("libjemalloc2", "jemalloc"),
-    "libtcmalloc.so.4": ("libgoogle-perftools4", "gperftools-libs"),
-    "libsystemd.so.0": ("libsystemd0", "systemd-libs"),
-    "libtirpc.so.3": ("libtirpc3", "libtirpc"),
-    "libatomic.so.1": ("libatomic1", "libatomic"),
-    "liburing.so.2": ("liburing2", "liburing"),
-    "libpmem.so.1": ("libpmem1", "libpmem"),
+    "libaio.so.1": ("libaio1", "libaio"), "libaio.so.1t64": ("libaio1t64", "libaio"),
+    "libnuma.so.1": ("libnuma1", "numactl-libs"), "libncurses.so.5": ("libncurses5", "ncurses-compat-libs"),
+    "libncurses.so.6": ("libncurses6", "ncurses-libs"), "libtinfo.so.5": ("libtinfo5", "ncurses-compat-libs"),
+    "libcrypt.so.1": ("libcrypt1", "libxcrypt-compat"), "libjemalloc.so.2": ("libjemalloc2", "jemalloc"),
+    "libtcmalloc.so.4": ("libgoogle-perftools4", "gperftools-libs"), "libsystemd.so.0": ("libsystemd0", "systemd-libs"),
+    "libtirpc.so.3": ("libtirpc3", "libtirpc"), "libatomic.so.1": ("libatomic1", "libatomic"),
+    "liburing.so.2": ("liburing2", "liburing"), "libpmem.so.1": ("libpmem1", "libpmem"),
     "libsasl2.so.2": ("libsasl2-2", "cyrus-sasl-lib"),
-}
+}  # fmt: skip
 """The packages that have a library, of Debian and Ubuntu and of Fedora and RHEL."""
 
 

@@ -53,12 +53,8 @@ _REFUSED = (
 
 _WASHOUTS = (
     (_RESIZES, 30.0),
-    (
-        re.compile(
-            r"innodb_(io_capacity|max_dirty_pages|adaptive_flushing|flush_neighbors|lru_scan|idle_flush|flushing_avg).*"
-        ),
-        15.0,
-    ),
+    (re.compile(r"innodb_(io_capacity|max_dirty_pages|adaptive_flushing|flush_neighbors).*"), 15.0),
+    (re.compile(r"innodb_(lru_scan|idle_flush|flushing_avg).*"), 15.0),
     (re.compile(r"innodb_(purge|max_purge).*|innodb_change_buffer.*"), 20.0),
     (re.compile(r"innodb_adaptive_hash_index.*"), 30.0),
     (re.compile(r"(table_open|table_definition|thread)_cache.*|innodb_old_blocks.*|innodb_(random_)?read_ahead.*"), 15.0),

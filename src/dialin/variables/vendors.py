@@ -101,28 +101,20 @@ _INSTEAD: Mapping[Family, Mapping[str, str]] = {
     Family.MARIADB: {
         "binlog_group_commit_sync_delay": "binlog_commit_wait_usec",
         "binlog_group_commit_sync_no_delay_count": "binlog_commit_wait_count",
-        "binlog_transaction_compression": "log_bin_compress",
-        "binlog_encryption": "encrypt_binlog",
-        "admin_port": "extra_port",
-        "innodb_kill_idle_transaction": "idle_transaction_timeout",
-        "innodb_redo_log_capacity": "innodb_log_file_size",
-        "kill_idle_transaction": "idle_transaction_timeout",
-        "log_slow_extra": "log_slow_verbosity",
-        "log_slow_sp_statements": "log_slow_disabled_statements",
-        "max_execution_time": "max_statement_time, in seconds",
-        "replica_parallel_workers": "slave_parallel_threads",
+        "binlog_transaction_compression": "log_bin_compress", "binlog_encryption": "encrypt_binlog",
+        "admin_port": "extra_port", "innodb_kill_idle_transaction": "idle_transaction_timeout",
+        "innodb_redo_log_capacity": "innodb_log_file_size", "kill_idle_transaction": "idle_transaction_timeout",
+        "log_slow_extra": "log_slow_verbosity", "log_slow_sp_statements": "log_slow_disabled_statements",
+        "max_execution_time": "max_statement_time, in seconds", "replica_parallel_workers": "slave_parallel_threads",
     },
     Family.MYSQL: {
         "binlog_commit_wait_count": "binlog_group_commit_sync_no_delay_count",
-        "binlog_commit_wait_usec": "binlog_group_commit_sync_delay",
-        "encrypt_binlog": "binlog_encryption",
-        "extra_port": "admin_port",
-        "innodb_parallel_doublewrite_path": "innodb_doublewrite_dir",
-        "log_bin_compress": "binlog_transaction_compression",
-        "max_statement_time": "max_execution_time, in milliseconds",
+        "binlog_commit_wait_usec": "binlog_group_commit_sync_delay", "encrypt_binlog": "binlog_encryption",
+        "extra_port": "admin_port", "innodb_parallel_doublewrite_path": "innodb_doublewrite_dir",
+        "log_bin_compress": "binlog_transaction_compression", "max_statement_time": "max_execution_time, in milliseconds",
         "slave_parallel_threads": "replica_parallel_workers",
     },
-}
+}  # fmt: skip
 """By the family that lacks a variable: what its newer versions have for the same task. Sources: the pages of both variables."""
 
 

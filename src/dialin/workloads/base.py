@@ -57,12 +57,12 @@ class Second:
 
     number: int
     tps: float
-    reads: float
-    writes: float
-    other: float
-    latency_ms: float
-    errors: float
-    reconnects: float
+    reads: float = 0.0
+    writes: float = 0.0
+    other: float = 0.0
+    latency_ms: float = 0.0
+    errors: float = 0.0
+    reconnects: float = 0.0
     seconds: float = 1.0
     codes: Mapping[int, float] = field(default_factory=dict, kw_only=True)
     times: Callable[[], Mapping[str, Mapping[float, int]]] = field(default=dict, kw_only=True, compare=False)

@@ -42,22 +42,24 @@ def _nothing() -> None:
     pass
 
 
-def call(words: Sequence[str | Path], environment: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
-    """Run a short command of a driver to its end; its standard output includes its errors.
+def call(
+    words: Sequence[str | Path], environment: Mapping[str, str], limit: float = _CALL_LIMIT, stderr: int = subprocess.STDOUT
+) -> subprocess.CompletedProcess[str]:
+    """Run a short command of a driver to its end; its standard output includes its errors, unless `stderr` says otherwise.
 
     Raises:
         UserError: the program cannot be run.
-        MachineError: this machine has no room for another process, or the command did not end within a minute.
+        MachineError: this machine has no room for another process, or the command did not end within `limit` seconds.
     """
     try:
         return subprocess.run(
             words,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
+            stderr=stderr,
             text=True,
             errors="replace",
-            timeout=_CALL_LIMIT,
+            timeout=limit,
             env=environment,
             check=False,
         )

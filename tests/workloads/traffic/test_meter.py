@@ -48,7 +48,7 @@ def quick(monkeypatch):
 def heard(server, count):
     """What the guard and a listener heard of so many seconds, in order."""
     to_guard, of_load = queue.SimpleQueue(), []
-    with Meter(server.connect, lambda query, source: Reader(server), SystemClock()) as read:
+    with Meter(server.connect, lambda query, clock, source: Reader(server), SystemClock()) as read:
         read.guard = to_guard.put
         with read.listening() as seconds:
             for _ in range(count):

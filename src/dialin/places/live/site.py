@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from dialin.clock import Clock
@@ -102,19 +103,8 @@ class LiveServer:
 
     def _meter(self) -> Meter:
         pid, data = self.attached.pid, self.attached.data_directory
-        return Meter(
-            self.attached.connect,
-            lambda query, source: Reader(
-                query,
-                self.tools.clock,
-                source,
-                pid=pid,
-                data=data,
-                is_replica=self.is_replica,
-                chosen=self.digests,
-            ),
-            self.tools.clock,
-        )
+        reader = partial(Reader, pid=pid, data=data, is_replica=self.is_replica, chosen=self.digests)
+        return Meter(self.attached.connect, reader, self.tools.clock)
 
 
 @dataclass(slots=True)

@@ -7,6 +7,7 @@ import os
 import statistics
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from dialin.answers import number
 from dialin.errors import UserError
@@ -100,10 +101,8 @@ def watch(attached: Attached, tools: Tools) -> LiveState:
         replication = _replication(query, replicates=replicates)
         by_digest = digests.read_all(query)
     seconds: list[TrafficSecond] = []
-    with (
-        Meter(attached.connect, lambda query, source: Reader(query, clock, source, pid=attached.pid), clock) as meter,
-        meter.listening() as heard,
-    ):
+    reader = partial(Reader, pid=attached.pid)
+    with Meter(attached.connect, reader, clock) as meter, meter.listening() as heard:
         for _ in range(WATCHED):
             second = heard.get(timeout=30)
             if not isinstance(second, TrafficSecond):

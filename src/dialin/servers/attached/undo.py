@@ -388,27 +388,20 @@ def _check_same_server(entry: UndoEntry, attached: Attached) -> None:
 def _describe(
     attached: Attached, attachment: Attachment, names: Collection[str], schema: str | None, *, restart: bool
 ) -> UndoEntry:
-    account = attached.account
+    account, file = attached.account, attachment.defaults_file
     persisted = attached.persisted() if restart else {}
-    file = attachment.defaults_file
     before = attached.variables()
     variables = [reported_name(name, before) for name in names]
     check_same(attached.build.facts, before)
+    path = str(Path(file).expanduser().absolute()) if file else None
+    socket = str(account.socket) if account.socket else None
     return UndoEntry(
         id=uuid.uuid4().hex[:12],
         owner=os.getpid(),
         study=attached.study,
         machine=machine(),
-        attachment={
-            "defaults_file": str(Path(file).expanduser().absolute()) if file else None,
-            "login_path": attachment.login_path,
-        },
-        place={
-            "socket": str(account.socket) if account.socket else None,
-            "host": account.host,
-            "port": account.port,
-            "user": account.user,
-        },
+        attachment={"defaults_file": path, "login_path": attachment.login_path},
+        place={"socket": socket, "host": account.host, "port": account.port, "user": account.user},
         server=attached.build.facts,
         before=before,
         exact=attached.exact_values(variables),

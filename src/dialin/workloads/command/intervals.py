@@ -69,12 +69,8 @@ class Intervals:
         return Second(
             number=self._number,
             tps=total / over,
-            reads=0.0,
-            writes=0.0,
-            other=0.0,
             latency_ms=self._latency(rows, counts),
             errors=sum(errors for _, errors in counts.values()) / over,
-            reconnects=0.0,
             seconds=lengths,
             kinds={row.kind: self._kind(row, counts[row.kind], over) for row in _errors_first(rows) if row.kind},
         )

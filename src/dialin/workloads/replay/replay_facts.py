@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import subprocess
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 from dialin.errors import UserError
@@ -14,7 +14,7 @@ from dialin.paths import parse_json
 from dialin.servers.sandbox_client import dump_command
 from dialin.workloads import private
 from dialin.workloads.dialin_load_lines import ErrorLine, parse_stream_line
-from dialin.workloads.driver_process import cannot_run
+from dialin.workloads.driver_process import call
 from dialin.workloads.replay.replay_options import ReplayOptions
 
 _LIMIT = 3600.0
@@ -93,38 +93,15 @@ def moment_of_backup(binary: Path, directory: Path) -> float:
 def _replay_facts(binary: Path, directory: Path, since: float | None) -> ReplayFacts:
     given = [] if since is None else [f"--option=from={since:.6f}"]
     words = [str(binary), "--json", "show", f"capture:{directory}", *given]
-    try:
-        done = subprocess.run(
-            words,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=_LIMIT,
-            env=private.environment(),
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise cannot_run(binary, error) from error
+    done = call(words, private.environment(), _LIMIT, stderr=subprocess.PIPE)
     if done.returncode != 0:
         line = next((each for each in map(parse_stream_line, done.stdout.splitlines()) if isinstance(each, ErrorLine)), None)
         if line is None:
             raise UserError(f"{directory} cannot be replayed: {done.stderr.strip()[:300]}", "See dialin capture show")
         raise UserError(line.what, line.remedy)
-    fields = parse_json(done.stdout)
-    return ReplayFacts(
-        connections=fields["connections"],
-        sessions=fields["sessions"],
-        transactions=fields["transactions"],
-        statements=fields["statements"],
-        seconds=fields["captured_seconds"],
-        not_replayed=fields["not_replayed"],
-        prepared=fields["prepared"],
-        prepared_as_text=fields["prepared_as_text"],
-        begins_added=fields["begins_added"],
-        backups=tuple(backup["at"] for backup in fields["backups"]),
-        random=fields["random"],
-    )
+    shown = parse_json(done.stdout)
+    shown |= {"seconds": shown["captured_seconds"], "backups": tuple(backup["at"] for backup in shown["backups"])}
+    return ReplayFacts(**{each.name: shown[each.name] for each in fields(ReplayFacts)})
 
 
 def why_not_replayed(binary: Path, directory: Path) -> str:

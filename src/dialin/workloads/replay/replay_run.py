@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Any
 
@@ -25,6 +25,9 @@ _COUNTS = (
     "harmless_errors", "row_counts", "other_row_counts", "changes", "idle_changes", "change_counts", "other_change_counts",
     "rows_returned", "rows_changed", "out_of_order", "clocks",
 )  # fmt: skip
+
+_NAMES = {"other_rows": "other_row_counts", "other_changes": "other_change_counts"}
+"""The driver's names of figures of a digest, where it has others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,22 +98,8 @@ class ReplayRun(DialinLoadRun):
 
     def digests(self) -> list[ReplayedDigest]:
         """Return the digests that took most time, and those whose statements differ most from the capture, so far."""
-        return [
-            ReplayedDigest(
-                digest=str(one["digest"]),
-                statements=int(one["statements"]),
-                new_errors=int(one["new_errors"]),
-                last_error=one["last_error"],
-                missing_errors=int(one["missing_errors"]),
-                other_rows=int(one["other_row_counts"]),
-                other_changes=int(one["other_change_counts"]),
-                captured_ms=one["captured_ms"],
-                replayed_ms=one["replayed_ms"],
-                captured_time=one["captured_time"],
-                replayed_time=one["replayed_time"],
-            )
-            for one in self._digests
-        ]
+        names = {each.name: _NAMES.get(each.name, each.name) for each in fields(ReplayedDigest)}
+        return [ReplayedDigest(**{ours: one[name] for ours, name in names.items()}) for one in self._digests]
 
     def facts(self) -> Mapping[str, float]:
         """Return figures that show how far this was the captured load.
@@ -221,21 +210,19 @@ class PartsRun(ReplayRun):
         seconds = max(1e-6, at - began)
         last = self._pending[-1]
         total = sum(second.seconds for second in self._pending)
-        weights = [(second, second.seconds / total) for second in self._pending]
+        rates: dict[str, Any] = {
+            name: sum(getattr(second, name) * second.seconds / total for second in self._pending)
+            for name in ("reads", "writes", "other", "latency_ms", "errors", "reconnects")
+        }
         self._pending = [last]
         timed, self._untimed = self._untimed, []
         return replace(
             last,
             number=self._number,
             tps=(transactions - done) / seconds,
-            reads=sum(second.reads * weight for second, weight in weights),
-            writes=sum(second.writes * weight for second, weight in weights),
-            other=sum(second.other * weight for second, weight in weights),
-            latency_ms=sum(second.latency_ms * weight for second, weight in weights),
-            errors=sum(second.errors * weight for second, weight in weights),
-            reconnects=sum(second.reconnects * weight for second, weight in weights),
             seconds=seconds,
             times=partial(_times_of, timed),
+            **rates,
         )
 
 

@@ -161,14 +161,4 @@ def run_report(number: int, spans: list[tuple[float, float]]) -> Second:
     took = max(ended for _, ended in spans) - min(began for began, _ in spans)
     slowest = max(ended - began for began, ended in spans)
     rate = len(spans) / took
-    return Second(
-        number=number,
-        tps=rate,
-        reads=rate,
-        writes=0.0,
-        other=0.0,
-        latency_ms=1000 * slowest,
-        errors=0.0,
-        reconnects=0.0,
-        seconds=took,
-    )
+    return Second(number, tps=rate, reads=rate, latency_ms=1000 * slowest, seconds=took)

@@ -28,7 +28,7 @@ _PERIOD = 1.0
 Guard = Callable[[TrafficSecond | None], None]
 """Called with each second as soon as it was read, and with None for each failure to read one."""
 
-MakeReader = Callable[[Query, LatencySource], Reader]
+MakeReader = Callable[[Query, Clock, LatencySource], Reader]
 
 
 class Meter:
@@ -89,7 +89,7 @@ class Meter:
             query = opened.enter_context(self._connect(ANSWER_WITHIN))
             with within(query, ANSWER_WITHIN):
                 self.source = latency_sources.choose(query)
-                reader = self._make_reader(query, self.source)
+                reader = self._make_reader(query, self._clock, self.source)
                 self._last = reader.read()
             self._reader, self._query, self._stack = reader, query, opened.pop_all()
 

@@ -51,15 +51,8 @@ class Traffic(Workload):
         with ExitStack() as opened:
             meter = self.meter
             if meter is None:
-                make_reader = functools.partial(Reader, clock=self._clock)
                 connect = functools.partial(connection.connect, target.account)
-                meter = opened.enter_context(
-                    Meter(
-                        lambda timeout: connect(timeout=timeout),
-                        lambda query, source: make_reader(query, source=source),
-                        self._clock,
-                    )
-                )
+                meter = opened.enter_context(Meter(lambda timeout: connect(timeout=timeout), Reader, self._clock))
             return TrafficLoad(meter, opened.enter_context(meter.listening()), opened.pop_all())
 
     def version(self) -> str:
