@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # The load driver, dialin-load: `build` it and put it next to dialin, `lint` its source and that of the fuzz targets, or pass its tests (`test`).
 # Each first writes Cargo.lock from crates.lock; `lock` does only that, and `lock-fuzz` does it for the fuzz targets.
-# Without a cargo that is new enough `lock` fails; the others do nothing, and sysbench applies the loads of dialin.
+# Without a cargo that is new enough `lock` fails; the others do nothing, and sysbench applies the loads of dialin. So it is where cargo
+# makes no program at all, for want of a linker for example.
 # shellcheck source=scripts/common.sh
 . "$(dirname "$0")/common.sh"
 
@@ -12,6 +13,19 @@ needed=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' $crate/Cargo.toml)
 cargo_version() { cargo --version 2>/dev/null | cut -d' ' -f2 || true; }
 
 is_new_enough() { [ -n "$1" ] && [ "$(printf '%s\n' "$needed" "$1" | sort -V | head -n 1)" = "$needed" ]; }
+
+# builds_nothing: whether cargo cannot make the smallest program here; prints why.
+builds_nothing() {
+    local place code=0
+    place=$(mktemp -d)
+    mkdir "$place/src"
+    echo 'fn main() {}' >"$place/src/main.rs"
+    printf '[package]\nname = "nothing"\nversion = "0.0.0"\nedition = "2021"\n' >"$place/Cargo.toml"
+    cargo build --quiet --offline --manifest-path "$place/Cargo.toml" --target-dir "$place/target" >"$place/log" 2>&1 || code=$?
+    sed -n 's/^error: //p' "$place/log" | head -n 1
+    rm -rf "$place"
+    [ $code -ne 0 ]
+}
 
 # write_cargo_lock: Cargo.lock is crates.lock with the registry that cargo takes crates from, which no file of ours names.
 # Cargo refuses versions that do not match Cargo.toml, and checksums that do not match the registry's. The argument is the folder below the crate, such as `fuzz/`.
@@ -28,6 +42,7 @@ write_cargo_lock() {
     fi
 }
 
+why=
 version=$(cargo_version)
 if ! is_new_enough "$version"; then
     if ! have cargo; then
@@ -39,6 +54,10 @@ if ! is_new_enough "$version"; then
     fi
     why="it needs cargo $needed or newer ($why)"
     case ${1:-} in lock) fail "dialin-load cannot be built: $why" ;; esac
+elif [ "${1:-}" != lock ] && [ "${1:-}" != lock-fuzz ] && why=$(builds_nothing); then
+    why="cargo makes no program here: $why"
+fi
+if [ -n "$why" ]; then
     say "dialin-load is not built, sysbench applies the loads: $why"
     exit 0
 fi

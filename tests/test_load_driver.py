@@ -51,3 +51,18 @@ def test_a_cargo_that_cannot_build_the_driver_costs_one_line(tmp_path, cargo, sa
     refused = subprocess.run([driver, "lock"], capture_output=True, text=True, env={**os.environ, "PATH": path}, timeout=60)
     assert (refused.returncode, refused.stdout) == (1, "")
     assert says in refused.stderr
+
+
+@pytest.mark.parametrize("verb", ["build", "test", "lint"])
+def test_a_cargo_that_has_no_linker_costs_one_line(tmp_path, verb):
+    program = tmp_path / "cargo"
+    program.write_text(
+        '#!/bin/sh\n[ "$1" = --version ] && echo "cargo 99.0.0" && exit\necho "error: linker \\`cc\\` not found" >&2\nexit 101\n'
+    )
+    program.chmod(0o755)
+    path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
+    driver = CRATE.parents[1] / "scripts" / "driver.sh"
+    done = subprocess.run([driver, verb], capture_output=True, text=True, env={**os.environ, "PATH": path}, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+    (line,) = done.stdout.splitlines()
+    assert line.endswith("sysbench applies the loads: cargo makes no program here: linker `cc` not found")
