@@ -2,7 +2,7 @@
 
 import pytest
 
-from dialin.model.saturation import is_saturated
+from dialin.model.traffic import is_saturated
 
 
 @pytest.mark.parametrize(

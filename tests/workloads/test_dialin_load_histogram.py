@@ -1,8 +1,7 @@
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from dialin.workloads.dialin_load_histogram import quantile
+from dialin.workloads.dialin_load_lines import quantile
 from fixtures.histograms import encoded
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from dialin.workloads.dialin_load_histogram import quantile
+from dialin.workloads.dialin_load_lines import quantile
 
 SCHEMA = Path(__file__).parents[2] / "schema"
 GOOD = sorted((SCHEMA / "good").glob("load-*.json"))

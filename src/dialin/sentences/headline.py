@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dialin.measures.of_verdict import deciding, measure_of
-from dialin.model.saturation import ALL_SATURATED
 from dialin.model.study import Goal, StudySpec
+from dialin.model.traffic import ALL_SATURATED
 from dialin.model.verdict import CandidateState, CandidateVerdict, DecidedBy, LiveFindings, Outcome, Verdict
 from dialin.sentences.changes import change_with_confidence, detectable_difference, is_too_noisy
 from dialin.sentences.host_notes import HostsDisagree, NotOnEachKind

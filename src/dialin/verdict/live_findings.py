@@ -9,9 +9,8 @@ from dialin.measures.of_trials import goal_ratio
 from dialin.measures.table import COSTS
 from dialin.model.cause import Fault
 from dialin.model.live import PERIOD
-from dialin.model.saturation import ALL_SATURATED
 from dialin.model.study import Goal, StudySpec
-from dialin.model.traffic import TrafficTotals
+from dialin.model.traffic import ALL_SATURATED, TrafficTotals
 from dialin.model.trial import Trial, TrialState
 from dialin.model.verdict import Estimate, LiveCandidate, LiveFindings
 from dialin.sentences import live_notes as caveats

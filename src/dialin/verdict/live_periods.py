@@ -12,9 +12,8 @@ from dataclasses import replace
 from typing import Any
 
 from dialin.measures.table import COSTS, MEASURES
-from dialin.model.saturation import ALL_SATURATED, is_saturated
 from dialin.model.study import Goal, StudySpec
-from dialin.model.traffic import ALL_STATEMENTS, TrafficPeriod, TrafficTotals, fixed_mix
+from dialin.model.traffic import ALL_SATURATED, ALL_STATEMENTS, TrafficPeriod, TrafficTotals, fixed_mix, is_saturated
 from dialin.model.trial import Purpose, Sample, Step, Trial, TrialState
 from dialin.question.plan import Plan
 from dialin.stats.baseline_observation import detectable_in, observe

@@ -9,7 +9,7 @@ from dialin.clock import SystemClock
 from dialin.errors import ServerError
 from dialin.servers.account import Account
 from dialin.servers.attached import server_process
-from dialin.servers.attached.start_time import start_time
+from dialin.servers.attached.attached_build import start_time
 from dialin.testing.fake_clock import FakeClock
 
 NOW = 1_800_000_000

@@ -14,10 +14,9 @@ from dialin.errors import UserError
 from dialin.model.live import LatencySource
 from dialin.model.place import LivePlace
 from dialin.model.query import Query
-from dialin.model.saturation import is_saturated
 from dialin.model.setting import as_number
 from dialin.model.study import Goal, StudySpec
-from dialin.model.traffic import TrafficSecond
+from dialin.model.traffic import TrafficSecond, is_saturated
 from dialin.preflight.checked import check_goal
 from dialin.probes import host
 from dialin.servers.attached import activity

@@ -15,8 +15,8 @@ from dialin.model.cause import PASSING
 from dialin.model.setting import Setting, Value
 from dialin.model.study import StudySpec
 from dialin.model.trial import EffectiveSettings
+from dialin.places.sandbox.shared_sandbox import SwitchedServer
 from dialin.places.sandbox.site import sandbox_options
-from dialin.places.sandbox.switched_server import SwitchedServer
 from dialin.servers.connection import global_variables
 from dialin.servers.instance import Instance
 from dialin.servers.objects import counted_by_locks, instrumented, real_objects

@@ -10,9 +10,9 @@ from dialin.model.setting import Value
 from dialin.servers.assign import OnlyAtStartError
 from dialin.servers.attached import study_schema as schemas
 from dialin.servers.attached.apply_command import ApplyCommand
+from dialin.servers.attached.attached_build import StartTime
 from dialin.servers.attached.entry import UndoEntry
 from dialin.servers.attached.server import Attached
-from dialin.servers.attached.start_time import StartTime
 from dialin.servers.attached.undo_journal import WrittenJournal, is_known, same
 from dialin.servers.origin import machine
 from dialin.text import visible

@@ -19,11 +19,10 @@ from dialin.model.setting import Value
 from dialin.servers.account import Account
 from dialin.servers.assign import Scope, Wanted, assign, exact_values, is_dynamic, reset_persisted
 from dialin.servers.attached import activity, server_process, user_command
-from dialin.servers.attached.attached_build import AttachedBuild, Facts, check_same
+from dialin.servers.attached.attached_build import AttachedBuild, Facts, StartTime, check_same, start_time, uptime
 from dialin.servers.attached.claim import CHANGE, Claim, study_program, take_lock
 from dialin.servers.attached.server_files import ServerFiles
 from dialin.servers.attached.server_process import ServerProcess
-from dialin.servers.attached.start_time import StartTime, start_time, uptime
 from dialin.servers.attached.undo_journal import WrittenJournal
 from dialin.servers.attached.user_command import CommandError
 from dialin.servers.capabilities import Capability, has
