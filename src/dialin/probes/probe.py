@@ -72,7 +72,7 @@ class ProbeSource:
             try:
                 return self._query(self._statements[0])
             except ServerError as error:
-                number = error_number(error)
+                number = int(getattr(error, "number", 0))
                 if number in _UNKNOWN_COLUMN and len(self._statements) > 1:
                     del self._statements[0]
                 elif number in _ABSENT:
@@ -83,11 +83,6 @@ class ProbeSource:
                 else:
                     raise
         return []
-
-
-def error_number(error: ServerError) -> int:
-    """Return the number that the server gave an error; 0 where the error did not come from the server."""
-    return int(getattr(error, "number", 0))
 
 
 class PerformanceSchema:

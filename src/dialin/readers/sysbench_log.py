@@ -262,7 +262,7 @@ def _runs(times: _Array, events: list[_Event]) -> list[tuple[int, int, list[_Eve
             commands = []
             if has_banner or row > 0:
                 current = begins.index(row, current + 1)
-                while grouped[current - 1] and _is_of_command(grouped[current - 1][-1], row):
+                while (last := grouped[current - 1][-1:]) and last[0][0] == row and last[0][1] in _COMMAND_KINDS:
                     commands.append(grouped[current - 1].pop())
             grouped[current] += commands
             has_banner = True
@@ -272,10 +272,6 @@ def _runs(times: _Array, events: list[_Event]) -> list[tuple[int, int, list[_Eve
                 current += 1
         grouped[current].append(event)
     return list(zip(begins, [*begins[1:], len(times)], grouped, strict=True))
-
-
-def _is_of_command(event: _Event, row: int) -> bool:
-    return event[0] == row and event[1] in _COMMAND_KINDS
 
 
 def _is_run(begin: int, end: int, events: list[_Event]) -> bool:

@@ -323,11 +323,7 @@ def _text(error: BaseException) -> str:
 def global_variables(query: Query) -> dict[str, str]:
     """Return every global variable that the server reports; a value that may be a secret is replaced by `HIDDEN`."""
     shown = ((str(name), str(value)) for name, value, *_ in query("SHOW GLOBAL VARIABLES"))
-    return {name: HIDDEN if value and _is_secret(name) else value for name, value in shown}
-
-
-def _is_secret(name: str) -> bool:
-    return _SECRET.search(name) is not None and name not in _NOT_SECRET
+    return {name: HIDDEN if value and _SECRET.search(name) and name not in _NOT_SECRET else value for name, value in shown}
 
 
 def status(query: Query, name: str) -> str | None:

@@ -72,7 +72,12 @@ class Intervals:
             latency_ms=self._latency(rows, counts),
             errors=sum(errors for _, errors in counts.values()) / over,
             seconds=lengths,
-            kinds={row.kind: self._kind(row, counts[row.kind], over) for row in _errors_first(rows) if row.kind},
+            # The row with the latencies of a kind comes after the one that has only its errors.
+            kinds={
+                row.kind: self._kind(row, counts[row.kind], over)
+                for row in sorted(rows, key=lambda row: not row.has_only_errors)
+                if row.kind
+            },
         )
 
     def _elapsed(self, rows: Sequence[LoadRow], arrived: float) -> float | None:
@@ -118,8 +123,3 @@ class Intervals:
         count, errors = counted
         percentile = row.latencies.get(self.percentile) if self.percentile not in (None, MEAN) else None
         return KindFigures(count / seconds, errors / seconds, row.latencies.get(MEAN), percentile)
-
-
-def _errors_first(rows: Sequence[LoadRow]) -> list[LoadRow]:
-    """Return rows so that the one with the latencies of a kind comes after the one that has only its errors."""
-    return sorted(rows, key=lambda row: not row.has_only_errors)

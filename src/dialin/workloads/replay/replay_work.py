@@ -111,7 +111,7 @@ class WorkMeter:
             with suppress(ServerError):
                 self._newest = WorkReading(transactions, read_work(self._query))
                 if self._captured.threads_running is not None:
-                    self._running.append(count_running_threads(self._query))
+                    self._running.append(whole(status(self._query, "Threads_running")) - 1)  # without ours
 
     def begin(self) -> None:
         """Count from the newest reading."""
@@ -149,12 +149,3 @@ def read_work(query: Query) -> dict[str, int]:
         ServerError: the server does not answer.
     """
     return {str(name): whole(value) for name, value in query(_WORK)}
-
-
-def count_running_threads(query: Query) -> int:
-    """Return how many other threads are running: `Threads_running` without that of this connection.
-
-    Raises:
-        ServerError: the server does not answer.
-    """
-    return whole(status(query, "Threads_running")) - 1
