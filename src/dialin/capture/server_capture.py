@@ -123,7 +123,6 @@ class Captured:
     """A capture that was made.
 
     Attributes:
-        reason: why the log ended when it did.
         sessions: how many sessions the slow log missed when it began; None for the general log, which has all.
     """
 
@@ -137,9 +136,6 @@ class PreparedCapture:
     """A capture that is ready to begin; nothing was changed.
 
     Attributes:
-        sample: the server's current load.
-        cost: what the log of that load costs.
-        log: the file that the server will write.
         min_free: the free bytes of its disk below which the log ends.
     """
 

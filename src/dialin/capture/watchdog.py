@@ -72,8 +72,6 @@ class Watchdog:
     """Watches one capture.
 
     Args:
-        order: what to watch.
-        undo: the directory of undo entries.
         stop_log: puts the server's variables back at once.
         say: sends a message to the capturing dialin.
         free: the bytes of a directory's disk that are free.

@@ -50,7 +50,6 @@ class HostState:
     """The state of a host before it is prepared.
 
     Attributes:
-        version: the version of dialin.
         machine: the processor architecture, as the kernel names it.
         facts: the inventory of the machine; see `probes.host.inventory`.
         noise: trial-to-trial standard deviation for trials of 30 s, from the newest study that dialin ran there; None if there

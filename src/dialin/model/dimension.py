@@ -17,7 +17,6 @@ class Dimension:
 
     Attributes:
         low: the lowest value of the range; unused where `values` are given.
-        high: the highest one.
         log: whether the range has a log scale.
         step: numbers are rounded to a multiple of it; 0 for a variable that takes fractions.
         values: the values of a variable that has no range: words of an enumeration, ON and OFF, or a list.

@@ -52,8 +52,6 @@ class MemoryFacts:
 
     Attributes:
         available: what can be used without swapping, a container's limit taken into account.
-        swap_total: the size of the swap space.
-        swap_used: the swap space in use.
         swappiness: how readily the kernel swaps, 0 to 200.
         huge_pages: when transparent huge pages are used: `always`, `madvise` or `never`.
         huge_pages_defrag: when memory is compacted for them.
@@ -74,7 +72,6 @@ class DiskFacts:
 
     Attributes:
         rotational: whether the kernel reports a disk with rotating platters.
-        scheduler: the I/O scheduler.
         write_cache: `write back` where the kernel must flush a cache of the device, else `write through`.
         free: bytes that may still be written.
         fsyncs: seconds that each of a few small fsyncs in the directory took.
@@ -216,7 +213,6 @@ class Finding:
     """The result of one check of a machine.
 
     Attributes:
-        observed: what was observed, with its figures.
         effect: its effect on a measurement; may be empty for a good finding.
         remedy: how to fix it; empty for a good finding.
         command: a command line that fixes it; empty where no single one does.

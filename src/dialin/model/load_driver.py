@@ -46,7 +46,6 @@ class TransactionTimes:
         name: such as `new-order`; `ALL_KINDS` where the workload has only one kind.
         counts: pairs of a latency in milliseconds and the number of transactions that had it; latencies within 1 % are
             counted together, as the longest of them.
-        threads: the number of threads.
     """
 
     name: str

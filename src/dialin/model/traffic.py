@@ -27,7 +27,6 @@ class TrafficSecond:
             `errors`, `aborted`, `connections`, `selects`, `changes`, and `own`, the seconds that dialin's own readings took.
         buckets: by upper bound of their duration, ms, how many statements ended; empty where the server has no histogram.
         running: threads that run, without dialin's own.
-        connected: the number of connections.
         lag: seconds behind the source; None for a server that is no replica, or where it is unknown.
         has_stopped: it is a replica, and its replication does not run.
         free_disk: the share of the data directory's disk that is free; None for a server on another machine.

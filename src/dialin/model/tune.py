@@ -144,7 +144,6 @@ class TuneAsk:
 
     Attributes:
         number: its place in the order, from 1.
-        candidate: the name of the candidate in the study.
         seconds: the seconds to measure, for each number of threads.
         improvement: by how much it was expected to improve on the best setting, log scale; None where that was not its aim.
         block: the number of its block in the proof, as the study counts them; 0 for other trials.

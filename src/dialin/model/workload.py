@@ -44,8 +44,6 @@ class LoadLimit(FrozenModel):
 
     Attributes:
         gauge: the figure, as the load reports it: a share from 0 to 1, or a ratio.
-        most: the limit.
-        code: the code of the caveat.
         text: its sentence, of a code that `sentences` does not know, with `{trials}` for how many trials exceeded
             the limit and `{share}` for the highest share.
         is_ratio: the figure is a ratio that should be 1, and its `distance` from it has the limit. A candidate may change it:
@@ -152,7 +150,6 @@ class WorkloadSpec(LoadOptions):
         asked: the workload as a study file names it.
         threads: connections that work at once; the most of them, where there are levels.
         levels: several numbers of threads, each of which every trial measures in turn; empty where there is one only.
-        tables: how many tables are asked for.
         table_size: rows that are asked for in each of them.
         percentile: the percentile of latency to report; 0 for the mean.
         rand_type: the distribution that row numbers are drawn from; None leaves the driver's default.

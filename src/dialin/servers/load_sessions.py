@@ -133,11 +133,6 @@ class UnreportedSessions:
     that: there they are the sessions of this account, host and schema since the driver was started, if these are as many as
     the driver opens. Otherwise somebody else uses the same account, and none of them is recorded.
 
-    Args:
-        database: the schema that the driver uses.
-        count: how many sessions it opens.
-        path: the record.
-
     Raises:
         ServerError: the server does not answer.
     """

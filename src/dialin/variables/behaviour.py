@@ -82,8 +82,6 @@ class DerivedVariable:
     """A variable that the server derives from others, most of them only as long as nobody sets it.
 
     Attributes:
-        of: the variables that it is derived from.
-        behaviours: how it is derived; builds differ.
         hold: chooses, from the values that it has in the candidates, the one that pins it for all of them: the smallest or the
             largest. None where it is not pinned to one of its values.
         gives_resources: whether a larger value gives a candidate more resources, so that the comparison is no longer fair. Any
@@ -198,7 +196,6 @@ class Limit:
     """What another variable allows a variable to do.
 
     Attributes:
-        by: the other variable.
         least: the other's value from which on this one has any effect; None where the other's value is the most of this one
             that has an effect.
         is_kept: whether the server fits one to the other when either is set: MySQL cuts a value that exceeds the limit, MariaDB

@@ -51,7 +51,6 @@ class Variable:
     """What is known of one variable; None stands for "the server does not report it".
 
     Attributes:
-        minimum: the smallest number that it takes.
         maximum: the largest number that can be effective: the maximum that the server reports, rounded down to a whole block.
         choices: the words that an enumeration or a set takes, in the order of the numbers that stand for them.
         block: the server rounds numbers down to a multiple of this.

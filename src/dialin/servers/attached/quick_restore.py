@@ -26,7 +26,6 @@ class QuickRestore:
     """Restores the variables that dialin set, and no others; use it as a context manager.
 
     Args:
-        attached: the server; its undo is recorded.
         clock: times the wait for values that come into force later.
 
     Attributes:

@@ -56,7 +56,6 @@ class Contents:
 
     Attributes:
         machine: the processor that it was built for, as `uname -m` names it.
-        binary: the path of the unpacked server.
         libraries: the directory of the build that holds its shared libraries.
         finds_libraries: whether the binary looks there by itself; if not, its launcher sets the search path.
         needs: Debian packages of libraries that the archive lacks, for a machine that lacks them too.

@@ -27,7 +27,6 @@ class ReplayFacts:
 
     Attributes:
         connections: the most sessions at a time.
-        statements: number of statements that are replayed.
         seconds: from the first captured statement to the last.
         not_replayed: number of statements that are not replayed, by reason.
         prepared: statements that are prepared, as in the capture.

@@ -96,11 +96,8 @@ class Reader:
 
     Args:
         query: a connection that nothing else uses.
-        clock: measures the time between readings.
-        source: where latency is read.
         pid: the server's process on this machine; None where it runs elsewhere.
         data: its data directory on this machine.
-        is_replica: whether its lag is read.
         chosen: digests that are counted separately.
     """
 
