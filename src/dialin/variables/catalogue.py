@@ -223,21 +223,13 @@ def _from_system_variables(query: Query) -> Iterable[Variable]:
 
 
 _KINDS = {
-    "boolean": Kind.BOOLEAN,
-    "set": Kind.SET,
+    "boolean": Kind.BOOLEAN, "set": Kind.SET,
     # As MySQL calls them.
-    "integer": Kind.INTEGER,
-    "numeric": Kind.NUMERIC,
-    "enumeration": Kind.ENUMERATION,
-    "string": Kind.STRING,
+    "integer": Kind.INTEGER, "numeric": Kind.NUMERIC, "enumeration": Kind.ENUMERATION, "string": Kind.STRING,
     # As MariaDB does.
-    "bigint": Kind.INTEGER,
-    "int": Kind.INTEGER,
-    "double": Kind.NUMERIC,
-    "enum": Kind.ENUMERATION,
-    "flagset": Kind.SET,
+    "bigint": Kind.INTEGER, "int": Kind.INTEGER, "double": Kind.NUMERIC, "enum": Kind.ENUMERATION, "flagset": Kind.SET,
     "varchar": Kind.STRING,
-}
+}  # fmt: skip
 
 
 def _kind(reported: str) -> Kind:

@@ -81,13 +81,8 @@ def check_sandboxed(request: StudyRequest, tools: Tools) -> CheckedStudy:
     mode = choose_switch_mode(expected, spec, inspected, first, catalogues, tools)
     spec, allowed = with_plan(spec.model_copy(update={"switch": mode.switch}))
     ready = checked_on_sandboxes(spec, allowed, used, workload, tools, mode.inspected, mode.changes, catalogues)
-    said = [
-        *of_files,
-        *sizes,
-        *profile_notes,
-        *wait_notes,
-        *(note.sentence(spec) for note in effective_settings.overrides(spec)),
-    ]
+    said = [*of_files, *sizes, *profile_notes, *wait_notes]
+    said += [note.sentence(spec) for note in effective_settings.overrides(spec)]
     said += [*_inspection_notes(spec, mode.inspected, catalogues), *filter(None, [mode.reason]), *restore_notes(spec)]
     said += pool_notes(spec, allowed, first, workload, tools, mode.inspected)
     return replace(ready, notes=tuple(said))

@@ -104,16 +104,8 @@ def _server(binary: Path, place: Path) -> UnpackedServer:
     loader, libraries = _own_libraries(root, binary)
     if libraries:
         check_search_path(root)
-    return UnpackedServer(
-        root,
-        Layout(
-            str(binary.relative_to(root)),
-            str(basedir.relative_to(root)) if basedir else None,
-            str(messages.relative_to(root)) if messages else None,
-            loader,
-            libraries,
-        ),
-    )
+    base, words = (str(path.relative_to(root)) if path else None for path in (basedir, messages))
+    return UnpackedServer(root, Layout(str(binary.relative_to(root)), base, words, loader, libraries))
 
 
 def _root(binary: Path) -> Path:
