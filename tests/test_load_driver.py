@@ -56,9 +56,8 @@ def test_a_cargo_that_cannot_build_the_driver_costs_one_line(tmp_path, cargo, sa
 @pytest.mark.parametrize("verb", ["build", "test", "lint"])
 def test_a_cargo_that_has_no_linker_costs_one_line(tmp_path, verb):
     program = tmp_path / "cargo"
-    program.write_text(
-        '#!/bin/sh\n[ "$1" = --version ] && echo "cargo 99.0.0" && exit\necho "error: linker \\`cc\\` not found" >&2\nexit 101\n'
-    )
+    fails = 'echo "error: linker \\`cc\\` not found" >&2; exit 101'
+    program.write_text(f'#!/bin/sh\n[ "$1" = --version ] && echo "cargo 99.0.0" && exit\n{fails}\n')
     program.chmod(0o755)
     path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
     driver = CRATE.parents[1] / "scripts" / "driver.sh"

@@ -15,16 +15,16 @@ from pathlib import Path
 import psutil
 import pytest
 import zstandard
-from driving import needs_dialin_load
-from live_traffic import prepare, traffic
-from playground import option_file, playground
-from warm_start import START
 
 from dialin.capture.open_sessions import ArmedSessions, count_armed
 from dialin.paths import Home
 from dialin.servers.capabilities import Capability, has
 from dialin.variables import rules
+from driving import needs_dialin_load
 from live import FAST, INSTALLED, LIMIT, ONE_OR_ALL, find, kill, only_with_all, until
+from live_traffic import prepare, traffic
+from playground import option_file, playground
+from warm_start import START
 
 pytestmark = needs_dialin_load
 

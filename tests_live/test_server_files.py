@@ -6,7 +6,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
-from playground import option_file, playground
 
 from dialin.clock import SystemClock
 from dialin.servers.attached.attached_build import start_time
@@ -14,6 +13,7 @@ from dialin.servers.attached.client_options import find_account
 from dialin.servers.attached.server import Attached
 from dialin.servers.processes import processes
 from live import ONE_OR_ALL
+from playground import option_file, playground
 
 BUILDS = [pytest.param(build, id=build.id) for build in ONE_OR_ALL]
 

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from dialin.capture import watchdog
-from dialin.capture.watchdog import WatchOrder, Watchdog
+from dialin.capture.watchdog import Watchdog, WatchOrder
 from dialin.model.capture import StopReason
 
 

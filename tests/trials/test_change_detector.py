@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 import pytest
-from servers.attached.fakes import VARIABLES
 
 from dialin.errors import ChangedByOthersError
 from dialin.model.trial import EffectiveSettings, Step, Trial, TrialState, VariableChange
@@ -13,6 +12,7 @@ from dialin.trials.changes import changes_between
 from dialin.variables.catalogue import Catalogue, Kind, Variable
 from dialin.verdict.outcome_notes import changed_during_trials
 from fixtures.studies import BUILD, CAPACITY, MOST, FakeInstance, study
+from servers.attached.fakes import VARIABLES
 
 CHANGE = VariableChange(CAPACITY, "300", "777", under_test=True, step=Step.STOP)
 OTHER = VariableChange("max_connections", "151", "99", under_test=False, step=Step.STOP)

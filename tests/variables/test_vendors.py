@@ -1,4 +1,4 @@
-"""Which variables belong to a vendor and which it removed, held against the catalogues of real builds and the listing of a Percona Server."""
+"""Which variables belong to a vendor and which it removed, held against real catalogues and the listing of a Percona Server."""
 
 import pytest
 

@@ -1,5 +1,6 @@
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dialin.workloads.dialin_load_lines import quantile
 from fixtures.histograms import encoded

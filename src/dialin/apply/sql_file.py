@@ -63,13 +63,10 @@ def statements(record: StudyRecord) -> list[Statements]:
     server = verdict.chosen.server
     persists, known = PERSISTS.is_of(server), known_variables(record, server)
     reported = _reported(record, verdict.recommended_candidate)
-    items = [
-        _statements(item, persists=persists, known=known, reported=reported) for item in option_file.safe_order(changed)
-    ]
+    items = [_statements(item, persists=persists, known=known, reported=reported) for item in option_file.safe_order(changed)]
     names = {one.name for one in items if one.do}
     return [
-        replace(one, notes=[*one.notes, option_file.missing_partner_note(one.name, names)]) if one.do else one
-        for one in items
+        replace(one, notes=[*one.notes, option_file.missing_partner_note(one.name, names)]) if one.do else one for one in items
     ]
 
 

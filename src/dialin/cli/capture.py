@@ -96,10 +96,10 @@ def start(
     """
     from dialin.capture.log_settings import Source
     from dialin.capture.server_capture import CaptureRequest, prepare_capture, run_capture
-    from dialin.model.capture import StopReason
     from dialin.cli.capture_messages import announce, bytes_of, say_end, seconds_of, watching
     from dialin.clock import SystemClock
     from dialin.fleet.stop_signals import stopping_cleanly
+    from dialin.model.capture import StopReason
     from dialin.model.place import Attachment
 
     if not attach:

@@ -2,6 +2,7 @@
 
 The facts come from real builds; `tests_live` checks them against the builds that are installed.
 """
+# ruff: noqa: PIE796 - two capabilities may have the same builds; they are two, because `_Builds` are never equal
 
 from __future__ import annotations
 

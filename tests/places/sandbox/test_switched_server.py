@@ -3,7 +3,6 @@
 import itertools
 
 import pytest
-from servers.attached.fakes import VARIABLES
 
 from dialin.errors import ServerError, SettingRefusedError
 from dialin.model.trial import EffectiveSettings
@@ -12,6 +11,7 @@ from dialin.trials.change_detector import ChangeDetector
 from dialin.trials.changes import changes_between
 from dialin.variables.catalogue import Catalogue, Kind, Variable
 from fixtures.studies import BUILD, CAPACITY, MOST, FakeInstance, study
+from servers.attached.fakes import VARIABLES
 
 SETTINGS = {"as it is": {}, "low": {CAPACITY: 100, MOST: 300}, "high": {CAPACITY: 9000}}
 STARTED = {

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from servers.fakes import FakeClients, make_zip
 
 from dialin.errors import UserError
 from dialin.model.build import BuildReference
 from dialin.servers.install.archives import Contents, Part
 from dialin.servers.install.clients import Clients
 from dialin.servers.install.registries import Artifact, MavenServer
+from servers.fakes import FakeClients, make_zip
 
 ARTIFACT = Artifact.parse("org.example:server-dist:8.0.33.1:zip:linux-x86_64")
 CONTENTS = Contents(parts=(Part(keep=("bin/mysqld", "share/*")),))

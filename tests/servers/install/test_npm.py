@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from servers.fakes import FakeClients, make_tar
 
 from dialin.errors import UserError
 from dialin.model.build import BuildReference
 from dialin.servers.install.archives import Contents, Part
 from dialin.servers.install.clients import missing
 from dialin.servers.install.registries import NpmServer
+from servers.fakes import FakeClients, make_tar
 
 PART = Part(prefix="package/server/", keep=("mysqld",), into="bin")
 SERVER = NpmServer("mysql-server", "5.6.24002", megabytes=31, contents=Contents(parts=(PART,)))
