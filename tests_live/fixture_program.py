@@ -1,4 +1,7 @@
-"""A load program for tests: really runs statements, and prints lines as go-tpc does. Its first argument says how it behaves."""
+"""A load program for tests: really runs some statements a second, and prints lines as go-tpc does.
+
+Its first argument says how it behaves.
+"""
 
 import os
 import signal
@@ -29,6 +32,7 @@ def main(behaviour, socket, user, database):
             cursor.execute("SELECT COUNT(*) FROM information_schema.tables")
             cursor.fetchall()
             count, spent = count + 1, spent + time.monotonic() - began
+            time.sleep(0.02)
             if (passed := time.monotonic() - last) >= 0.5:
                 mean = f"{1000 * spent / count:.1f}"
                 form = "speed {}" if behaviour == "other" else "[Current] {} - Takes(s): {:.1f}, Count: {}, Avg(ms): {}"

@@ -31,6 +31,7 @@ def sorting(server):
             cursor.execute("SET SESSION sort_buffer_size = 32768")
             while not ended.is_set():
                 cursor.execute("SELECT COUNT(*) FROM (SELECT text FROM sorted.t ORDER BY RAND() LIMIT 4000) AS some")
+                ended.wait(0.2)
         connection.close()
 
     client = threading.Thread(target=sort)

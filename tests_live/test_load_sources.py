@@ -35,7 +35,7 @@ class OnServer(LoadSourceConformance):
 
 
 class TestSysbench(OnServer):
-    pass
+    spec = OnServer.spec.model_copy(update={"rate": 50})
 
 
 @needs_dialin_load

@@ -21,7 +21,7 @@ from dialin.servers.load_sessions import record, recorded
 from dialin.workloads.base import Target
 from dialin.workloads.kinds import make_workload
 from driving import BINARY, account, command, load, needs_dialin_load, running, serving
-from live import LIMIT, ONE_OR_ALL, kill, until
+from live import FAST_OR_ALL, LIMIT, kill, until
 from playground import PASSWORD, attach, option_file, playground
 
 WORKLOAD = """
@@ -39,7 +39,6 @@ i = ":i"
 name = "long"
 steps = [ {steps} ]
 """
-JOIN = "SELECT COUNT(*) FROM n a JOIN n b JOIN n c WHERE a.i + b.i + c.i < 0"
 HELD = "SELECT i FROM held.n WHERE i = 1 FOR UPDATE"
 """Waits for a lock that is not released. SLEEP would end by itself: servers look every few seconds if its client is there."""
 
@@ -67,7 +66,7 @@ def holding(connection):
         connection.close()
 
 
-@pytest.fixture(scope="module", params=ONE_OR_ALL, ids=lambda build: build.id)
+@pytest.fixture(scope="module", params=FAST_OR_ALL, ids=lambda build: build.id)
 def server(request):
     with serving(request.param) as sandbox, holding(pymysql.connect(unix_socket=str(sandbox.socket), user="root")):
         yield sandbox
@@ -114,13 +113,13 @@ def stranger(socket, database, user="root", password=""):
 @needs_dialin_load
 @pytest.mark.parametrize("begin", [[], ["BEGIN"]], ids=["autocommit", "in a transaction"])
 def test_a_query_that_is_killed_is_error_1317_once_and_its_connection_lives(server, tmp_path, begin):
-    workload = workload_file(tmp_path, *begin, JOIN)
+    workload = workload_file(tmp_path, *begin, HELD)
     load("cleanup", workload, server)
     load("prepare", workload, server)
     with running(workload, server, "--connections", 2, "--time", 0, "--transactions", 6) as finish, server.connect() as query:
         killed = set()
         for _ in range(3):
-            for number in until(lambda: len(found := executing(server, JOIN)) == 2 and found):
+            for number in until(lambda: len(found := executing(server, HELD)) == 2 and found):
                 query(f"KILL QUERY {number}")
                 killed.add(number)
             time.sleep(0.5)  # so that nobody kills the same statement twice
@@ -132,14 +131,14 @@ def test_a_query_that_is_killed_is_error_1317_once_and_its_connection_lives(serv
 
 @needs_dialin_load
 def test_a_connection_that_is_killed_is_one_error_and_one_reconnect(server, tmp_path):
-    workload = workload_file(tmp_path, JOIN)
+    workload = workload_file(tmp_path, HELD)
     load("cleanup", workload, server)
     load("prepare", workload, server)
     with running(workload, server, "--connections", 1, "--time", 0, "--transactions", 2) as finish, server.connect() as query:
         for _ in range(2):
-            (number,) = until(lambda: executing(server, JOIN))
+            (number,) = until(lambda: executing(server, HELD))
             query(f"KILL {number}")
-            until(lambda number=number: number not in executing(server, JOIN))
+            until(lambda number=number: number not in executing(server, HELD))
         done = finish()
     assert done.total["errors"] == {"2013": 2}
     assert done.total["reconnects"] in (1, 2), "the run may end before the last one is back"
@@ -289,7 +288,7 @@ while True:
 """
 
 
-@pytest.fixture(scope="module", params=ONE_OR_ALL, ids=lambda build: build.id)
+@pytest.fixture(scope="module", params=FAST_OR_ALL, ids=lambda build: build.id)
 def attached_server(request):
     with playground(request.param) as made, holding(made.connect()):
         made.query("GRANT ALL ON held.* TO dialin@localhost")
