@@ -12,13 +12,14 @@ from dialin.datasets.cache import copy
 from dialin.servers.sandbox import Sandbox
 from dialin.trials.tools import Tools
 from driving import BINARY, QUICK, finished, needs_dialin_load
-from live import LIMIT, ONE_OR_ALL, only_with_all
+from live import FAST, INSTALLED, LIMIT, MYSQL, find, only_with_all
 from pooled_applications import ZONE, Bank, OscarShop, Shop
 
 pytestmark = needs_dialin_load
 
-NEWEST = {build.family: build for build in sorted(ONE_OR_ALL, key=lambda build: build.version)}
-SECONDS = 60 if "DIALIN_TEST_ALL" in os.environ else 4
+NEWEST = {build.family: build for build in sorted(INSTALLED, key=lambda build: build.version)}
+IS_LONG = "DIALIN_TEST_ALL" in os.environ
+SECONDS = 60 if IS_LONG else 4
 APPLICATIONS = {"bank": Bank, "shop": Shop, "django-oscar": OscarShop}
 needs_oscar = pytest.mark.skipif(
     OscarShop.python() is None,
@@ -26,8 +27,8 @@ needs_oscar = pytest.mark.skipif(
     "PATH=V/bin:$PATH make test-all",
 )
 CASES = [
-    pytest.param((build, name), marks=[only_with_all, needs_oscar] if name == "django-oscar" else (), id=f"{build.id}-{name}")
-    for build, name in product(NEWEST.values(), APPLICATIONS)
+    pytest.param((build, name), marks=needs_oscar if name == "django-oscar" else (), id=f"{build.id}-{name}")
+    for build, name in (product(NEWEST.values(), APPLICATIONS) if IS_LONG else [(find(MYSQL), "bank"), (find(FAST), "shop")])
 ]
 
 

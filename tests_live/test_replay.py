@@ -78,13 +78,13 @@ def captured(build, tmp_path_factory):
     return build, directory, record(build, directory, prepare, run, rows)
 
 
-def replayed(build, directory, pace, read=rows):
+def replayed(build, directory, pace, read=rows, **settings):
     """Replay a capture on a server that dialin-load alone drives; what it reported and what it left."""
     tools = Tools.open(lambda text: None)
     sandbox = Sandbox.create(build, tools.home, tools.ledger, tools.clock)
     try:
         copy(directory / "data", sandbox.data)
-        sandbox.boot({**QUICK, "event_scheduler": "OFF"})
+        sandbox.boot({**QUICK, "event_scheduler": "OFF", **settings})
         words = [BINARY, "run", f"capture:{directory / 'shop.capture'}", f"--socket={sandbox.socket}", "--user=root"]
         words += ["--database=information_schema", "--json", f"--pace={pace}"]
         done = subprocess.run(words, capture_output=True, text=True, timeout=LIMIT)
@@ -169,22 +169,23 @@ def test_the_capture_shows_what_was_prepared(captured):
 
 
 def test_sessions_share_the_statements_that_the_server_keeps_open(build, tmp_path):
-    """80 sessions prepare 200 statements each, which the server keeps open, and execute each three times."""
+    """80 sessions prepare 12 statements each, nearly as many as the server keeps open, and execute each three times."""
+    sessions, each, times = 80, 12, 3
     line = "2026-11-23T06:00:{second:09.6f}Z\t{session:5d} {command}\t{text}\n"
     with (tmp_path / "general.log").open("w") as log:
-        for place in range(80 * 200 * 3):
-            session, second = 10 + place % 80, place / 48_000
-            text = f"select {place // 80 // 3} as s{place // 80 % 200}"
-            if place < 80 * 200:
+        for place in range(sessions * each * times):
+            session, second = 10 + place % sessions, place / (sessions * each * times)
+            text = f"select {place // sessions // times} as s{place // sessions % each}"
+            if place < sessions * each:
                 log.write(line.format(second=second, session=session, command="Prepare", text="select ? as s"))
             log.write(line.format(second=second, session=session, command="Execute", text=text))
     make_capture([tmp_path / "general.log"], tmp_path / "shop.capture", counters=None, forget_text=False)
     tools = Tools.open(lambda text: None)
     tools.preparer.copy_blank(build, {}, tmp_path / "data")
-    done, (prepared, executed) = replayed(build, tmp_path, "full", statement_commands)
+    done, (prepared, executed) = replayed(build, tmp_path, "full", statement_commands, max_prepared_stmt_count=1024)
     assert done.code == 0, done.said
     assert (done.total["unprepared"], done.total["prepared_again"]) == (0, 0)
-    assert (prepared, executed) == (16_000, 48_000)
+    assert (prepared, executed) == (sessions * each, sessions * each * times)
 
 
 def statement_commands(sandbox):
