@@ -18,10 +18,14 @@ settings.register_profile("dialin", deadline=None, derandomize=True, max_example
 settings.load_profile("dialin")
 
 
+gc.disable()  # while tests are collected, which is little but modules
+
+
 def pytest_collection_finish():
-    """Leave what is imported by now out of all further collections of garbage, which would look at it again and again."""
+    """Leave what is imported by now out of all collections of garbage, which would look at it again and again."""
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """What tests on real servers share."""
 
 import base64
+import gc
 import os
 import shutil
 import sys
@@ -94,6 +95,15 @@ def group_of(item):
 def _name(given):
     """What a parameter is called, the same in all processes: a build's text has the home of the process."""
     return "-".join(map(_name, given)) if isinstance(given, tuple) else getattr(given, "id", str(given))
+
+
+gc.disable()  # while tests are collected, which is little but modules
+
+
+def pytest_collection_finish():
+    """Leave what is imported by now out of all collections of garbage, which would look at it again and again."""
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_configure(config):
