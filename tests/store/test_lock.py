@@ -60,3 +60,11 @@ def test_who_only_checks_says_so_and_who_cannot_say_who_it_is_does_run(tmp_path)
 def test_a_pipe_in_the_place_of_the_lock_is_not_waited_for(tmp_path):
     os.mkfifo(tmp_path / lock.LOCK_FILE)
     assert holder(tmp_path) is None
+
+
+def test_a_link_in_place_of_the_lock_does_not_lead_to_another_file_s_end(tmp_path):
+    (tmp_path / "precious").write_text("mine")
+    (tmp_path / lock.LOCK_FILE).symlink_to(tmp_path / "precious")
+    with pytest.raises(UserError, match="is a link"), sole_runner(tmp_path):
+        pass
+    assert (tmp_path / "precious").read_text() == "mine"

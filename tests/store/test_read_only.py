@@ -156,3 +156,26 @@ def test_rows_that_were_altered_by_hand_are_damage_and_no_fault_of_dialin(direct
         connection.execute(change)
     with pytest.raises(UserError, match=r"is damaged|cannot be read by this dialin"):
         read_only.read(directory, lambda store: store.read())
+
+
+ENDLESS = "WITH RECURSIVE n (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n)"
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        f"CREATE VIEW log AS {ENDLESS} SELECT x AS id, 0 AS at, '' AS text FROM n",
+        "CREATE TABLE log (id INTEGER PRIMARY KEY, at, text AS (hex(zeroblob(400000000))))",
+        f"CREATE TRIGGER endless AFTER INSERT ON trial BEGIN DELETE FROM trial WHERE id IN ({ENDLESS} SELECT x FROM n); END",
+    ],
+    ids=["view", "generated column", "trigger"],
+)
+@pytest.mark.parametrize("opened", [lambda place: read_only.read(place, lambda store: store.read()), Store.open])
+def test_a_study_that_would_calculate_without_end_when_it_is_read_is_damaged(directory, made, opened):
+    with closing(sqlite3.connect(directory / STUDY_FILE)) as study:
+        if "log" in made:
+            study.execute("DROP TABLE log")
+        study.execute(made)
+        study.commit()
+    with pytest.raises(UserError, match="is damaged"):
+        opened(directory)

@@ -92,3 +92,12 @@ def test_a_file_of_figures_that_is_missing_or_damaged_leaves_the_study_readable(
     record = store.read(readings={("status", "Questions")})
     assert record.over_time == {}
     assert record.watched == {1: {"status": WATCHED}}
+
+
+def test_a_small_file_that_becomes_more_rows_than_any_trial_has_is_left_out(tmp_path, monkeypatch):
+    rows = pl.DataFrame({"at": [1.0], "probe": ["host"], "name": ["cpu"], "value": [1.0]})
+    path = tmp_path / "trial-1.parquet"
+    pl.concat([rows] * 1000, rechunk=True).write_parquet(path)
+    assert len(series.read(path, [("host", "cpu")]).at) == 1000
+    monkeypatch.setattr(series, "_MOST_ROWS", 999)
+    assert not series.read(path, [("host", "cpu")]).at

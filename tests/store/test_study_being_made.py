@@ -1,13 +1,17 @@
 """A study whose database is being made when dialin is stopped, or killed, is none: nothing of it stands in the way."""
 
+import sqlite3
+import struct
 import subprocess
 import sys
+from contextlib import closing
 
 import pytest
 
 from dialin.cli import conduct
-from dialin.errors import InterruptedStudyError, MachineError
+from dialin.errors import InterruptedStudyError, MachineError, UserError
 from dialin.store import STUDY_FILE, UNFINISHED_STUDY_FILE, read_only, schema
+from dialin.store.find_studies import find_studies
 from dialin.store.store import Store
 from fixtures import example_studies, stored_study
 
@@ -89,3 +93,28 @@ def test_a_rename_that_fails_leaves_no_study(tmp_path, monkeypatch):
     with pytest.raises(MachineError, match=r"No study can be written to .*: No space left on device"):
         stored_study.keep(example_studies.inconclusive(), tmp_path)
     assert list(tmp_path.iterdir()) == []
+
+
+def hot_journal_naming(study, victim):
+    """Leave a study as a dialin that was killed in a change; its journal names a file, as a change of two databases does."""
+    subprocess.run([sys.executable, "-c", KILLED_IN_A_CHANGE, study / STUDY_FILE])
+    name = str(victim).encode()
+    end = struct.pack(">II", len(name), sum(name)) + bytes.fromhex("d9d505f920a163d7")
+    with (study / f"{STUDY_FILE}-journal").open("ab") as journal:
+        journal.write(struct.pack(">I", 2**30 // 4096 + 1) + name + end)
+
+
+@pytest.mark.parametrize("opened", [lambda place: read_only.read(place, lambda store: store.read()), Store.open])
+def test_reading_somebody_else_s_study_deletes_no_file_that_it_names(tmp_path, opened):
+    place, victim = tmp_path / "study", tmp_path / "precious"
+    place.mkdir()
+    stored_study.keep(example_studies.inconclusive(), place)
+    victim.write_text("mine")
+    hot_journal_naming(place, victim)
+    with pytest.raises(UserError, match="SQLite would delete a file that it names"):
+        opened(place)
+    assert victim.exists()
+    assert place.parent in [path.parent for path in find_studies(tmp_path).studies], "it is listed, with the reason"
+    with closing(sqlite3.connect(place / STUDY_FILE)) as sqlite:
+        sqlite.execute("SELECT * FROM study")
+    assert not victim.exists(), "what this test shows happens without dialin"

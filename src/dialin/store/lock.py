@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import struct
@@ -50,7 +51,12 @@ def sole_runner(directory: Path, identity: str = "") -> Iterator[None]:
     Raises:
         UserError: a live dialin is running the study.
     """
-    descriptor = os.open(directory / LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:  # of a link, what it leads to would be overwritten
+        descriptor = os.open(directory / LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+    except OSError as error:
+        if error.errno != errno.ELOOP:
+            raise
+        raise UserError(f"{directory / LOCK_FILE} is a link, and dialin makes none", "Remove it") from None
     try:
         try:
             # The lock belongs to the open file and not to the process: a second try from the same process is refused too.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from dialin.model.profile import Profile, Slice, Stack, ThreadKind
 from dialin.model.trial import Purpose, Trial
-from dialin.store.series import file_name
+from dialin.store.series import file_name, scan
 
 if TYPE_CHECKING:
     import polars as pl
@@ -77,7 +77,7 @@ def read(path: Path) -> Profile | None:
     if not path.is_file():
         return None
     try:
-        frame = pl.read_parquet(path)
+        frame = scan(path).collect()
         if "of" not in frame.columns:  # written before waits were traced
             frame = frame.with_columns(of=pl.lit(_CPU))
         parts = {of: _read_part(frame.filter(pl.col("of") == of)) for of in (_CPU, _WAITS, _CALLS)}

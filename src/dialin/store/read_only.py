@@ -23,8 +23,8 @@ from dialin.errors import MachineError, UserError
 from dialin.paths import parse_json
 from dialin.scratch import scratch
 from dialin.store import schema
-from dialin.store.damaged_study import BAD_ROWS, damaged, machine_failed
-from dialin.store.store import Store, study_file
+from dialin.store.damaged_study import BAD_ROWS, check_journal, check_tables, damaged, machine_failed, study_file
+from dialin.store.store import Store
 
 Answer = TypeVar("Answer")
 
@@ -107,6 +107,7 @@ def _ask_copy(directory: Path, path: Path, ask: Callable[[Store], Answer]) -> An
                     shutil.copyfile(_beside(path, suffix), _beside(copy, suffix))
         except OSError as error:
             raise MachineError.of(error, f"The study in {directory} cannot be copied to be read") from error
+        check_journal(copy)
         return _ask(directory, copy, "mode=rw", ask)
 
 
@@ -121,6 +122,7 @@ def _ask(directory: Path, path: Path, mode: str, ask: Callable[[Store], Answer])
 
 
 def _check_made(source: sqlite3.Connection, path: Path) -> None:
+    check_tables(source.execute, path)
     is_there = source.execute("SELECT name FROM sqlite_master WHERE name = 'study'").fetchone()
     if not is_there or source.execute("SELECT 1 FROM study").fetchone() is None:
         raise UserError(

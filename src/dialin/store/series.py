@@ -5,9 +5,13 @@ from __future__ import annotations
 import errno
 from collections.abc import Collection, Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dialin.model.evidence import PointColumns
 from dialin.model.trial import Trial
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 def file_name(trial_id: int) -> str:
@@ -39,6 +43,24 @@ def write(path: Path, points: PointColumns) -> None:
         making.unlink(missing_ok=True)
 
 
+_MOST_ROWS = 50_000_000
+"""Rows of any real file: a thousand figures a second for half a day. Equal rows take no space in a file, but in memory."""
+
+
+def scan(path: Path) -> pl.LazyFrame:
+    """Return the rows of a file, which are read when they are collected.
+
+    Raises:
+        OSError: the file cannot be read, or has more rows than any that dialin writes.
+    """
+    import polars as pl
+
+    rows = pl.scan_parquet(path)
+    if rows.select(pl.len()).collect().item() > _MOST_ROWS:
+        raise OSError(errno.EFBIG, f"more than {_MOST_ROWS:,} rows", str(path))
+    return rows
+
+
 def read(path: Path, wanted: Collection[tuple[str, str]]) -> PointColumns:
     """Return the wanted figures of a trial, each by its probe and name, in order of time; empty if no file can be read."""
     import polars as pl
@@ -52,7 +74,7 @@ def read(path: Path, wanted: Collection[tuple[str, str]]) -> PointColumns:
         orient="row",
     )
     try:
-        readings = pl.scan_parquet(path).with_columns(pl.col("probe").cast(pl.String), pl.col("name").cast(pl.String))
+        readings = scan(path).with_columns(pl.col("probe").cast(pl.String), pl.col("name").cast(pl.String))
         frame = readings.join(numbers, on=["probe", "name"], how="inner").sort("at").collect()
     except (OSError, pl.exceptions.PolarsError):
         return PointColumns()

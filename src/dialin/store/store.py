@@ -30,28 +30,22 @@ from dialin.model.trial import Block, Sample, Step, Trial, TrialState
 from dialin.model.tune import TuneAsk
 from dialin.model.verdict import TuneFindings, Verdict
 from dialin.paths import parse_json
-from dialin.store import STUDY_FILE, UNFINISHED_STUDY_FILE, is_suite, profile_file, row_types, rows, schema, series
-from dialin.store.damaged_study import BAD_ROWS, check_candidates, damaged, machine_failed, not_opened, read_mark
+from dialin.store import STUDY_FILE, UNFINISHED_STUDY_FILE, profile_file, row_types, rows, schema, series
+from dialin.store.damaged_study import (
+    BAD_ROWS,
+    NAME_ONE,
+    check_candidates,
+    check_tables,
+    damaged,
+    machine_failed,
+    not_opened,
+    read_mark,
+    study_file,
+)
 from dialin.store.packed_samples import packed
 
 _ROWS = 10_000
 """Rows of samples that are read at a time."""
-
-_NAME_ONE = "Name the directory that a dialin study was written to (its --out)"
-
-
-def study_file(directory: Path) -> Path:
-    """Return the file of a study's database.
-
-    Raises:
-        UserError: the directory holds none.
-    """
-    path = directory / STUDY_FILE
-    if not path.is_file():
-        if is_suite(directory):
-            raise UserError(f"{directory} is a suite of studies", "Name one of them, a directory inside it")
-        raise UserError(f"{directory} holds no dialin study", _NAME_ONE)
-    return path
 
 
 def _engine(path: Path) -> Engine:
@@ -162,7 +156,7 @@ class Store:
         """
         path = study_file(directory)
         if read_mark(path) != schema.APPLICATION_ID:
-            raise UserError(f"{path} was not written by dialin", _NAME_ONE)
+            raise UserError(f"{path} was not written by dialin", NAME_ONE)
         return cls.over(directory, _engine(path))
 
     @classmethod
@@ -175,7 +169,11 @@ class Store:
         path = directory / STUDY_FILE
         try:
             with engine.connect() as connection:
+                check_tables(connection.exec_driver_sql, path)
                 stored = connection.execute(select(schema.study.c.format)).scalar_one()
+        except UserError:
+            engine.dispose()
+            raise
         except OperationalError as error:
             engine.dispose()
             raise not_opened(path, error.orig) from error
