@@ -1,4 +1,6 @@
 import gc
+import os
+import pwd
 
 import pytest
 from hypothesis import settings
@@ -54,6 +56,20 @@ def _no_error_has_an_internal_code(monkeypatch):
 @pytest.fixture
 def home(tmp_path):
     return Home(tmp_path / "home")
+
+
+@pytest.fixture
+def give_away(monkeypatch):
+    """Makes a file that of another user, as in a directory that users share; returns what its owner is called."""
+
+    def give(path):
+        if os.geteuid() == 0:
+            os.chown(path, 54321, -1)
+            return "54321"
+        monkeypatch.setattr(os, "geteuid", lambda: 54321)
+        return pwd.getpwuid(path.stat().st_uid).pw_name
+
+    return give
 
 
 @pytest.fixture(scope="session")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,8 +24,22 @@ def try_lock(descriptor: int) -> bool:
 
 
 @contextmanager
+def opened(path: Path) -> Iterator[int]:
+    """Yield a descriptor of a lock file, which is created if it is missing. A link is not followed: it may lead to any file.
+
+    Raises:
+        OSError: it cannot be opened.
+    """
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o666)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
 def locked(path: Path, *, shared: bool = False) -> Iterator[None]:
     """Hold a lock on a lock file, which is created if it is missing; wait until no other process holds a conflicting lock."""
-    with path.open("w") as file:
-        lock(file.fileno(), shared=shared)
+    with opened(path) as descriptor:
+        lock(descriptor, shared=shared)
         yield

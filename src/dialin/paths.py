@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import pwd
+import stat
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -90,15 +93,23 @@ class Home:
         return self.root / "servers.json"
 
 
-def replace_text(path: Path, text: str) -> None:
+def replace_text(path: Path, text: str, mode: int = 0o666) -> None:
     """Replace the text of a file atomically: readers see the whole old text or the whole new text. The new text is synced.
+
+    The file has the permissions `mode`, less those that the umask takes.
 
     Raises:
         OSError: the file cannot be written, or its directory does not exist; the old text stays.
     """
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC  # so that nothing is written through a link that is there
     try:
-        with temporary.open("w", encoding="utf-8", newline="\n") as stream:
+        try:
+            descriptor = os.open(temporary, flags, mode)
+        except FileExistsError:  # of a killed process that had the same number
+            temporary.unlink()
+            descriptor = os.open(temporary, flags, mode)
+        with open(descriptor, "w", encoding="utf-8", newline="\n") as stream:  # noqa: PTH123 - a descriptor
             stream.write(text)
             stream.flush()
             os.fsync(stream.fileno())
@@ -106,6 +117,46 @@ def replace_text(path: Path, text: str) -> None:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+class OthersRecordError(PermissionError):
+    """A record belongs to another user."""
+
+
+_MOST_RECORD = 16 * 1024 * 1024
+"""Bytes of the largest record that is read; real ones are far smaller."""
+
+
+def read_record(path: Path, *, of_others: bool = False) -> Any:
+    """Return the content of a JSON document that dialin wrote, and that names files, commands or servers.
+
+    What it names is run, removed or restored, with this user's rights: so a record in a directory that is shared must be this
+    user's own, or root's. Only where nothing of the kind is done may it be `of_others`.
+
+    Raises:
+        OthersRecordError: it is another user's.
+        OSError: it cannot be read, or is no regular file.
+        ValueError: it is no such document; see `parse_record`.
+    """
+    links = 0 if of_others else os.O_NOFOLLOW
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC | links)  # a pipe would be waited for
+    with open(descriptor, "rb") as file:  # noqa: PTH123 - a descriptor
+        facts = os.fstat(descriptor)
+        if not stat.S_ISREG(facts.st_mode):
+            raise PermissionError(errno.EPERM, "it is not a regular file", str(path))
+        if not of_others and facts.st_uid not in (os.geteuid(), 0):
+            raise OthersRecordError(errno.EPERM, f"it belongs to the user {_user_name(facts.st_uid)}", str(path))
+        content = file.read(_MOST_RECORD + 1)
+    if len(content) > _MOST_RECORD:
+        raise ValueError(f"it is larger than {_MOST_RECORD // 1024**2} MiB")
+    return parse_record(content.decode("utf-8"))
+
+
+def _user_name(number: int) -> str:
+    try:
+        return pwd.getpwuid(number).pw_name
+    except KeyError:
+        return str(number)
 
 
 def parse_json(text: str | bytes) -> Any:
@@ -135,18 +186,36 @@ def parse_record(text: str) -> Any:
 def parse_yaml(text: str) -> list[Any]:
     """Return the documents of a YAML text; objects of Python in it are refused.
 
+    A part that stands in it several times (`&`, `*`) is one object: to write such a document out may take all memory.
+
     Raises:
         ValueError: it is no YAML; the message names the line and quotes nothing, for the text may hold a secret.
     """
     import yaml  # only resources and compose files need it
 
+    class Loader(yaml.SafeLoader):  # type: ignore[misc]  # yaml has no types
+        def flatten_mapping(self, node: yaml.MappingNode) -> None:
+            """Merge mappings (`<<`) into one, unless that makes a document of any other size than its text has."""
+            merged = [value for key, value in node.value if key.tag == "tag:yaml.org,2002:merge"]
+            parts = [part for value in merged for part in (value.value if isinstance(value, yaml.SequenceNode) else [value])]
+            for part in parts:
+                if isinstance(part, yaml.MappingNode):
+                    self.flatten_mapping(part)
+            if sum(len(part.value) for part in parts) > _MOST_MERGED:
+                raise yaml.YAMLError
+            super().flatten_mapping(node)
+
     try:
-        return list(yaml.safe_load_all(text))
+        return list(yaml.load_all(text, Loader))
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         raise ValueError(f"line {mark.line + 1} is no YAML" if mark else "it is no YAML") from None
     except (yaml.YAMLError, RecursionError):
         raise ValueError("it is no YAML") from None
+
+
+_MOST_MERGED = 10_000
+"""Keys that may be merged into a mapping of YAML."""
 
 
 def _whole(digits: str) -> int:

@@ -65,14 +65,14 @@ def test_a_note_that_was_altered_says_no_other_time_than_the_usual_one(home, tmp
 
 def test_statements_are_not_removed_because_their_note_could_not_be_read(home, tmp_path, monkeypatch):
     capture(home, tmp_path / "shop.capture", days=365)
-    real = Path.read_text
+    real = os.open
 
     def failing(path, *arguments, **words):
-        if path.name == "keep.json":
+        if Path(path).name == "keep.json":
             raise OSError(errno.EMFILE, os.strerror(errno.EMFILE), str(path))
         return real(path, *arguments, **words)
 
-    monkeypatch.setattr(Path, "read_text", failing)
+    monkeypatch.setattr(os, "open", failing)
     assert list(forget_expired(home, time.time() + 20 * DAY)) == []
     assert "statements.zst" in names(tmp_path / "shop.capture")
 
@@ -114,3 +114,10 @@ def test_where_nothing_can_be_written_is_said_first(tmp_path, name, says):
     (tmp_path / "there").mkdir()
     with pytest.raises(UserError, match=says):
         check_out(tmp_path / name)
+
+
+def test_statements_are_not_removed_where_another_user_says_they_are(home, tmp_path, give_away):
+    capture(home, tmp_path / "shop.capture", days=1)
+    give_away(next(home.captures.iterdir()))
+    assert list(forget_expired(home, 100 * DAY)) == []
+    assert "statements.zst" in names(tmp_path / "shop.capture")

@@ -1,6 +1,7 @@
 """Data that a command of the user restores: a script that copies directories stands in for a volume with snapshots."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -252,3 +253,54 @@ def test_a_command_that_cannot_be_run_is_the_user_s_error(home, ledger, clock, d
     end()
     trials.end()
     assert list(home.sandboxes.iterdir()) == [], "there is nothing that such a command would have to remove"
+
+
+def test_a_command_that_another_user_recorded_in_a_shared_cache_is_not_run(trials, ledger, home, dataset, volume, give_away):
+    directory, _ = sandbox(ledger, home)
+    trials.take(dataset, directory / "data")
+    for entry in ledger.entries():
+        ledger._locks.release(entry.id)
+    called, owner = calls(volume), give_away(directory / "at-end.json")
+    said = []
+    Ledger(home.ledger).end_orphans(said.append)
+    assert f"{directory / 'at-end.json'} cannot be read: it belongs to the user {owner}" in said[-1]
+    assert "no command in it was run" in said[-1]
+    assert [call for call in calls(volume)[len(called) :] if "data" in call] == []
+    assert directory.exists()
+
+
+@pytest.mark.parametrize(
+    ("removes", "says"), [("true", "is still there"), ('rm "$place"; mkdir "$place"; touch "$place/row"', "is still there")]
+)
+def test_a_remove_that_leaves_the_data_of_a_trial_is_found_out(trials, ledger, home, dataset, volume, removes, says):
+    script = volume / "snapshot.sh"
+    removed = f'remove) [ -z "$place" ] || {{ {removes}; }}; rm -rf'
+    script.write_text(script.read_text().replace('remove) rm -rf "${place:-/nowhere}"', removed))
+    directory, end = sandbox(ledger, home)
+    trials.take(dataset, directory / "data")
+    with pytest.raises(CommandError, match=says) as failed:
+        end()
+    assert failed.value.fault is Fault.REQUEST
+    assert os.path.lexists(directory / "data"), "the next dialin asks the command again"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount")
+def test_a_remove_that_leaves_its_file_system_mounted_is_found_out_and_no_file_of_it_is_removed(
+    trials, ledger, home, dataset, volume
+):
+    script, mount = volume / "snapshot.sh", 'mkdir "$place"; mount --bind "$volume/$name-trial" "$place"'
+    text = script.read_text().replace('ln -s "$volume/$name-trial" "$place"', mount)
+    script.write_text(text.replace('remove) rm -rf "${place:-/nowhere}"', "remove) exit 0; rm -rf"))
+    directory, end = sandbox(ledger, home)
+    try:
+        trials.take(dataset, directory / "data")
+    except CommandError as error:
+        pytest.skip(f"nothing can be mounted here: {error.log_tail}")
+    try:
+        with pytest.raises(CommandError, match=r"data is still mounted\. Let `remove` unmount"):
+            end()
+        assert (directory / "data" / "ibdata1").exists()
+    finally:
+        subprocess.run(["umount", directory / "data"], check=True)
+    end()
+    assert not directory.exists()

@@ -114,7 +114,7 @@ def test_an_entry_is_never_there_without_its_lock(ledger, directory, monkeypatch
     """Whoever sees the entry of a dialin that runs finds it locked, at any instant."""
     seen = []
 
-    def looked(path, text):
+    def looked(path, text, **_):
         assert not ledger._locks.is_free("one"), "the lock must be held before the entry is written"
         replace_text(path, text)
         seen.append(Ledger(ledger._directory).end_orphans())
@@ -259,3 +259,44 @@ def test_an_altered_record_ends_no_command(ledger, directory, altered):
     path.write_text(json.dumps({**json.loads(path.read_text()), **altered}))
     assert ledger.entries() == ledger.end_orphans() == []
     assert directory.is_dir()
+
+
+def test_what_another_user_recorded_in_a_shared_cache_is_neither_ended_nor_removed(ledger, directory, give_away):
+    """It may name any directory, any program as a container engine, and any process."""
+    entry = orphaned(ledger, directory, engine="/bin/false")
+    process = spawn(SLEEP, directory, "server", subprocess.DEVNULL)
+    _eventually(directory)
+    give_away(ledger._directory / "one.json")
+    assert ledger.end_orphans() == []
+    assert directory.exists()
+    assert process.poll() is None
+    assert ledger.entries() == []
+    assert ledger.entries_elsewhere() == [entry], "it is shown, and keeps its build from being removed"
+    process.kill()
+    process.wait()
+
+
+def test_a_pipe_or_a_link_in_place_of_a_record_is_not_waited_for_or_followed(ledger, directory, tmp_path):
+    entry = orphaned(ledger, directory)
+    os.mkfifo(ledger._directory / "pipe.json")
+    (tmp_path / "other.json").write_text((ledger._directory / "one.json").read_text().replace('"one"', '"two"'))
+    (ledger._directory / "two.json").symlink_to(tmp_path / "other.json")
+    assert ledger.entries() == [entry]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount")
+def test_files_of_a_file_system_that_is_still_mounted_are_not_removed(ledger, directory):
+    entry = orphaned(ledger, directory)
+    (directory / "a b").mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "none", directory / "a b"], capture_output=True).returncode != 0:
+        pytest.skip("file systems cannot be mounted here")
+    try:
+        (directory / "a b" / "row").write_text("kept")
+        said = []
+        assert ledger.end_orphans(said.append) == []
+        assert f"a file system is mounted at {directory / 'a b'}" in said[0]
+        assert (directory / "a b" / "row").read_text() == "kept"
+    finally:
+        subprocess.run(["umount", directory / "a b"], check=True)
+    assert ledger.end_orphans() == [(entry, False)]
+    assert not directory.exists()

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from dialin.capture import KEEP_DAYS
 from dialin.capture.capture_files import STATEMENTS
-from dialin.paths import Home, parse_record
+from dialin.paths import Home, read_record
 from dialin.workloads import private
 
 KEEP = "keep.json"
@@ -72,7 +72,7 @@ def retention_of(directory: Path) -> Retention:
     """
     made = (directory / STATEMENTS).stat().st_mtime
     with suppress(FileNotFoundError, ValueError, KeyError, TypeError):
-        stored = parse_record((directory / KEEP).read_text(encoding="utf-8"))
+        stored = read_record(directory / KEEP, of_others=True)
         retention = Retention(float(stored["made"]), float(stored["keep_days"]))
         if 0 <= retention.until <= _LAST_TIME:
             return retention
@@ -87,7 +87,7 @@ def forget_expired(home: Home, now: float) -> Iterator[Path]:
     """
     for listed in sorted(home.captures.glob(f"*{_LISTED}")):
         try:
-            directory = Path(parse_record(listed.read_text(encoding="utf-8")))
+            directory = Path(read_record(listed))
         except (OSError, ValueError, TypeError):
             continue
         statements = directory / STATEMENTS

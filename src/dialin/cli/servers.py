@@ -62,7 +62,7 @@ def _list(context: typer.Context) -> None:
             )
     elsewhere = tools.ledger.entries_elsewhere()
     if elsewhere:
-        console.print("\nOn other machines or containers that share this cache (this machine leaves them alone):")
+        console.print("\nOn other machines or containers, or of other users, that share this cache (left alone here):")
         for other in elsewhere:
             console.print(escape(f"  {other.id}  {other.build}  on {other.origin.host}"), soft_wrap=True)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 _MOST = 1 << 16
@@ -22,6 +23,17 @@ def read(path: Path) -> str:
         return ""
     finally:
         os.close(descriptor)
+
+
+_ESCAPE = re.compile(r"\\([0-7]{3})")
+
+
+def mounts_within(directory: Path) -> list[str]:
+    """Return the paths at and below a directory that something is mounted on in this mount namespace, the deepest last."""
+    lines = read(Path("/proc/self/mountinfo")).splitlines()
+    places = [_ESCAPE.sub(lambda found: chr(int(found[1], 8)), line.split(" ")[4]) for line in lines]
+    root = os.path.realpath(directory)
+    return sorted(place for place in places if place == root or place.startswith(f"{root}/"))
 
 
 def number(text: str) -> int | None:

@@ -10,7 +10,8 @@ lock when that process ends. Whoever cannot take the lock leaves the entry alone
 behind, even where the process list cannot be read.
 
 A command of the user that made what is in a directory is recorded there: it is run again, to remove that, before the directory
-is removed.
+is removed. Only records of this user's own, or root's, are acted on: another user's, in a shared directory, may name any
+command and any directory.
 """
 
 from __future__ import annotations
@@ -27,7 +28,9 @@ from pydantic import TypeAdapter
 
 from dialin.clock import SystemClock
 from dialin.errors import DialinError, MachineError, UserError, is_machine_fault
-from dialin.paths import parse_record, replace_text
+from dialin.model.cause import Cause, CauseCode
+from dialin.paths import read_record, replace_text
+from dialin.probes.kernel_files import mounts_within
 from dialin.servers import containers
 from dialin.servers.attached import user_command
 from dialin.servers.locks import Locks
@@ -59,6 +62,16 @@ class LedgerEntry:
     engine: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class _AtEnd:
+    """A command of the user that removes what it has made, within `limit` seconds; `work` is the directory that it runs in."""
+
+    command: str
+    arguments: tuple[str, ...]
+    limit: float
+    work: str
+
+
 _COMMANDS = "at-end.json"
 _RUNS_IN = "command"
 """The directory in which the user's command has its PID, in that of the entry."""
@@ -77,24 +90,28 @@ def run_user_command(directory: Path, command: str, arguments: Sequence[str], at
     Raises:
         As `user_command.run`.
     """
-    recorded = [*_recorded(directory), {"command": command, "arguments": [*at_end], "limit": limit, "work": str(Path.cwd())}]
-    replace_text(directory / _COMMANDS, json.dumps(recorded))
+    recorded = [*_recorded(directory), _AtEnd(command, tuple(at_end), limit, str(Path.cwd()))]
+    _record(directory, recorded)
     try:
         user_command.run(command, arguments, purpose=user_command.SNAPSHOT, limit=limit, directory=directory / _RUNS_IN)
     except UserError:  # it cannot be run, and has made nothing
-        replace_text(directory / _COMMANDS, json.dumps(recorded[:-1]))
+        _record(directory, recorded[:-1])
         raise
 
 
-def _recorded(directory: Path) -> list[dict[str, Any]]:
+def _record(directory: Path, commands: Sequence[_AtEnd]) -> None:
+    replace_text(directory / _COMMANDS, json.dumps([asdict(one) for one in commands]), mode=0o600)
+
+
+def _recorded(directory: Path) -> list[_AtEnd]:
     try:
-        found: list[dict[str, Any]] = parse_record((directory / _COMMANDS).read_text(encoding="utf-8"))
+        return TypeAdapter(list[_AtEnd]).validate_python(read_record(directory / _COMMANDS))
     except FileNotFoundError:
         return []
     except (OSError, ValueError) as error:  # what the commands made is not known to be gone
-        remedy = "Remove what your snapshot command made, then that file"
-        raise MachineError(f"{directory / _COMMANDS} cannot be read: {error}", remedy) from error
-    return found
+        why = error.strerror if isinstance(error, OSError) else "it is no record of this version of dialin"
+        remedy = "Remove what the snapshot command made, then that file; no command in it was run"
+        raise MachineError(f"{directory / _COMMANDS} cannot be read: {why}", remedy) from error
 
 
 def _undo_user_commands(directory: Path) -> None:
@@ -102,15 +119,46 @@ def _undo_user_commands(directory: Path) -> None:
         user_command.end_group(process.pid)
     for one in reversed(recorded := _recorded(directory)):
         user_command.run(
-            one["command"],
-            one["arguments"],
+            one.command,
+            one.arguments,
             purpose=user_command.SNAPSHOT,
-            limit=one["limit"],
+            limit=one.limit,
             directory=directory / _RUNS_IN,
-            work=Path(one["work"]),
+            work=Path(one.work),
         )
+        for place in one.arguments:
+            _check_gone(directory, Path(place))
         recorded = recorded[:-1]
-        replace_text(directory / _COMMANDS, json.dumps(recorded))
+        _record(directory, recorded)
+
+
+def _check_gone(directory: Path, place: Path) -> None:
+    """Raise CommandError if a command that was to remove a path in a directory has left there more than an empty directory."""
+    if not place.is_relative_to(directory) or not os.path.lexists(place):
+        return
+    left = "is still mounted" if mounts_within(place) else "" if _is_empty(place) else "is still there"
+    if left:
+        raise user_command.CommandError(
+            Cause(CauseCode.NOT_RESTORED, {"words": f"{place} {left}"}), "Let `remove` unmount and remove what `restore` made"
+        )
+
+
+def _is_empty(place: Path) -> bool:
+    try:
+        return not place.is_symlink() and place.is_dir() and not any(place.iterdir())
+    except OSError:
+        return False
+
+
+def _remove(directory: Path) -> None:
+    """Remove a directory with all that is in it.
+
+    Raises:
+        MachineError: a file system is mounted in it, whose files are not dialin's to remove.
+    """
+    if mounted := mounts_within(directory):
+        raise MachineError(f"{directory} is not removed: a file system is mounted at {mounted[0]}", f"umount {mounted[0]}")
+    shutil.rmtree(directory, ignore_errors=True)
 
 
 def _say_nothing(_text: str) -> None:
@@ -131,14 +179,14 @@ class Ledger:
         self._directory.mkdir(parents=True, exist_ok=True)
         self._locks.take(name)
         try:
-            replace_text(self._path(name), json.dumps(asdict(entry)))
+            replace_text(self._path(name), json.dumps(asdict(entry)), mode=0o644)
         except BaseException:
             self._locks.remove(name)
             raise
         return entry
 
     def entries(self) -> list[LedgerEntry]:
-        """Return the entries of this machine and PID namespace, including those from before a reboot.
+        """Return this user's entries of this machine and PID namespace, including those from before a reboot.
 
         Raises:
             OSError: this machine has no room to read them.
@@ -146,13 +194,15 @@ class Ledger:
         return [entry for entry in self._read() if self._relation(entry) is not Relation.ELSEWHERE]
 
     def entries_elsewhere(self) -> list[LedgerEntry]:
-        return [entry for entry in self._read() if self._relation(entry) is Relation.ELSEWHERE]
+        """Return the entries that are to be left alone: those of other machines or containers, and of other users."""
+        own = self.entries()
+        return [entry for entry in self._read(of_others=True) if entry not in own]
 
-    def _read(self) -> list[LedgerEntry]:
+    def _read(self, *, of_others: bool = False) -> list[LedgerEntry]:
         entries = []
         for path in sorted(self._directory.glob("*.json")):
             try:
-                entries.append(TypeAdapter(LedgerEntry).validate_python(parse_record(path.read_text(encoding="utf-8"))))
+                entries.append(TypeAdapter(LedgerEntry).validate_python(read_record(path, of_others=of_others)))
             except (OSError, ValueError) as error:
                 if isinstance(error, OSError) and is_machine_fault(error):
                     raise
@@ -172,7 +222,8 @@ class Ledger:
         """End all processes of an entry of this machine, and remove its directory and the entry; return whether any ran.
 
         Raises:
-            DialinError: a command of the user did not remove what it had made; directory and entry stay.
+            DialinError: a command of the user did not remove what it had made, or what is mounted there is not dialin's;
+                directory and entry stay.
         """
         # After a reboot its PIDs belong to other processes.
         live = processes(Path(entry.directory)) if self._relation(entry) is Relation.HERE else []
@@ -181,7 +232,7 @@ class Ledger:
         if entry.engine:
             containers.remove(entry.engine, entry.id)
         _undo_user_commands(Path(entry.directory))
-        shutil.rmtree(entry.directory, ignore_errors=True)
+        _remove(Path(entry.directory))
         if entry.socket and not entry.socket.startswith(f"{entry.directory}/"):
             shutil.rmtree(Path(entry.socket).parent, ignore_errors=True)
         self._path(entry.id).unlink(missing_ok=True)

@@ -30,7 +30,7 @@ class Locks:
         """
         if name in self._held and self._is_current(name):
             return True
-        descriptor = os.open(self._path(name), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        descriptor = os.open(self._path(name), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         limit = self._clock.monotonic() + patience
         while not try_lock(descriptor):
             if self._clock.monotonic() > limit:

@@ -14,5 +14,6 @@ def environment() -> dict[str, str]:
 def write(path: Path, text: str) -> None:
     """Write a file that nobody else can read at any time; it replaces a file of that name."""
     path.unlink(missing_ok=True)
-    path.touch(mode=0o600)
-    path.write_text(text, encoding="utf-8")
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)  # never another's file
+    with open(descriptor, "w", encoding="utf-8") as file:  # noqa: PTH123 - a descriptor
+        file.write(text)

@@ -357,7 +357,7 @@ def test_a_log_that_was_cleared_is_no_obstacle_to_putting_a_server_back(log, hom
 def test_a_change_that_cannot_be_written_down_is_not_made_and_said(log, home, begin, attached, server, monkeypatch):
     entry = begin("max_connections")
 
-    def full(path, text):
+    def full(path, text, **_):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(undo, "replace_text", full)

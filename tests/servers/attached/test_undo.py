@@ -443,3 +443,25 @@ def test_statements_of_a_load_are_ended_first_and_nobody_elses(log, begin, attac
     said = [statement for statement, _ in server.said]
     assert said.index("KILL 20") < said.index(f"DROP DATABASE `{SCHEMA}`"), "it would wait for the statement"
     assert not log.sessions_file(entry).exists()
+
+
+def test_what_another_user_recorded_in_a_shared_cache_is_named_and_not_acted_on(
+    log, home, begin, attached, server, orphaned, give_away, monkeypatch, capsys
+):
+    """It may name any command, any files, and where the password of a user is sent."""
+    monkeypatch.setenv("DIALIN_HOME", str(home.root))
+    entry = begin("max_connections")
+    attached.set_global({"max_connections": 99})
+    orphaned(entry, command="touch /nowhere", applied=True)
+    owner = give_away(log._path(entry.id))
+    said = []
+    restore_orphans(home, {}, said.append)
+    assert len(said) == 1
+    assert f"cannot be read: it belongs to the user {owner}. Run `dialin restore` as that user" in said[0]
+    with pytest.raises(UserError, match="belongs to the user"):
+        restore()
+    with pytest.raises(UserError, match="belongs to the user"):
+        log.undo(entry, attached)
+    assert server.values["max_connections"] == "99"
+    with pytest.raises(UserError, match="still has the changes of a dialin that crashed"):
+        begin("max_connections")

@@ -1,5 +1,6 @@
 """Files of settings in every form, as users have them: `fixtures/option_files`; each answer was worked out by hand."""
 
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -271,3 +272,32 @@ def test_rows_that_name_no_variable_are_no_part_of_a_listing(tmp_path):
     (tmp_path / "other.txt").write_text("| 1 | a |\n| 2 | b |\n| 3 | c |\n")
     with pytest.raises(UserError):
         read(tmp_path / "other.txt")
+
+
+SHARED = "\n".join(["a0: &a0 [x, x]"] + [f"a{n}: &a{n} [*a{n - 1}, *a{n - 1}]" for n in range(1, 60)])
+MERGED = "\n".join(["b0: &b0 {x: 1}"] + [f"b{n}: &b{n} {{<<: [{f'*b{n - 1}, ' * 20}], y{n}: 1}}" for n in range(1, 20)])
+RESOURCE = "kind: Server\nresources: {{limits: {{memory: {}}}}}\ntext: |\n  [mysqld]\n  sort_buffer_size = 1M\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"{SHARED}\n{RESOURCE.format('*a59')}",
+        RESOURCE.format("9" * 400),
+        f"{SHARED}\nservices: {{db: {{image: *a59, command: [--sort-buffer-size=1M]}}}}",
+        f"{SHARED}\nservices: {{db: {{image: mysql, command: [*a59]}}}}",
+        MERGED,
+        RESOURCE.format("1Gi").replace("= 1M", "= {{ " + " * ".join(["9" * 4000] * 100) + " }}"),
+    ],
+    ids=["memory", "digits", "image", "command", "merged", "product"],
+)
+def test_a_document_that_would_be_endless_if_it_were_written_out_is_read_or_refused_soon(tmp_path, text):
+    (tmp_path / "it.yaml").write_text(f"apiVersion: v1\n{text}")
+    with suppress(UserError):
+        assert [*read(tmp_path / "it.yaml").setting] == ["sort_buffer_size"]
+
+
+def test_what_is_merged_from_several_places_is_read(tmp_path):
+    text = "x-a: &a {image: mysql}\nx-b: &b {command: [--sort-buffer-size=1M]}\nservices: {db: {<<: [*a, *b]}}\n"
+    (tmp_path / "compose.yaml").write_text(text)
+    assert [*read(tmp_path / "compose.yaml").setting] == ["sort_buffer_size"]

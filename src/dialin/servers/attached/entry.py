@@ -10,7 +10,7 @@ from pydantic import TypeAdapter
 
 from dialin.errors import UserError, os_error
 from dialin.model.setting import Value
-from dialin.paths import parse_record
+from dialin.paths import OthersRecordError, read_record
 from dialin.servers.account import Account
 from dialin.servers.attached.client_options import find_account
 from dialin.text import visible
@@ -136,15 +136,18 @@ class UndoEntry:
         return replace(account, socket=Path(str(socket)) if socket else None, port=int(place["port"] or 0))
 
 
-def read(path: Path) -> UndoEntry | None:
+def read(path: Path, *, of_others: bool = False) -> UndoEntry | None:
     """Return the entry in a file; None if there is no such file.
 
+    An entry names a command that is run, files that are removed, and where a password is sent: so it may be of another user
+    only where it is just compared (`of_others`).
+
     Raises:
-        UserError: it is no entry, or may not be read.
+        UserError: it is no entry, is of another user, or may not be read.
         MachineError: this machine failed; the entry may be read later.
     """
     try:
-        stored = parse_record(path.read_text(encoding="utf-8"))
+        stored = read_record(path, of_others=of_others)
         known = {each.name: stored[each.name] for each in fields(UndoEntry) if each.name in stored}
         entry = TypeAdapter(UndoEntry).validate_python(known)
         _ = entry.where  # its parts are there
@@ -153,8 +156,9 @@ def read(path: Path) -> UndoEntry | None:
         return None
     except (OSError, ValueError, TypeError, LookupError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is not an entry of this version of dialin"
+        by = "Run `dialin restore` as that user" if isinstance(error, OthersRecordError) else "Fix it"
         fault = UserError(
             f"{path} records what dialin changed on a server, and cannot be read: {why}",
-            f"Fix it, or restore that server yourself and delete the record: dialin restore --forget {path.stem}",
+            f"{by}, or restore that server yourself and delete the record: dialin restore --forget {path.stem}",
         )
         raise (os_error(error, fault) if isinstance(error, OSError) else fault) from None

@@ -88,19 +88,19 @@ class UndoLog:
         self._journals: dict[str, WrittenJournal] = {}
 
     def entries(self) -> list[UndoEntry]:
-        """Return all entries that can be read."""
+        """Return all entries of this user that can be read."""
         return self._read()[0]
 
     def unreadable(self) -> dict[str, DialinError]:
-        """Return the errors of the entries that cannot be read, by entry id."""
+        """Return the errors of the entries that cannot be read, or are another user's, by entry id."""
         return self._read()[1]
 
-    def _read(self) -> tuple[list[UndoEntry], dict[str, DialinError]]:
+    def _read(self, *, of_others: bool = False) -> tuple[list[UndoEntry], dict[str, DialinError]]:
         entries: list[UndoEntry] = []
         faults: dict[str, DialinError] = {}
         for path in sorted(self._directory.glob("*.json")):
             try:
-                if (entry := read(path)) is not None:
+                if (entry := read(path, of_others=of_others)) is not None:
                     entries.append(entry)
             except UserError as fault:
                 faults[path.stem] = fault
@@ -210,7 +210,7 @@ class UndoLog:
                 schemas.empty(query, entry.schema, entry.id)
 
     def _check_free(self, build: AttachedBuild) -> None:
-        for other in self.entries():
+        for other in self._read(of_others=True)[0]:
             if differences(other.server, build.facts):
                 continue
             if not self.is_orphan(other):
@@ -346,16 +346,11 @@ class UndoLog:
         return self._directory / f"{name}.json"
 
     def _write(self, entry: UndoEntry) -> None:
-        # replace_text creates a new file, which must be private from its first byte on.
-        before = os.umask(0o077)
-        try:
-            with _writing(self._directory):
-                self._directory.mkdir(parents=True, exist_ok=True)
-                self._locks.take(entry.id)  # again, in case somebody cleared the directory
-                replace_text(self._path(entry.id), json.dumps(asdict(entry)))
-                _sync(self._directory)
-        finally:
-            os.umask(before)
+        with _writing(self._directory):
+            self._directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+            self._locks.take(entry.id)  # again, in case somebody cleared the directory
+            replace_text(self._path(entry.id), json.dumps(asdict(entry)), mode=0o600)
+            _sync(self._directory)
 
     def _write_if_possible(self, entry: UndoEntry) -> None:
         # A full disk must not prevent the server from being restored.

@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from dialin.errors import UserError
-from dialin.file_lock import lock, try_lock
+from dialin.file_lock import lock, opened, try_lock
 from dialin.model.build import Build, BuildReference
 from dialin.paths import Home
 from dialin.servers.install import manifest
@@ -161,11 +161,11 @@ def exclusively(home: Home, say: Say) -> Iterator[None]:
     The kernel releases it however this process ends, but not before the package client that it runs has ended too: a client
     that outlives a killed dialin still writes into the directory.
     """
-    with (home.builds / ".lock").open("w") as file:
-        os.set_inheritable(file.fileno(), True)  # noqa: FBT003 - it takes no name
-        if not try_lock(file.fileno()):
+    with opened(home.builds / ".lock") as descriptor:
+        os.set_inheritable(descriptor, True)  # noqa: FBT003 - it takes no name
+        if not try_lock(descriptor):
             say("another dialin is installing; waiting for it")
-            lock(file.fileno())
+            lock(descriptor)
         yield
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 import operator
 import re
 import shlex
@@ -23,6 +24,8 @@ _SERVER = re.compile(r"mysql|mariadb|percona", re.IGNORECASE)
 _PROGRAM = re.compile(r"([\w./-]*/)?(mysqld|mariadbd|docker-entrypoint\.sh)")
 _EXPRESSION = re.compile(r"^([ \t]*)([\w-]+)([ \t]*=[ \t]*)\{\{(.*?)\}\}[ \t]*$", re.MULTILINE)
 _LIMIT = "containerMemoryLimit"
+_LARGEST = 2**64
+"""No variable takes a number of this size."""
 _QUANTITY = re.compile(r"(\d+(?:\.\d+)?)(Ki|Mi|Gi|Ti|k|M|G|T)?")
 _UNITS = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _OPERATIONS: Mapping[type[ast.operator], Callable[[float, float], float]] = {
@@ -120,9 +123,15 @@ def _memory_limit(around: Mapping[str, Any]) -> int | None:
     for kind in ("limits", "requests"):
         amounts = resources.get(kind) if isinstance(resources, dict) else None
         amount = amounts.get("memory") if isinstance(amounts, dict) else None
-        if match := _QUANTITY.fullmatch(str(amount)):
-            return int(float(match[1]) * _UNITS.get(match[2], 1))
+        if match := _QUANTITY.fullmatch(_plain(amount)):
+            size = float(match[1]) * _UNITS.get(match[2], 1)
+            return int(size) if math.isfinite(size) else None
     return None
+
+
+def _plain(value: object) -> str:
+    """Return a scalar as text; empty for a list or mapping, whose text may be of any length."""
+    return str(value) if isinstance(value, str | int | float) else ""
 
 
 def _evaluate(expression: str, limit: int | None) -> int | None:
@@ -138,7 +147,8 @@ def _evaluate(expression: str, limit: int | None) -> int | None:
         raise ValueError("this is no arithmetic")
 
     try:
-        return int(value(ast.parse(expression.strip(), mode="eval").body))
+        result = int(value(ast.parse(expression.strip(), mode="eval").body))
+        return result if abs(result) < _LARGEST else None
     except (SyntaxError, ValueError, ArithmeticError, RecursionError, MemoryError):
         return None
 
@@ -160,10 +170,10 @@ def _options(path: Path, name: str, service: Mapping[str, Any]) -> list[str] | N
     """Return the options of a service's command as lines of an option file; None where it does not start a server."""
     command = service.get("command")
     try:
-        words = shlex.split(command) if isinstance(command, str) else [str(word) for word in command or []]
+        words = shlex.split(command) if isinstance(command, str) else [_plain(word) for word in command or []]
     except (ValueError, TypeError):
         raise UserError(f"{path}: the command of the service {name} cannot be read", "Write it as a list") from None
     starts = bool(words) and bool(_PROGRAM.fullmatch(words[0]))
-    if not starts and not (words and words[0].startswith("-") and _SERVER.search(str(service.get("image", "")))):
+    if not starts and not (words and words[0].startswith("-") and _SERVER.search(_plain(service.get("image")))):
         return None
     return [word.removeprefix("--") for word in words if word.startswith("--")]
