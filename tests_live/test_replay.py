@@ -7,11 +7,12 @@ import pytest
 from dialin.capture.capture_files import make_capture, read_capture
 from dialin.capture.counters import read_counters
 from dialin.datasets.cache import copy
+from dialin.servers.copied_data import digest_of_data
 from dialin.servers.sandbox import Sandbox
 from dialin.store.store import Store
 from dialin.trials.tools import Tools
 from driving import BINARY, QUICK, finished, load, needs_dialin_load
-from live import LIMIT, MYSQL, ONE_OR_ALL, find
+from live import LIMIT, MYSQL, ONE_OR_ALL, find, only_with_all
 
 pytestmark = needs_dialin_load
 
@@ -200,9 +201,12 @@ def test_a_study_replays_a_capture_on_a_copy_of_the_data(captured, dialin, tmp_p
     build, directory, _ = captured
     if build != find(MYSQL):
         pytest.skip("shown on one build")
+    (tmp_path / "link").symlink_to(directory / "data")
+    before = digest_of_data(directory / "data")
     words = ["sweep", "innodb_io_capacity=200,2000", "--server", build.id, "--minutes", "1", "--yes", "--out", "study"]
-    load = ["--workload", f"capture:{directory / 'shop.capture'}", "--data", directory / "data", "--pace", "1"]
+    load = ["--workload", f"capture:{directory / 'shop.capture'}", "--data", tmp_path / "link", "--pace", "1"]
     dialin(*words, *load, "--json", code=dialin.any_code)
+    assert digest_of_data(directory / "data") == before, "no server ran on what the link leads to"
     with Store.open(tmp_path / "study") as store:
         spec, trials = store.spec, store.trials()
         watched = [store.watched()[trial.id]["load"] for trial in trials if trial.state == "done"]
@@ -249,3 +253,27 @@ def test_impossible_replays_are_refused(captured, refused, tmp_path):
     assert "not a data directory" in refused(*words, "--data", tmp_path)
     assert "pace" in refused(*words, "--data", directory / "data", "--pace", "fast")
     assert "attach" in refused(*words, "--data", directory / "data", "--attach")
+
+
+@only_with_all
+def test_data_of_which_a_table_lies_elsewhere_is_refused_before_it_is_changed_there(captured, dialin, tmp_path):
+    build, directory, _ = captured
+    if build != find(MYSQL):
+        pytest.skip("MariaDB has a file beside its tables that names such a place, which needs no server")
+    (tmp_path / "elsewhere").mkdir()
+    tools = Tools.open(lambda text: None)
+    sandbox = Sandbox.create(build, tools.home, tools.ledger, tools.clock)
+    try:
+        copy(directory / "data", sandbox.data)
+        sandbox.boot({**QUICK, "innodb_directories": str(tmp_path / "elsewhere"), "event_scheduler": "OFF"})
+        with sandbox.connect() as query:
+            query(f"CREATE TABLE sbtest.far (id INT PRIMARY KEY) DATA DIRECTORY = '{tmp_path / 'elsewhere'}'")
+        sandbox.stop()
+        copy(sandbox.data, tmp_path / "data")
+    finally:
+        sandbox.remove()
+    before = digest_of_data(tmp_path / "elsewhere")
+    words = ["capture", "check", directory / "shop.capture", "--data", tmp_path / "data", "--pace", "full"]
+    _, err = dialin(*words, code=2)
+    assert "far.ibd is a file of that data, and lies outside of its directory" in err
+    assert digest_of_data(tmp_path / "elsewhere") == before

@@ -20,15 +20,16 @@ def render(
     document: Advice | Analysis | CaptureCounters | CaptureFirstLine | CaptureSummary | StudyDiff | StudyList | Suite | Why,
 ) -> str:
     """Return a document as indented JSON in ASCII that ends in a newline; every control character is escaped."""
-    return _ascii(document.model_dump(by_alias=True, mode="json"))
+    return ascii_json(document.model_dump(by_alias=True, mode="json"))
 
 
 def render_by_workload(documents: Mapping[str, StudyDiff | Why]) -> str:
     """Return the documents of the studies of a suite as one, by workload, as `render` does."""
-    return _ascii({name: one.model_dump(by_alias=True, mode="json") for name, one in documents.items()})
+    return ascii_json({name: one.model_dump(by_alias=True, mode="json") for name, one in documents.items()})
 
 
-def _ascii(value: object) -> str:
+def ascii_json(value: object) -> str:
+    """Return a value as indented JSON, as `render` does."""
     return json.dumps(value, indent=2).replace("\x7f", "\\u007f") + "\n"
 
 

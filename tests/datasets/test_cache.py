@@ -1,10 +1,12 @@
 import json
 import os
+import shutil
 import threading
+from types import SimpleNamespace
 
 import pytest
 
-from dialin.datasets.cache import DatasetCache, copy, key_of, tree_size
+from dialin.datasets.cache import DatasetCache, check_space, copy, key_of, tree_size
 from dialin.errors import DialinError, MachineError, UserError
 
 FACTS = {"build": "mysql@9.7.4", "tables": 4}
@@ -149,3 +151,79 @@ def test_a_copy_is_whole_and_leaves_the_original_alone(tmp_path):
 def test_a_copy_that_cannot_be_made_says_why(tmp_path):
     with pytest.raises(DialinError, match="could not be copied"):
         copy(tmp_path / "nowhere", tmp_path / "b")
+
+
+class Disk:
+    """A disk of a certain size on which only datasets lie."""
+
+    def __init__(self, home, size):
+        self.home, self.size = home, size
+
+    def usage(self, _path):
+        used = sum(tree_size(path.parent) for path in self.home.datasets.glob("*/dataset.json"))
+        return SimpleNamespace(free=self.size - used)
+
+
+@pytest.fixture
+def disk(home, monkeypatch):
+    made = Disk(home, 10**9)
+    monkeypatch.setattr(shutil, "disk_usage", made.usage)
+    return made
+
+
+def names_of(home):
+    return {json.loads(path.read_text())["facts"]["name"] for path in home.datasets.glob("*/dataset.json")}
+
+
+def test_where_the_disk_is_tight_data_that_nobody_uses_gives_way_the_oldest_first(home, clock, disk):
+    cache = DatasetCache(home, clock)
+    made = {}
+    for name in ("oldest", "used", "newer", "newest"):
+        clock.sleep(10)
+        made[name] = cache.ensure({"name": name}, maker(80_000), expected=80_000)
+    each = made["used"].size
+    disk.size = 5 * each
+    assert cache.removable({made["newest"].key}) == 3 * each
+    with cache.in_use(made["used"]):
+        assert cache.removable() == 3 * each
+        clock.sleep(10)
+        cache.ensure({"name": "more"}, maker(80_000), expected=round(1.5 * each))
+        assert names_of(home) == {"used", "newer", "newest", "more"}
+        cache.make_room(home.datasets, 2 * each)
+    assert names_of(home) == {"used", "more"}
+
+
+def test_where_all_that_could_go_would_not_suffice_nothing_is_removed(home, clock, disk):
+    cache = DatasetCache(home, clock)
+    made = cache.ensure({"name": "old"}, maker(80_000), expected=80_000)
+    disk.size = 2 * made.size
+    with pytest.raises(UserError, match="GB free"):
+        cache.ensure({"name": "huge"}, maker(), expected=10 * made.size)
+    assert names_of(home) == {"old"}
+
+
+def test_what_can_be_removed_counts_as_free_when_a_study_is_checked(home, disk):
+    disk.size = 1000
+    check_space(home.root, 1800, removable=1000)
+    with pytest.raises(UserError, match="GB free"):
+        check_space(home.root, 1900, removable=1000)
+
+
+def test_a_link_that_somebody_put_in_place_of_a_lock_in_a_shared_cache_leads_nowhere(home, clock, tmp_path):
+    home.datasets.mkdir(parents=True)
+    (tmp_path / "precious").write_text("mine")
+    (home.datasets / f".{key_of(FACTS)}.lock").symlink_to(tmp_path / "precious")
+    with pytest.raises(OSError, match="symbolic link"):
+        DatasetCache(home, clock).ensure(FACTS, maker(), expected=1)
+    assert (tmp_path / "precious").read_text() == "mine"
+
+
+def test_of_a_link_to_a_directory_the_directory_is_copied(tmp_path):
+    """A server on a copy of the link would change the original."""
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "t.ibd").write_bytes(b"rows")
+    (tmp_path / "link").symlink_to(tmp_path / "a")
+    copy(tmp_path / "link", tmp_path / "b")
+    (tmp_path / "b" / "t.ibd").write_bytes(b"changed")
+    assert not (tmp_path / "b").is_symlink()
+    assert (tmp_path / "a" / "t.ibd").read_bytes() == b"rows"

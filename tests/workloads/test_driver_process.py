@@ -8,6 +8,7 @@ import psutil
 import pytest
 
 from dialin.errors import DriverKilledError, WorkloadError
+from dialin.servers import processes
 from dialin.servers.account import Account
 from dialin.workloads import driver_process
 from dialin.workloads.base import Target
@@ -149,3 +150,12 @@ def test_however_a_preparation_ends_nothing_of_it_goes_on(tmp_path, monkeypatch,
     with raises:
         driver_process.prepare("a driver", ["/bin/sh", "-c", ends], Target(Account(), tmp_path), os.environ)
     assert left == [tmp_path / "load.sessions"]
+
+
+def test_a_program_that_prints_without_end_while_it_prepares_fills_no_disk(tmp_path, monkeypatch):
+    monkeypatch.setattr(processes, "_MOST_OUTPUT", 1 << 20)
+    monkeypatch.setattr(processes, "_SHORTEN_EVERY", 0.01)
+    prints = f"yes words | head -c {64 << 20}; sleep 0.5; echo the end; exit 3"
+    printed = driver_process.prepare("it", ["sh", "-c", prints], Target(Account(), tmp_path), dict(os.environ))
+    assert printed.endswith("the end")
+    assert (tmp_path / "prepare.log").stat().st_size <= 1 << 20

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from dialin.errors import UserError
+from dialin.errors import UserError, WorkloadError
 from dialin.model.load_driver import ReplayedDigest
 from dialin.model.study import Goal
 from dialin.question import study_file
@@ -320,3 +320,46 @@ def test_other_data_have_another_digest_and_a_copy_has_no_identity(tmp_path):
     assert digest_of_data(tmp_path) != first
     remove_identity(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["ibdata1"]
+
+
+@pytest.mark.parametrize("to", ["../elsewhere", "{data}/mysql", "mysql"])
+def test_data_that_lie_elsewhere_are_refused_for_a_server_would_change_them_there(tmp_path, to):
+    data = tmp_path / "data"
+    (data / "mysql").mkdir(parents=True)
+    (data / "ibdata1").write_bytes(b"page")
+    (tmp_path / "elsewhere").mkdir()
+    (data / "mysql.sock").symlink_to("/nowhere")
+    check_data(data)
+    (data / "shop").symlink_to(to.format(data=data))
+    if to == "mysql":
+        check_data(data)
+    else:
+        with pytest.raises(UserError, match=r"shop leads to files outside of .*data: a server on a copy"):
+            check_data(data)
+    (data / "shop").unlink()
+    (data / "mysql" / "orders.isl").write_text("/disk2/shop/orders.ibd")
+    with pytest.raises(UserError, match=r"orders\.isl leads to files outside"):
+        check_data(data)
+
+
+@pytest.fixture
+def client(place, monkeypatch):
+    """A program in place of the client mysql, which writes down what it is given."""
+    program = place / "bin" / "mysql"
+    program.parent.mkdir()
+    lines = ("#!/bin/sh", f'cd "{place}"', 'echo "$@" >asked', "cat >fed", "cat says >&2", "exit $(wc -l <says)")
+    program.write_text("\n".join(lines))
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(program.parent), prepend=os.pathsep)
+    return Target(Account(socket=place / "s.sock"), place, "db")
+
+
+def test_a_dump_is_loaded_by_a_client_that_obeys_no_commands_in_it(place, client):
+    (place / "dump.sql").write_text("\\! touch /nowhere\nCREATE TABLE t (x INT);\n")
+    workload = replay(place, data=str(place / "dump.sql"))
+    workload.prepare(client)
+    assert "--binary-mode" in words(place)[0].split()
+    assert (place / "fed").read_text() == (place / "dump.sql").read_text()
+    (place / "says").write_text("ERROR 1064 at line 1: You have an error\n")
+    with pytest.raises(WorkloadError, match="could not prepare its data: ERROR 1064 at line 1"):
+        workload.prepare(client)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as jsonlib
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -26,8 +25,6 @@ if TYPE_CHECKING:
 
 _STYLES = {Severity.BAD: "bold red", Severity.NOTICE: "yellow", Severity.GOOD: "green"}
 _NOISE = "With --noise"
-_MARGIN = 1.1
-"""The free space that a study requires, as a multiple of its size; see `datasets.cache.check_space`."""
 
 
 @takes(
@@ -102,7 +99,9 @@ def doctor(
     facts, findings, unknown = _attached(defaults_file, login_path) if attach else _machine(_place(directory), asked)
     fit = all(finding.severity is not Severity.BAD for finding in findings)
     if json:
-        typer.echo(jsonlib.dumps(_data(facts, findings, unknown, fit=fit), indent=2))
+        from dialin import json_documents
+
+        typer.echo(json_documents.ascii_json(_data(facts, findings, unknown, fit=fit)), nl=False)
     else:
         _print(findings, unknown, output())
     raise typer.Exit(ExitCode.VERDICT if fit else ExitCode.NO_VERDICT)
@@ -157,11 +156,12 @@ def _place(asked: Path | None) -> Path:
 
 def _usual_study() -> int:
     """Return the bytes that a study with default options takes: the prepared data, and the copy of a trial."""
+    from dialin.datasets.cache import MARGIN
     from dialin.datasets.prepare import BLANK_SIZE
     from dialin.model.workload import WorkloadSpec
     from dialin.workloads.kinds import make_workload
 
-    return round(2 * (BLANK_SIZE + make_workload(WorkloadSpec()).expected_bytes()) * _MARGIN)
+    return round(2 * (BLANK_SIZE + make_workload(WorkloadSpec()).expected_bytes()) * MARGIN)
 
 
 def _data(facts: Facts | ServerFacts, findings: Sequence[Finding], unknown: Sequence[str], *, fit: bool) -> dict[str, object]:

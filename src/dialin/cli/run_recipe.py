@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import json
 import shlex
 from collections.abc import Sequence
 from dataclasses import replace
@@ -68,7 +67,7 @@ def _show(places: Sequence[StudyPlace], *, as_json: bool) -> ExitCode:
     studies = [(place, *_read(place)) for place in places]
     verdicts = [(place, record.verdict) for place, record, _ in studies if record.verdict is not None]
     if as_json:
-        typer.echo(_as_json(verdicts))
+        typer.echo(_as_json(verdicts), nl=False)
     else:
         for place, record, why in studies:
             console.print(f"\n{place}", markup=False, soft_wrap=True)
@@ -90,7 +89,9 @@ def _read(place: StudyPlace) -> tuple[StudyRecord, Why]:
 
 
 def _as_json(verdicts: Sequence[tuple[StudyPlace, Verdict]]) -> str:
-    """Return the verdicts as a JSON list. Everything but printable ASCII is escaped, so that no text acts on a terminal."""
+    """Return the verdicts as a JSON list."""
+    from dialin import json_documents
+
     documents = [
         {
             "study": place.study.name,
@@ -99,4 +100,4 @@ def _as_json(verdicts: Sequence[tuple[StudyPlace, Verdict]]) -> str:
         }
         for place, verdict in verdicts
     ]
-    return json.dumps(documents, indent=2).replace("\x7f", "\\u007f")
+    return json_documents.ascii_json(documents)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import json as jsonlib
 import os
 from collections.abc import Sequence
 from typing import Annotated
@@ -170,4 +169,6 @@ def _cell(text: str, width: int | None) -> str:
 
 
 def _print_json(data: object) -> None:
-    typer.echo(jsonlib.dumps(data, indent=2, ensure_ascii=False))
+    from dialin import json_documents
+
+    typer.echo(json_documents.ascii_json(data), nl=False)

@@ -14,7 +14,7 @@ import os
 import shutil
 import subprocess
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +22,7 @@ from typing import Any
 
 from dialin.clock import Clock
 from dialin.errors import DialinError, MachineError, UserError
-from dialin.file_lock import locked, try_lock
+from dialin.file_lock import locked, opened, try_lock
 from dialin.paths import Home, parse_json
 
 DEFAULT_LIMIT = 50 * 1024**3
@@ -57,7 +57,10 @@ def key_of(facts: Mapping[str, Any]) -> str:
 
 
 class DatasetCache:
-    """All datasets of this machine, of at most `limit` bytes in total; the least recently used are removed first."""
+    """All datasets of this machine, of at most `limit` bytes in total.
+
+    The least recently used are removed first: for the limit, and where the disk lacks room.
+    """
 
     def __init__(self, home: Home, clock: Clock, limit: int = DEFAULT_LIMIT) -> None:
         self._root = home.datasets
@@ -141,11 +144,13 @@ class DatasetCache:
             self._remove_unless_in_use(path.name.split("-")[1], path)
 
     def _remove_unless_in_use(self, key: str, path: Path) -> bool:
-        with self._lock_file(key).open("w") as file:
-            if not try_lock(file.fileno()):
-                return False
-            shutil.rmtree(path, ignore_errors=True)
-            return True
+        try:
+            with opened(self._lock_file(key)) as descriptor:
+                if is_free := try_lock(descriptor):
+                    shutil.rmtree(path, ignore_errors=True)
+                return is_free
+        except PermissionError:  # another user's, who shares this cache
+            return False
 
     def check_limit(self, needed: int, smaller: str = "") -> None:
         """Raise UserError if `needed` bytes are more than all datasets may take; the remedy suggests to give `smaller`."""
@@ -156,9 +161,42 @@ class DatasetCache:
                 f"{remedy}, or give {smaller}" if smaller else remedy,
             )
 
+    def removable(self, keep: Collection[str] = ()) -> int:
+        """Return the bytes of all data that nobody uses, but for the keys in `keep`: they may be removed to make room."""
+        return sum(one.size for one in self._stored() if one.key not in keep and not self._is_in_use(one.key))
+
+    def make_room(self, directory: Path, needed: int) -> None:
+        """Remove data that nobody uses until the disk of a directory has `needed` bytes free, plus a tenth.
+
+        Nothing is removed where that would not suffice, or where the directory is on another file system.
+        """
+        if not self._root.exists() or self._root.stat().st_dev != _existing(directory).stat().st_dev:
+            return
+        if lacking_space(directory, needed) > self.removable():
+            return
+        for dataset in self._stored():
+            if lacking_space(directory, needed) <= 0:
+                return
+            self._remove_unless_in_use(dataset.key, dataset.directory)
+
+    def _is_in_use(self, key: str) -> bool:
+        try:
+            with opened(self._lock_file(key)) as descriptor:
+                return not try_lock(descriptor)
+        except PermissionError:  # another user's, who shares this cache
+            return True
+
+    def _stored(self) -> list[StoredDataset]:
+        """Return all datasets, the least recently used first."""
+        stored = []
+        for manifest in self._root.glob(f"*/{_MANIFEST}"):
+            with suppress(FileNotFoundError):  # another process has removed it
+                if dataset := _read(manifest):
+                    stored.append((manifest.stat().st_mtime, dataset.key, dataset))
+        return [dataset for _, _, dataset in sorted(stored)]
+
     def _make_room(self, needed: int, smaller: str) -> None:
-        manifests = sorted(self._root.glob(f"*/{_MANIFEST}"), key=lambda path: path.stat().st_mtime)
-        datasets = [dataset for dataset in map(_read, manifests) if dataset]
+        datasets = self._stored()
         total = sum(dataset.size for dataset in datasets)
         for dataset in datasets:
             if total + needed <= self._limit:
@@ -166,6 +204,7 @@ class DatasetCache:
             if self._remove_unless_in_use(dataset.key, dataset.directory):
                 total -= dataset.size
         self.check_limit(total + needed, smaller)
+        self.make_room(self._root, needed)
         check_space(self._root, needed, smaller)
 
 
@@ -177,13 +216,28 @@ def _read(manifest: Path) -> StoredDataset | None:
     return StoredDataset(manifest.parent.name, manifest.parent, size)
 
 
-def check_space(directory: Path, needed: int, smaller: str = "") -> None:
-    """Raise UserError if a file system lacks `needed` bytes plus a tenth; the remedy suggests to give `smaller`."""
-    existing = next(path for path in [directory, *directory.parents] if path.exists())
-    free = shutil.disk_usage(existing).free
-    if free < needed * 1.1:
+MARGIN = 1.1
+"""The free space that is asked for, as a multiple of what is needed."""
+
+
+def lacking_space(directory: Path, needed: int) -> float:
+    """Return how many bytes a file system lacks to have `needed` bytes free plus a tenth; negative where it has more."""
+    return needed * MARGIN - shutil.disk_usage(_existing(directory)).free
+
+
+def _existing(directory: Path) -> Path:
+    return next(path for path in [directory, *directory.parents] if path.exists())
+
+
+def check_space(directory: Path, needed: int, smaller: str = "", removable: int = 0) -> None:
+    """Raise UserError if a file system lacks `needed` bytes plus a tenth; the remedy suggests to give `smaller`.
+
+    `removable` bytes there can be freed (`DatasetCache.removable`).
+    """
+    if (lacking := lacking_space(directory, needed)) > removable:
+        free = needed * MARGIN - lacking + removable
         raise UserError(
-            f"{existing} has {free / 1e9:.1f} GB free; about {needed * 1.1 / 1e9:.1f} GB are needed",
+            f"{_existing(directory)} has {free / 1e9:.1f} GB free; about {needed * MARGIN / 1e9:.1f} GB are needed",
             f"Free some space{f', give {smaller}' if smaller else ''}, or set DIALIN_HOME to a larger disk",
         )
 
@@ -197,7 +251,8 @@ def copy(source: Path, target: Path) -> None:
         MachineError: the directory could not be copied completely.
     """
     done = subprocess.run(
-        ["cp", "--archive", "--reflink=auto", "--sparse=auto", "--", str(source), str(target)],
+        # -H: of a link to a directory, the directory is copied; a server on a copy of the link would change the original.
+        ["cp", "--archive", "-H", "--reflink=auto", "--sparse=auto", "--", str(source), str(target)],
         capture_output=True,
         check=False,
     )

@@ -204,6 +204,14 @@ class Preparer:
             self._cache.check_limit(sum(sizes), workload.how_to_shrink)
         return lacking + copies * max(sizes, default=0)
 
+    def removable(self, workload: Dataset, wanted: Iterable[tuple[Build, Mapping[str, Value]]]) -> int:
+        """Return the bytes of prepared data that nobody uses, without that of a workload on builds with shapes."""
+        return self._cache.removable({self._key(build, workload, shape) for build, shape in wanted})
+
+    def make_room(self, directory: Path, needed: int) -> None:
+        """Remove prepared data that nobody uses where a disk lacks `needed` bytes; see `DatasetCache.make_room`."""
+        self._cache.make_room(directory, needed)
+
     def _setting_to_prepare(self, build: Build, workload: Dataset) -> dict[str, Value]:
         """Return the setting for preparing data: fast, and with the full list of the buffer pool's pages dumped at the stop."""
         half = host.memory_available() // 2
@@ -228,6 +236,7 @@ def _take_over(sandbox: Sandbox, source: Path, setting: Mapping[str, Value]) -> 
     copied_data.remove_identity(sandbox.data)
     sandbox.boot({**setting, "skip_grant_tables": "ON"})
     with sandbox.connect() as query:
+        copied_data.check_files(query)
         for statement in copied_data.root_login_statements(sandbox.build):
             query(statement)
     sandbox.stop(_STOP_LIMIT)

@@ -22,6 +22,8 @@ FIELD = re.compile(r"time|seconds|count|rate|kind|errors|latency_ms|p[0-9]{1,2}(
 _CLOCK = re.compile(r"(?:(\d{1,9})d)?(?:(\d{1,9})h)?(?:(\d{1,9})m)?(?:(\d{1,9}(?:\.\d{1,18})?)s)?", re.ASCII)
 _TIME_OF_DAY = re.compile(r"(\d{1,9}):(\d\d):(\d\d(?:\.\d{1,18})?)", re.ASCII)
 _LARGEST = 1e18
+_LONGEST_KIND = 100
+"""Characters of the name of a kind of transactions; a program may print anything in its place."""
 """The largest figure; one above it is a counter that went wrong, and sums of such figures would be infinite."""
 _SECONDS_PER = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
 
@@ -165,7 +167,7 @@ def row_of(figures: Mapping[str, Any], unit: str = "s") -> LoadRow | None:
         if name.endswith("_ms") and (latency := _number(value)) is not None
     }
     return LoadRow(
-        kind=str(figures.get("kind") or ""),
+        kind=str(figures.get("kind") or "")[:_LONGEST_KIND],
         time=_time(figures.get("time"), unit),
         seconds=_time(figures.get("seconds"), "s"),
         count=count,

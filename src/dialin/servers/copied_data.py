@@ -8,10 +8,13 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from dialin.errors import UserError
 from dialin.model.build import Build
+from dialin.model.query import Query
 from dialin.model.setting import Value
 from dialin.servers.capabilities import Capability, has
 
@@ -30,8 +33,8 @@ def check_data(source: Path) -> None:
     """Make sure that a server can be started on a copy of the data.
 
     Raises:
-        UserError: `source` is neither a data directory nor a dump, cannot be read, is a backup that was not prepared, or a
-            server is running on it.
+        UserError: `source` is neither a data directory nor a dump, cannot be read, is a backup that was not prepared, has files
+            elsewhere, or a server is running on it.
     """
     if source.is_file():
         if not os.access(source, os.R_OK):
@@ -49,8 +52,27 @@ def check_data(source: Path) -> None:
             raise UserError(
                 f"{source} is a backup that was not prepared", "Prepare it first (xtrabackup or mariabackup --prepare)"
             )
+    if (elsewhere := next(_elsewhere(source), None)) is not None:
+        raise UserError(
+            f"{elsewhere} leads to files outside of {source}: a server on a copy of this directory would change them",
+            "Give a directory that has the files themselves: of a stopped server by `cp -rL`, or a dump",
+        )
     if _is_locked(system):
         raise UserError(f"A server is running on {source}", "Stop it and copy its data directory, or take a backup")
+
+
+def _elsewhere(source: Path) -> Iterator[Path]:
+    """Yield the files that name data outside of a directory, or name it by its whole path: links, and InnoDB's link files."""
+    root = source.resolve()
+    for path in sorted(source.rglob("*")):
+        if path.suffix == ".isl" or (path.is_symlink() and _leads_out(path, root)):
+            yield path
+
+
+def _leads_out(link: Path, root: Path) -> bool:
+    if any(fnmatchcase(link.name, pattern) for pattern in _SERVER_FILES):
+        return False
+    return link.readlink().is_absolute() or not link.resolve().is_relative_to(root)
 
 
 def _is_locked(file: Path) -> bool:
@@ -87,6 +109,23 @@ def remove_identity(data: Path) -> None:
     for pattern in _SERVER_FILES:
         for path in data.glob(pattern):
             path.unlink()
+
+
+def check_files(query: Query) -> None:
+    """Raise UserError if a server that was started on a copy of data directories has tables in files elsewhere.
+
+    MySQL from 8.0 on has their paths in its own tables only, where `check_data` cannot see them.
+    """
+    if rows := query(_FILES_ELSEWHERE):
+        raise UserError(
+            f"{rows[0][0]} is a file of that data, and lies outside of its directory: a server on a copy would change it",
+            "Move such tables into the data directory, or give an SQL dump",
+        )
+
+
+_FILES_ELSEWHERE = (
+    "SELECT FILE_NAME FROM information_schema.FILES WHERE FILE_TYPE = 'TABLESPACE' AND FILE_NAME LIKE '/%' ORDER BY 1 LIMIT 1"
+)
 
 
 def root_login_statements(build: Build) -> list[str]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import signal
 import subprocess
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -111,6 +113,36 @@ def kill(process: subprocess.Popen[Any], name: str) -> None:
     except subprocess.TimeoutExpired:
         words = f"{name} (process {process.pid}) was killed, but still runs after {_KILLED_WITHIN:.0f} s"
         raise MachineError(words, "Look for a disk that does not answer in the kernel's log (dmesg)") from None
+
+
+_MOST_OUTPUT = 16 * 1024**2
+_SHORTEN_EVERY = 0.25
+"""Bytes that a file of output holds before it is emptied, so that a program that prints without end fills no disk; and seconds
+between two looks at it."""
+
+
+def shorten(output: int) -> None:
+    """Empty a file where more than 16 MiB of output are in it; the program that got this descriptor may go on writing."""
+    if os.fstat(output).st_size > _MOST_OUTPUT:
+        fcntl.fcntl(output, fcntl.F_SETFL, fcntl.fcntl(output, fcntl.F_GETFL) | os.O_APPEND)  # else it would leave a hole
+        os.ftruncate(output, 0)
+
+
+def wait_shortening(process: subprocess.Popen[Any], limit: float, output: int) -> int:
+    """Wait for the end of a process whose output goes to a file, and keep that file short.
+
+    Raises:
+        subprocess.TimeoutExpired: it did not end within `limit` seconds.
+    """
+    until = time.monotonic() + limit
+    while True:
+        left = until - time.monotonic()
+        try:
+            return process.wait(max(0.0, min(left, _SHORTEN_EVERY)))
+        except subprocess.TimeoutExpired:
+            if left <= 0:
+                raise subprocess.TimeoutExpired(process.args, limit) from None
+        shorten(output)
 
 
 def signal_name(number: int) -> str:

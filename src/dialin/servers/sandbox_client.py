@@ -19,13 +19,15 @@ def find_client() -> str | None:
 def client_of(account: Account) -> list[str]:
     """Return the command, with its arguments, that connects a client to a sandbox.
 
+    Of the client's own commands, it obeys only DELIMITER and those of character sets; `system` in a dump is an error.
+
     Raises:
         UserError: no client is installed on this machine.
     """
     client = find_client()
     if client is None:
         raise UserError("A dump is loaded by the client mysql, which is not here", INSTALL)
-    return [client, "--no-defaults", f"--socket={account.socket}", f"--user={account.user}"]
+    return [client, "--no-defaults", "--binary-mode", f"--socket={account.socket}", f"--user={account.user}"]
 
 
 def dump_command(server: str | None) -> str:

@@ -11,13 +11,13 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TypeVar
+from typing import IO, TypeVar
 
 from dialin.errors import DialinError, DriverKilledError, MachineError, UserError, WorkloadError, os_error
 from dialin.model.cause import Cause, CauseCode
 from dialin.probes import host
 from dialin.servers.load_sessions import UnreportedSessions, end_left
-from dialin.servers.processes import kill, signal_name, spawn, tail
+from dialin.servers.processes import kill, signal_name, spawn, tail, wait_shortening
 from dialin.workloads.base import Target
 
 _LOG_LIMIT = 16 * 1024**2
@@ -82,19 +82,21 @@ def prepare(
     environment: Mapping[str, str],
     sessions: UnreportedSessions | None = None,
     limit: float = _PREPARE_LIMIT,
+    feed: IO[bytes] | int = subprocess.DEVNULL,
 ) -> str | None:
     """Have a driver load data into a server; return its last lines of output where it failed, else None.
 
-    `sessions` are those of a driver that does not record them itself. However it ends, no statement of it goes on.
+    `sessions` are those of a driver that does not record them itself, and `feed` is its standard input. However it ends, no
+    statement of it goes on.
 
     Raises:
         WorkloadError: the driver did not end within `limit` seconds, or was killed.
     """
     log = target.directory / "prepare.log"
     with log.open("wb") as output:
-        process = spawn(words, target.directory, "prepare", output, environment=environment)
+        process = spawn(words, target.directory, "prepare", output, feed=feed, environment=environment)
         try:
-            code = _wait(process, sessions, limit)
+            code = _wait(process, sessions, limit, output)
         except subprocess.TimeoutExpired:
             slow = Cause(CauseCode.PREPARING_SLOW, {"driver": driver, "seconds": limit})
             raise WorkloadError(slow) from None
@@ -106,14 +108,14 @@ def prepare(
     return tail(log) if code != 0 else None
 
 
-def _wait(process: subprocess.Popen[bytes], sessions: UnreportedSessions | None, limit: float) -> int:
+def _wait(process: subprocess.Popen[bytes], sessions: UnreportedSessions | None, limit: float, output: IO[bytes]) -> int:
     if sessions is not None:
         for _ in range(_LOOKS):
             with suppress(subprocess.TimeoutExpired):
                 return process.wait(_LOOK_AFTER)
             if sessions.record(process.pid):
                 break
-    return process.wait(limit)
+    return wait_shortening(process, limit, output.fileno())
 
 
 _CRASHES = (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGILL, signal.SIGFPE, signal.SIGSYS)

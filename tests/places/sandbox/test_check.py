@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from dialin.datasets.cache import StoredDataset
-from dialin.errors import UserError
+from dialin.errors import ServerError, UserError
 from dialin.model.build import Build, Image, Vendor
 from dialin.model.study import Switch
 from dialin.model.trial import Purpose, Trial, TrialState
@@ -19,7 +19,9 @@ from dialin.servers.ledger import Ledger
 
 BUILD = Build(Vendor.ORACLE, (9, 7, 4), Path("/mysqld"))
 PREPARER = SimpleNamespace(
-    prepared=lambda *asked: SimpleNamespace(data=Path("/data"), size=1), in_use=lambda dataset: nullcontext()
+    prepared=lambda *asked: SimpleNamespace(data=Path("/data"), size=1),
+    in_use=lambda dataset: nullcontext(),
+    make_room=lambda directory, size: None,
 )
 
 
@@ -70,8 +72,8 @@ def test_a_snapshot_command_takes_the_data_before_the_first_trial_whose_time_it_
     script.write_text('#!/bin/sh\necho "$1" >>"$0.calls"\n')
     script.chmod(0o755)
     dataset = StoredDataset("key", tmp_path, 1)
-    preparer = SimpleNamespace(telling=lambda _: SimpleNamespace(prepared=lambda *_: dataset, in_use=lambda _: nullcontext()))
-    tools = sandboxes.tools
+    fake = SimpleNamespace(prepared=lambda *_: dataset, in_use=lambda _: nullcontext(), make_room=lambda *_: None)
+    preparer, tools = SimpleNamespace(telling=lambda _: fake), sandboxes.tools
     tools.preparer, tools.ledger, tools.snapshot_command = preparer, Ledger(home.ledger), str(script)
     with sandboxes.open(said.append):
         assert (tmp_path / "snapshot.sh.calls").read_text() == "take\n", "once for all candidates with this data"
@@ -109,12 +111,17 @@ def test_data_is_kept_for_the_next_trial_only_where_it_is_certain_that_the_serve
 def test_temporary_files_of_trials_must_fit_beside_the_data(sandboxes, monkeypatch):
     needed = []
     for module in ("dialin.places.sandbox.check", "dialin.places.sandbox.site"):
-        monkeypatch.setattr(f"{module}.check_space", lambda directory, size, smaller: needed.append(size))
-    preparer = SimpleNamespace(prepared=lambda *asked: SimpleNamespace(size=5000), in_use=lambda dataset: nullcontext())
+        monkeypatch.setattr(f"{module}.check_space", lambda directory, size, *_: needed.append(size))
+    preparer = SimpleNamespace(
+        prepared=lambda *asked: SimpleNamespace(size=5000),
+        in_use=lambda dataset: nullcontext(),
+        make_room=lambda directory, size: None,
+    )
     tools = SimpleNamespace(
         home=sandboxes.tools.home, ledger=None, clock=None, preparer=SimpleNamespace(telling=lambda say: preparer)
     )
     tools.snapshot_command, tools.preparer.room_needed = None, lambda *_, copies: copies * 1000
+    tools.preparer.removable = lambda *_: 0
     for temporary in (0, 700):
         workload = SimpleNamespace(temporary_bytes=lambda much=temporary: much, how_to_shrink="")
         check_disk(tools, workload, [])
@@ -122,3 +129,16 @@ def test_temporary_files_of_trials_must_fit_beside_the_data(sandboxes, monkeypat
             pass
     before_plain, trial_plain, before, trial_sorting = needed
     assert (before - before_plain, trial_plain, trial_sorting) == (700, 5000, 5700)
+
+
+def test_what_could_not_be_removed_at_the_end_hides_no_other_error(sandboxes, monkeypatch):
+    def fail(_data):
+        raise UserError("The snapshot is still mounted")
+
+    monkeypatch.setattr("dialin.places.sandbox.site.TrialData.end", fail)
+    said = []
+    with pytest.raises(ServerError, match="died"), sandboxes.open(said.append):
+        raise ServerError("It died")
+    assert said == ["Not removed: what restored the data of trials. The snapshot is still mounted"]
+    with pytest.raises(UserError, match="still mounted"), sandboxes.open(said.append):
+        pass

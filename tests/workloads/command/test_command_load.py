@@ -1,12 +1,17 @@
 """A running program of a load file: what it prints without sense or end ends its trial, and never hangs it."""
 
 import errno
+import os
+import signal
+import subprocess
+import time
 
 import psutil
 import pytest
 
 from dialin.errors import UserError, WorkloadError
 from dialin.model.workload import WorkloadSpec
+from dialin.servers import processes
 from dialin.servers.account import Account
 from dialin.workloads.base import Target
 from dialin.workloads.command import command
@@ -42,7 +47,7 @@ def load(tmp_path):
 
 def test_a_program_whose_every_line_is_another_kind_is_named(load):
     lines = "i=0; while :; do i=$((i+1)); echo kind$i 5; done"
-    with pytest.raises(UserError, match="more than 200 kinds of transactions in one interval"):
+    with pytest.raises(UserError, match="more than 200 kinds of transactions"):
         load(lines, r"(?P<kind>\S+) (?P<count>\d+)").read(60.0)
 
 
@@ -85,3 +90,37 @@ def test_a_program_that_cannot_be_guarded_is_ended(tmp_path, monkeypatch):
     with pytest.raises(OSError, match="Resource temporarily"):
         source.start(Target(Account(), tmp_path), threads=1, seed=1, cpus=None)
     assert not psutil.pid_exists(started[0])
+
+
+def test_other_kinds_in_every_interval_are_too_many_in_the_end(load):
+    lines = "i=0; while :; do i=$((i+1)); echo $i kind$i 5; done"
+    running = load(lines, r"(?P<time>\d+) (?P<kind>\S+) (?P<count>\d+)")
+    with pytest.raises(UserError, match="more than 200 kinds of transactions"):
+        any(running.read(60.0) is None for _ in range(300))
+
+
+def test_a_kind_has_a_name_that_a_table_has_room_for(load):
+    running = load("while :; do printf '%0500d 5\\n' 1; sleep 0.3; done", r"(?P<kind>\S+) (?P<count>\d+)")
+    assert [len(kind) for kind in running.read(60.0).kinds] == [100]
+
+
+def test_what_a_service_prints_does_not_fill_the_disk(tmp_path, monkeypatch):
+    monkeypatch.setattr(processes, "_MOST_OUTPUT", 100_000)
+    path, group = tmp_path / "service.log", ProcessGroup()
+    log, environment = path.open("wb"), {**os.environ, **group.environment}
+    prints = ["/bin/sh", "-c", "yes | head -c 200000; read more; echo more; sleep 600"]
+    with subprocess.Popen(prints, stdin=subprocess.PIPE, stdout=log, start_new_session=True, env=environment) as service:
+        group.adopt(service, log)
+        try:
+            while path.stat().st_size < 200_000:
+                time.sleep(0.01)
+            group.shorten_logs()
+            assert path.stat().st_size == 0
+            service.stdin.write(b"\n")
+            service.stdin.flush()
+            while not path.stat().st_size:
+                time.sleep(0.01)
+            assert path.read_bytes() == b"more\n", "no hole is left where it was emptied"
+        finally:
+            group.end(signal.SIGKILL, 0.0, lambda: None)
+    assert log.closed

@@ -1,6 +1,7 @@
 """The file that a program writes is read while it grows, and whatever else is there is neither waited for nor removed."""
 
 import os
+import tracemalloc
 
 import pytest
 
@@ -41,3 +42,16 @@ def test_of_a_link_that_a_program_made_to_its_file_only_the_link_is_removed(tmp_
     path.symlink_to(target)
     assert GrowingFile.anew(path).read(str) is None
     assert list(tmp_path.iterdir()) == [target]
+
+
+def test_no_more_is_read_than_what_is_asked_for(tmp_path):
+    path = tmp_path / "out.csv"
+    path.write_text("row\n" * 1_000_000)
+    file = GrowingFile(path)
+    tracemalloc.start()
+    try:
+        assert [file.read(str) for _ in range(1000)] == ["row"] * 1000
+        assert tracemalloc.get_traced_memory()[1] < 40 << 20, "a mebibyte of lines, and not a thousand"
+    finally:
+        tracemalloc.stop()
+    file.close()

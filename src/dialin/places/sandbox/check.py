@@ -177,11 +177,12 @@ def _inspection_notes(
 def check_disk(tools: Tools, workload: Workload, wanted: Iterable[tuple[Build, Mapping[str, Value]]]) -> None:
     """Raise UserError unless the datasets, a copy of one for the trial, and its temporary files fit disk and cache.
 
-    `wanted` are the builds that data is prepared with, each with what shapes the data.
+    Prepared data that nobody uses gives way to them once a study begins. `wanted` are the builds that data is prepared with,
+    each with what shapes the data.
     """
-    copies = 0 if tools.snapshot_command is not None else 1
-    data = tools.preparer.room_needed(workload, wanted, copies=copies)
-    check_space(tools.home.root, data + workload.temporary_bytes(), workload.how_to_shrink)
+    wanted, copies = list(wanted), 0 if tools.snapshot_command is not None else 1
+    needed = tools.preparer.room_needed(workload, wanted, copies=copies) + workload.temporary_bytes()
+    check_space(tools.home.root, needed, workload.how_to_shrink, tools.preparer.removable(workload, wanted))
 
 
 def with_restore(spec: StudySpec, used: Mapping[str, Build], workload: Workload, tools: Tools) -> StudySpec:

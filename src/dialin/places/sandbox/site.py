@@ -11,7 +11,7 @@ from pathlib import Path
 from dialin.datasets.cache import StoredDataset, check_space
 from dialin.datasets.prepare import Preparer
 from dialin.datasets.restore import TrialData
-from dialin.errors import UserError
+from dialin.errors import DialinError, UserError
 from dialin.model.build import Build
 from dialin.model.setting import Setting, Value
 from dialin.model.study import Candidate, StudySpec
@@ -57,8 +57,22 @@ class Sandboxes:
             tools = self.tools
             spare = self.workload.temporary_bytes()
             data = TrialData(tools.home, tools.ledger, tools.clock, say, spare=spare, snapshot_command=tools.snapshot_command)
-            in_use.callback(data.end)
+            in_use.push(functools.partial(_end_data, data, say))
             yield OpenSandboxes(self, tools.preparer.telling(say), data, in_use)
+
+
+def _end_data(data: TrialData, say: Callable[[str], None], _: object, error: BaseException | None, __: object) -> None:
+    """Remove the data of trials; where that fails after another error, which the user must see, it is only said.
+
+    Raises:
+        DialinError: it could not be removed, and there was no other error.
+    """
+    try:
+        data.end()
+    except DialinError as fault:
+        if error is None:
+            raise
+        say(f"Not removed: what restored the data of trials. {fault}")
 
 
 class OpenSandboxes:
@@ -130,7 +144,9 @@ class OpenSandboxes:
             self._in_use.enter_context(self._preparer.in_use(dataset))
             self._datasets[candidate.name] = dataset
         largest = max((dataset.size for dataset in self._datasets.values() if not self._data.has(dataset)), default=0)
-        check_space(site.tools.home.sandboxes, largest + site.workload.temporary_bytes(), site.workload.how_to_shrink)
+        needed, sandboxes = largest + site.workload.temporary_bytes(), site.tools.home.sandboxes
+        self._preparer.make_room(sandboxes, needed)
+        check_space(sandboxes, needed, site.workload.how_to_shrink)
         for dataset in self._datasets.values():
             self._data.begin(dataset)
 

@@ -16,7 +16,7 @@ import psutil
 from dialin.errors import MachineError, ServerError, UserError, os_error
 from dialin.model.cause import Cause, CauseCode, Fault
 from dialin.scratch import scratch
-from dialin.servers.processes import kill, processes, spawn, was_not_run
+from dialin.servers.processes import kill, processes, spawn, wait_shortening, was_not_run
 
 LIMIT = 600.0
 """Seconds that a command may take."""
@@ -105,7 +105,7 @@ def _run(words: Sequence[str], purpose: str, limit: float, directory: Path, work
         except OSError as error:
             raise os_error(error, _not_run(words[0], purpose, error.strerror or "")) from None
         try:
-            code: int | None = process.wait(limit)
+            code: int | None = wait_shortening(process, limit, output.fileno())
         except subprocess.TimeoutExpired:
             end_group(process.pid)
             kill(process, words[0])

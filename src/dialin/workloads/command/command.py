@@ -7,7 +7,7 @@ import signal
 import socket
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -40,6 +40,8 @@ _CHECK_WITHIN = 600.0
 _PREPARE_WITHIN = 6 * 3600.0
 _OPTION_FILE = "load.cnf"
 _MOST_KINDS = 200
+_LONGEST_LINE = 64 * 1024
+"""Characters of a line in which figures are looked for: an expression may take long on more."""
 
 
 class Command(Workload):
@@ -231,9 +233,11 @@ class Command(Workload):
         port: str | None,
     ) -> None:
         log = target.directory / "service.log"
-        with log.open("wb") as output:
+        with ExitStack() as opened:
+            output = opened.enter_context(log.open("wb"))
             process = spawn(words, target.directory, "service", output, cpus=cpus, environment=environment)
-        group.adopt(process)
+            opened.pop_all()  # the group closes it
+        group.adopt(process, output)
         limit = time.monotonic() + _SERVICE_WITHIN
         while port is not None:
             with suppress(OSError), socket.create_connection(("127.0.0.1", int(port)), 1.0):
@@ -274,6 +278,7 @@ class CommandLoad(DriverLoad):
         self._began = monotonic()
         self.intervals.begin(self._began)
         self._next: LoadRow | None = None
+        self._kinds: set[str] = set()
         self._has_errors_apart = False
         self._last_line = ""
         self._cpu = 0.0
@@ -293,6 +298,7 @@ class CommandLoad(DriverLoad):
             second = self.intervals.second(rows, self._monotonic())
             if second is not None:
                 self._read_seconds += second.seconds
+                self._group.shorten_logs()
                 self._sessions.record(self._driver.pid)
                 return second
             if self._monotonic() >= limit:  # errors without end are no sample
@@ -308,6 +314,7 @@ class CommandLoad(DriverLoad):
         if first is None:
             return None
         rows = [first]
+        self._note_kind(first)
         self._has_errors_apart = self._has_errors_apart or first.has_only_errors
         if not (self._file.output.has_kinds or self._has_errors_apart):
             return rows
@@ -318,12 +325,16 @@ class CommandLoad(DriverLoad):
                 self._next = row
                 break
             rows.append(row)
-            if len(rows) > _MOST_KINDS:
-                raise UserError(
-                    f"{self._file.name} reports more than {_MOST_KINDS:,} kinds of transactions in one interval",
-                    "Let the figure kind of the workload file match kinds alone",
-                )
+            self._note_kind(row)
         return rows
+
+    def _note_kind(self, row: LoadRow) -> None:
+        self._kinds.add(row.kind)
+        if len(self._kinds) > _MOST_KINDS:
+            raise UserError(
+                f"{self._file.name} reports more than {_MOST_KINDS:,} kinds of transactions",
+                "Let the figure kind of the workload file match kinds alone",
+            )
 
     def _row(self, limit: float) -> LoadRow | None:
         while True:
@@ -344,7 +355,7 @@ class CommandLoad(DriverLoad):
 
     def _parse_output(self, line: str) -> LoadRow | None:
         self._note(line)
-        return self._parse(line)
+        return self._parse(line[:_LONGEST_LINE])
 
     def _note(self, line: str) -> None:
         self._last_line = line.strip() or self._last_line

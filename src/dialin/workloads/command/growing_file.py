@@ -45,7 +45,8 @@ class GrowingFile:
         Raises:
             UserError: it is no regular file.
         """
-        self._read_lines()
+        if not self._lines:  # a program may write faster than its lines are asked for
+            self._read_lines()
         while self._lines:
             if (parsed := parse(self._lines.popleft())) is not None:
                 return parsed

@@ -10,13 +10,14 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import IO
 
 import psutil
 
 from dialin.probes.kernel_files import read
-from dialin.servers.processes import kill
+from dialin.servers.processes import kill, shorten
 
-_TOKEN = "DIALIN_LOAD"  # noqa: S105 - the name of a variable
+_TOKEN = "DIALIN_LOAD_GROUP"  # noqa: S105 - the name of a variable
 _KILLED_WITHIN = 5.0
 _POLL = 0.05
 
@@ -35,6 +36,7 @@ class ProcessGroup:
         self._leaders: set[int] = set()
         self._guards: list[subprocess.Popen[bytes]] = []
         self._services: list[subprocess.Popen[bytes]] = []
+        self._logs: list[IO[bytes]] = []
         self._monotonic = monotonic
         self._sleep = sleep
 
@@ -51,10 +53,16 @@ class ProcessGroup:
             subprocess.Popen(["/bin/sh", "-c", _GUARD, str(leader)], stdin=subprocess.PIPE, start_new_session=True)
         )
 
-    def adopt(self, service: subprocess.Popen[bytes]) -> None:
-        """Guard a service, too, which nobody else waits for."""
+    def adopt(self, service: subprocess.Popen[bytes], log: IO[bytes]) -> None:
+        """Guard a service, too, which nobody else waits for, with the file that it writes to."""
         self._services.append(service)
+        self._logs.append(log)
         self.guard(service.pid)
+
+    def shorten_logs(self) -> None:
+        """Keep what services print from filling the disk: some print a line for each request."""
+        for log in self._logs:
+            shorten(log.fileno())
 
     def members(self) -> Iterator[psutil.Process]:
         """Yield its live processes."""
@@ -102,6 +110,9 @@ class ProcessGroup:
         for service in self._services:
             kill(service, "A service of the load")
         self._services.clear()
+        for log in self._logs:
+            log.close()
+        self._logs.clear()
         for guard in self._guards:
             kill(guard, "A guard of the load")
             if guard.stdin:

@@ -7,7 +7,6 @@ of transactions, and is judged by the time that they take.
 
 from __future__ import annotations
 
-import subprocess
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ from dialin.model.workload import LoadTraits, Runs, WorkloadSpec
 from dialin.servers import copied_data
 from dialin.servers.account import Account
 from dialin.servers.sandbox_client import client_of
-from dialin.workloads import dialin_load_account, load_binary, private
+from dialin.workloads import dialin_load_account, driver_process, load_binary, private
 from dialin.workloads.base import Target, Workload
 from dialin.workloads.dialin_load import DialinLoad
 from dialin.workloads.driver_process import DriverProcess
@@ -26,6 +25,9 @@ from dialin.workloads.replay.replay_facts import ReplayFacts, replay_facts, shar
 from dialin.workloads.replay.replay_options import CAPTURE, LIMITS, ReplayOptions
 from dialin.workloads.replay.replay_run import PARTS, PartsRun, ReplayFigures, ReplayRun
 from dialin.workloads.replay.replay_work import WorkMeter, captured_work
+
+_LOAD_WITHIN = 7 * 86_400.0
+"""Seconds that loading a dump may take."""
 
 _LEAST_SECONDS = 5
 """A shorter replay has too few seconds to compare."""
@@ -123,13 +125,10 @@ class Replay(Workload):
     def prepare(self, target: Target) -> None:
         """Load the dump; raise WorkloadError where the client fails."""
         words = client_of(target.account)
-        log = target.directory / "dump.log"
-        with self.copied_data.open("rb") as dump, log.open("wb") as output:
-            done = subprocess.run(
-                words, stdin=dump, stdout=output, stderr=subprocess.STDOUT, env=private.environment(), check=False
-            )
-        if done.returncode != 0:
-            last = log.read_text(errors="replace").strip().splitlines()[-1:]
+        with self.copied_data.open("rb") as dump:
+            printed = driver_process.prepare(words[0], words, target, private.environment(), limit=_LOAD_WITHIN, feed=dump)
+        if printed is not None:
+            last = printed.strip().splitlines()[-1:]
             figures = {"driver": words[0], "words": last[0][:300] if last else "it printed nothing", "advice": "See the dump"}
             raise WorkloadError(Cause(CauseCode.DATA_NOT_PREPARED, figures), "Check that the dump fits this kind of server")
 
