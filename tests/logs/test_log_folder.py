@@ -1,5 +1,6 @@
 import bz2
 import lzma
+import tarfile
 import zipfile
 
 import pytest
@@ -227,3 +228,21 @@ def test_the_usual_length_of_runs_is_computed_once_for_all(tmp_path, monkeypatch
     write(tmp_path, **{f"run{number}__log": csv([100.0 + number, *X]) for number in range(12)})
     assert len(load([tmp_path]).runs) == 12
     assert asked == [12]
+
+
+def test_a_file_of_the_kernel_that_a_link_leads_to_is_not_waited_for(tmp_path):
+    """Such a file has no size, and some never end or wait for news: /proc/kmsg."""
+    write(tmp_path, a__log=csv(X))
+    (tmp_path / "b.log").symlink_to("/proc/self/mountinfo")
+    folder = load([tmp_path])
+    assert {entry.file: entry.status for entry in folder.files} == {"a.log": "used", "b.log": "no_log"}
+    assert [list(opened().__enter__()) for _, opened in log_text.files(tmp_path / "b.log")] == [[]]
+
+
+def test_headers_of_an_archive_that_unpack_without_end_are_named(tmp_path):
+    info = tarfile.TarInfo("././@LongLink")
+    info.type, info.size = tarfile.GNUTYPE_LONGNAME, 64 << 20
+    write(tmp_path, a__log=csv(X))
+    with lzma.open(tmp_path / "b.tar.xz", "wb", preset=0) as archive:
+        archive.write(info.tobuf(tarfile.GNU_FORMAT) + bytes(info.size))
+    assert {entry.file: entry.status for entry in load([tmp_path]).files} == {"a.log": "used", "b.tar.xz": "unreadable"}

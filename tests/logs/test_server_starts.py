@@ -247,3 +247,26 @@ def test_candidates_on_different_hosts_have_no_winner(tmp_path, hosts, is_barred
 def test_a_number_that_looks_like_a_day_that_no_month_has_is_no_moment(tmp_path):
     logs = {f"{name.removesuffix('.log')}_run_2026023{run}_101010.log": log for run, (name, log) in enumerate(LOGS.items())}
     assert states(judged(write(tmp_path / "a", **logs))) == [Starts.UNKNOWN] * 2
+
+
+CALLS = "\n".join(f"f{number}() {{ f{number + 1}; f{number + 1}; }}" for number in range(40))
+HOSTILE = {
+    "calls": f"{CALLS}\nfor r in 1 2 3; do f0; sysbench x run; done\n",
+    "calls of each other": "\n".join(f"f{number}() {{ f{number + 1}; }}" for number in range(3000)) + "\nf0\n",
+    "documents": "cat <<END\n" * 20_000,
+    "brackets": "((" * 100_000,
+    "words": "docker run " * 20_000,
+    "loads": "sysbench " * 25_000,
+    "long": "x\n" * 300_000,
+}
+
+
+@pytest.mark.parametrize("script", HOSTILE.values(), ids=HOSTILE)
+def test_a_script_that_was_written_to_take_for_ever_says_nothing_soon(script):
+    assert restarts_between(script) in (None, False)
+
+
+def test_what_a_script_feeds_to_a_program_is_no_command_of_its_own():
+    fed = "for r in 1 2 3; do\n  mysql <<END | cat\nmysqld &\nEND\n  sysbench x run\ndone\n"
+    assert restarts_between(fed) is False
+    assert restarts_between(fed.replace("END\n  sysbench", "NOEND\n  sysbench")) is True, "the document has no end"

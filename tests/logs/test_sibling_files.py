@@ -99,3 +99,25 @@ def test_a_file_that_cannot_be_read_sets_nothing(tmp_path):
     (tmp_path / "my.cnf").write_bytes(b"a=\xff\xfe1\n")
     (tmp_path / "run.sh").write_text("# " + "x" * 2_000_000)
     assert read_options(found, SiblingFinder([tmp_path]))["x.log"].keys() == {"a"}
+
+
+def test_a_link_that_leads_out_of_the_folder_is_not_read(tmp_path):
+    """The folder may be somebody else's, and the file one of the user's own."""
+    folder = tmp_path / "folder"
+    (folder / "runs").mkdir(parents=True)
+    (tmp_path / "mine.cnf").write_text("[mysqld]\nsort_buffer_size = 1M\n")
+    (folder / "runs" / "a.log").touch()
+    link = folder / "runs" / "my.cnf"
+    link.symlink_to(tmp_path / "mine.cnf")
+    logs = {"a": folder / "runs" / "a.log"}
+    assert read_options(logs, SiblingFinder([folder])) == {"a": {}}
+    link.unlink()
+    (tmp_path / "mine.cnf").rename(folder / "shared.cnf")
+    link.symlink_to("../shared.cnf")
+    assert read_options(logs, SiblingFinder([folder])) == {"a": {"sort_buffer_size": "1M"}}
+
+
+@pytest.mark.parametrize("file_name", ["params.txt", "run.sh", "my.cnf"])
+def test_a_line_of_blanks_is_read_in_the_time_of_its_length(file_name):
+    blanks = "a=1" + " " * 500_000 + "b"
+    assert parse_options(f"{blanks}\nc=2 # note\n", file_name)["c"] == "2"

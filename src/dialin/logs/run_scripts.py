@@ -17,7 +17,7 @@ _NO_SERVER = re.compile(r"--(?:initialize|version|help|validate-config)|\s-V\b")
 _STARTS = re.compile(
     rf"(?<![a-z])(?:re)?start[\s_./@-]*(?:{_SERVERS})(?!\w*[_.-]?(?:exporter|monitor|stat|agent|log))"
     rf"|(?:{_SERVERS})[a-z]*(?:\.server|\.sh)?[\s_./\"'-]+(?:re)?start(?![a-z]|[_.-]?(?:exporter|monitor|stat|agent|log))"
-    rf"|\b(?:docker|podman)\b.*\b(?:run|up)\b.*(?:{_SERVERS})",
+    rf"|\b(?:docker|podman)\b(?>.*?\b(?:run|up)\b).*(?:{_SERVERS})",
     re.IGNORECASE,
 )
 _ORDINARY = """
@@ -49,6 +49,10 @@ _COUNTS = re.compile(
     r"\bin\s+(?:1\s+2(?:\s+3(?:\s+4(?:\s+5)?)?)?\s*$|\{1\.\.\d\}|[`$(]+\s*seq\s+(?:1\s+)?(?:\d|\$\w+)\b)|=\s*[01]\s*,"
 )
 _SPLIT = re.compile(r"\n|;|&&|\|\|")
+_HERE = re.compile(r"(?<!<)<<-?\s*[\"']?(\w+)[\"']?")
+_LONGEST, _LONGEST_COMMAND, _MOST_STEPS, _DEEPEST = 256 * 1024, 4000, 10_000, 50
+"""Characters of a script and of a command, and the commands, and calls of functions within each other, that are followed. A
+script may be anybody's: a few lines of it can call functions without end."""
 _OF_LOAD = re.compile(r"t|th|thr|threads?|thds|c|conns?|clients?|users?|rate", re.IGNORECASE)
 
 _Event = tuple[str, tuple[int, ...], str]
@@ -61,6 +65,8 @@ def restarts_between(script: str) -> bool | None:
     It says so where a loop that numbers the repeats is around the load program: a server is started in that loop, or is not.
     A loop that runs what the script does not show, such as another script, does not say that none is.
     """
+    if len(script) > _LONGEST:
+        return None
     repeating: set[int] = set()
     functions: dict[str, list[_Event]] = {}
     main: list[_Event] = []
@@ -83,7 +89,10 @@ def restarts_between(script: str) -> bool | None:
             function = ""
         elif kind := _kind(command, word):
             events.append((kind, tuple(loops), word))
-    made = list(_expanded(main, functions, ()))
+    steps = iter(range(_MOST_STEPS))
+    made = list(_expanded(main, functions, (), steps))
+    if next(steps, None) is None:
+        return None
     repeated = {loop for kind, around in made if kind == "run" for loop in around if loop in repeating}
     if not repeated:
         return None
@@ -107,25 +116,44 @@ def _kind(command: str, word: str) -> str:
 
 
 def _expanded(
-    events: Sequence[_Event], functions: Mapping[str, Sequence[_Event]], inside: tuple[str, ...]
+    events: Sequence[_Event], functions: Mapping[str, Sequence[_Event]], inside: tuple[str, ...], steps: Iterator[int]
 ) -> Iterator[tuple[str, tuple[int, ...]]]:
-    """Yield events with those of the functions that they call in the place of the calls."""
+    """Yield events with those of the functions that they call in the place of the calls, until no step is left."""
     for kind, around, word in events:
+        if next(steps, None) is None:
+            return
         if word not in functions:
             yield kind, around
-        elif word not in inside:
-            for inner, loops in _expanded(functions[word], functions, (*inside, word)):
+        elif word not in inside and len(inside) < _DEEPEST:
+            for inner, loops in _expanded(functions[word], functions, (*inside, word), steps):
                 yield inner, (*around, *loops)
 
 
 def _commands(script: str) -> list[str]:
     """Return the commands of a script, without comments, and without the words that only begin a body."""
-    text = re.sub(r"(?m)(?:^|\s)#.*$", "", script.replace("\\\n", " "))
-    text = re.sub(r"(?ms)(?<!<)<<-?\s*[\"']?(\w+)[\"']?([^\n]*)\n.*?^\s*\1\s*$", r"\2", text)
+    text = _without_documents(re.sub(r"(?m)(?:^|\s)#.*$", "", script.replace("\\\n", " ")))
     text = re.sub(r"\"[^\"\n]*\"|'[^'\n]*'", lambda match: re.sub(r";|&&|\|\|", " ", match[0]), text)
-    text = re.sub(r"\(\(.*?\)\)", lambda match: match[0].replace(";", ","), text)
+    text = re.sub(r"\(\((?:(?!\(\().)*?\)\)", lambda match: match[0].replace(";", ","), text)
     text = re.sub(r"(\(\s*\)|\bfunction\s+[\w-]+)\s*\{", r"\1\n", text)
     stripped = (
-        _BEFORE.sub("", part.strip(), count=1) if _BEFORE.match(part.strip()) else part.strip() for part in _SPLIT.split(text)
+        _BEFORE.sub("", part, count=1) if _BEFORE.match(part) else part
+        for part in (each.strip()[:_LONGEST_COMMAND] for each in _SPLIT.split(text))
     )
     return [part for part in stripped if part and part not in ("do", "then", "else", "{", "(", ")")]
+
+
+def _without_documents(script: str) -> str:
+    """Return a script without the texts that it feeds to programs (`<<END` to `END`)."""
+    lines = script.split("\n")
+    last = {line.strip(): number for number, line in enumerate(lines)}
+    kept: list[str] = []
+    end = ""
+    for number, line in enumerate(lines):
+        if end:
+            end = end if line.strip() != end else ""
+        elif (found := _HERE.search(line)) and last.get(found[1], -1) > number:
+            end = found[1]
+            kept.append(line[: found.start()] + line[found.end() :])
+        else:
+            kept.append(line)
+    return "\n".join(kept)

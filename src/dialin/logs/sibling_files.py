@@ -68,12 +68,19 @@ class SiblingFinder:
     def _matches(self, place: Path, patterns: tuple[str, ...]) -> list[Path]:
         """Return the files of a directory whose names match, which is found out once for all logs there."""
         if place not in self._listings:
-            self._listings[place] = _listing(place)
+            self._listings[place] = [path for path in _listing(place) if self._is_inside(path)]
         if (place, patterns) not in self._matching:
             self._matching[place, patterns] = [
                 path for path in self._listings[place] if any(fnmatchcase(path.name.lower(), one) for one in patterns)
             ]
         return self._matching[place, patterns]
+
+    def _is_inside(self, path: Path) -> bool:
+        """Return whether a file is no link that leads out of what the user named: to an option file of the user's, perhaps."""
+        if not path.is_symlink():
+            return True
+        target = path.resolve()
+        return any(target.is_relative_to(root.resolve()) for root in (*self._roots, path.parent))
 
 
 def read_options(logs: Mapping[str, Path], finder: SiblingFinder) -> dict[str, dict[str, str]]:
@@ -181,7 +188,7 @@ def _of_script(line: str) -> list[tuple[str, str]]:
 
 
 def _of_line(line: str) -> list[tuple[str, str]]:
-    line = re.sub(r"\s+[#;].*", "", line)
+    line = re.sub(r"\s[#;].*", "", line).rstrip()
     if line.startswith("--") and len(options := list(_OPTION.finditer(line))) > 1:
         return [(match[1], match[2] or "") for match in options]
     if match := _PAIR.fullmatch(line):
@@ -226,8 +233,8 @@ def _agreed(options: Sequence[Mapping[str, str]]) -> dict[str, str]:
 def read_text(path: Path, largest: int = _LARGEST) -> str:
     """Return a small file's text; an empty one if it is large or cannot be read."""
     try:
-        if path.stat().st_size > largest:
-            return ""
-        return path.read_text(encoding="utf-8", errors="replace")
+        with path.open("rb") as file:
+            content = file.read(largest + 1)
+        return content.decode("utf-8", "replace") if len(content) <= largest else ""
     except OSError:
         return ""

@@ -24,6 +24,7 @@ from typing import IO, Any, cast
 import zstandard
 
 from dialin.errors import UserError
+from dialin.tar_headers import BoundedMember
 from dialin.text import size as in_units
 
 _GZIP, _BZIP2, _XZ, _ZSTANDARD, _ZIP = b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd", b"PK\x03\x04"
@@ -68,7 +69,9 @@ def files(path: Path) -> Iterator[tuple[str | None, Opened]]:
         zipfile.BadZipFile: the archive is damaged.
         TooLargeError: the texts in a tar archive unpack to more than any logs.
     """
-    if _magic(path) == _ZIP:
+    if path.stat().st_size == 0:  # nothing is in it, or it is a file of the kernel, which may never end or answer
+        yield None, functools.partial(_copied, io.BytesIO(), 0)
+    elif _magic(path) == _ZIP:
         with zipfile.ZipFile(path) as archive:
             for member in archive.infolist():
                 if not member.is_dir() and not _is_hidden(member.filename):
@@ -98,7 +101,7 @@ def _of_zip(archive: zipfile.ZipFile, member: zipfile.ZipInfo, path: Path) -> It
 
 
 def _of_tar(path: Path) -> Iterator[tuple[str, Opened]]:
-    with _unpacked(path) as stream, tarfile.open(fileobj=stream, mode="r|") as archive:
+    with _unpacked(path) as stream, tarfile.open(fileobj=stream, mode="r|", tarinfo=BoundedMember) as archive:
         for member in archive:
             content = archive.extractfile(member) if member.isfile() else None
             if content is None or _is_hidden(member.name):

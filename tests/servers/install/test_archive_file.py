@@ -9,6 +9,7 @@ import platform
 import shutil
 import subprocess
 import tarfile
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -315,3 +316,38 @@ def test_a_program_is_no_archive_whoever_may_run_it(tmp_path: Path, content: byt
         path.chmod(mode)
         assert is_archive(path) is expected
     assert not is_archive(tmp_path)
+
+
+@pytest.mark.parametrize("top", ["debug", "doc", "mysql-test", "dev"])
+def test_what_an_archive_calls_its_own_directory_says_nothing_of_what_is_in_it(home: Home, tmp_path: Path, top: str):
+    assert add(home, tar(tmp_path / "p.tar.gz", *percona(top))).id == "percona@8.0.36"
+    assert not (home.builds / "percona@8.0.36" / "mysql-test" / "t").exists()
+
+
+def headers_without_end(path: Path, kind: bytes, *, count: int, size: int) -> Path:
+    """Write an archive whose first member has headers of its own kind, each of a size in bytes."""
+    with lzma.open(path, "wb", preset=0) as archive:
+        for _ in range(count):
+            info = tarfile.TarInfo("././@LongLink")
+            info.type, info.size = kind, size
+            archive.write(info.tobuf(tarfile.GNU_FORMAT))
+            for _ in range(0, size, 1 << 20):
+                archive.write(bytes(min(size, 1 << 20)))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("kind", "count", "size"),
+    [(tarfile.GNUTYPE_LONGNAME, 1, 64 << 20), (tarfile.XHDTYPE, 1, 64 << 20), (tarfile.GNUTYPE_LONGLINK, 3000, 0)],
+    ids=["name", "attributes", "chain"],
+)
+def test_headers_that_unpack_without_end_are_not_held_in_memory(home: Home, tmp_path: Path, kind: bytes, count: int, size: int):
+    archive = headers_without_end(tmp_path / "p.tar.xz", kind, count=count, size=size)
+    tracemalloc.start()
+    try:
+        with pytest.raises(UserError, match=r"headers of a file in it have more than 4 MiB"):
+            add(home, archive)
+        assert tracemalloc.get_traced_memory()[1] < 16 << 20
+    finally:
+        tracemalloc.stop()
+    assert left(home) == [".lock"]

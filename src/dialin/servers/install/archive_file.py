@@ -20,6 +20,7 @@ from dialin.servers.install.clients import Say, missing
 from dialin.servers.install.manifest import UNPACKED, build_at
 from dialin.servers.install.unpacked import NAMES, UnpackedServer, servers_in
 from dialin.servers.server_binary import identify
+from dialin.tar_headers import BoundedMember
 from dialin.text import listed
 
 Verify = Callable[[Build], None]
@@ -132,7 +133,7 @@ def _unpack(stream: IO[bytes], archive: str, into: Path) -> None:
     links: dict[Path, str] = {}
     left = _MOST_BYTES
     try:
-        with tarfile.open(fileobj=stream, mode="r|*") as packed:
+        with tarfile.open(fileobj=stream, mode="r|*", tarinfo=BoundedMember) as packed:
             for number, member in enumerate(packed):
                 left -= member.size  # whether it is needed or not: it is read
                 if left < 0 or number > _MOST_MEMBERS:
@@ -153,7 +154,8 @@ def _unpack(stream: IO[bytes], archive: str, into: Path) -> None:
 def _place(name: str, into: Path) -> Path | None:
     """Return where a member of an archive goes; None where it leads out of the archive or a sandbox does not need it."""
     parts = [part for part in PurePosixPath(name).parts if part != "/"]
-    is_needed = not any(part in _NOT_NEEDED for part in parts[:-1]) and not name.endswith((".a", "mysqld-debug"))
+    # What the archive's own top directory is called says nothing of what is in it.
+    is_needed = not any(part in _NOT_NEEDED for part in parts[1:-1]) and not name.endswith((".a", "mysqld-debug"))
     return into.joinpath(*parts) if parts and is_needed and ".." not in parts else None
 
 
