@@ -149,3 +149,19 @@ def test_after_an_error_all_is_read_again(running):
     follower.look()
     follower.forget()
     assert follower.look().state is State.RUNNING
+
+
+def test_the_file_of_a_suite_is_read_once_to_check_it_and_to_show_it(running):
+    read = []
+
+    def counted(directory):
+        read.append(directory)
+        return read_suite(directory)
+
+    follower = SuiteFollower(running.directory, counted, JointReader(running.directory).join)
+    follower.check()
+    follower.look()
+    assert len(read) == 1
+    write_suite(running.directory, Suite(plan=running.plan))
+    follower.look()
+    assert len(read) == 2

@@ -15,7 +15,8 @@ from dialin.errors import ExitCode
 from dialin.suites.members import requested_suite
 
 WORKFLOW = Path(__file__).parents[2] / "examples" / "ci" / "performance.yml"
-JOBS = yaml.safe_load(WORKFLOW.read_text())["jobs"]
+DOCUMENT = yaml.safe_load(WORKFLOW.read_text())
+JOBS = DOCUMENT["jobs"]
 STEPS = [step for job in JOBS.values() for step in job["steps"]]
 SCRIPTS = [step["run"] for step in STEPS if "run" in step]
 COMMANDS = re.findall(r"^dialin .+?(?= \|\| |$)", "\n".join(SCRIPTS), flags=re.MULTILINE)
@@ -35,6 +36,17 @@ def test_every_job_runs_on_a_machine_of_ones_own_and_ends():
     for job in JOBS.values():
         assert "self-hosted" in job["runs-on"]
         assert job["timeout-minutes"] > 0
+
+
+def test_no_fork_runs_anything_on_that_machine_and_no_job_may_change_the_repository():
+    started_by = {"option-file": "pull_request", "builds": "workflow_dispatch"}
+    for name, event in started_by.items():
+        condition = JOBS[name]["if"]
+        assert condition.startswith(f"github.event_name == '{event}'")
+        is_own = "github.event.pull_request.head.repo.full_name == github.repository"
+        assert is_own in condition or event == "workflow_dispatch", "only who may write to the repository can dispatch"
+    assert "pull_request_target" not in DOCUMENT[True], "`on` is a boolean in YAML"
+    assert DOCUMENT["permissions"] == {"contents": "read"}
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -81,6 +81,13 @@ def test_an_absent_image_is_the_users_to_pull(engines):
     assert caught.value.remedy == "Pull it: podman pull mysql:8.4"
 
 
+@pytest.mark.parametrize("name", ["", "--privileged"])
+def test_no_option_of_an_engine_is_taken_for_an_image(engines, name):
+    engines("podman", "echo sha256:abcdef")
+    with pytest.raises(UserError, match="names no image"):
+        find_image(name)
+
+
 @pytest.mark.usefixtures("engines")
 def test_a_machine_without_an_engine_is_told_what_it_needs():
     with pytest.raises(UserError, match="needs podman or docker"):

@@ -97,6 +97,7 @@ def test_workloads_of_a_file_have_names_weights_and_options_of_their_own(tmp_pat
         ("[[workload]]\nname = 'x'", "workload"),
         ("[[workload]]\nworkload = 'scan'\nminutes = 3", "no key 'minutes'"),
         ("[[workload]]\nworkload = 'scan'\nweight = -1", "weight"),
+        ("[[workload]]\nworkload = 'scan'\nweight = inf", "weight"),
         ("nonsense = 1\n[[workload]]\nworkload = 'scan'", "nonsense"),
         ("[[", "not TOML"),
         ("[[workload]]\nworkload = 'scan'\nworkload-options = 5", "must be a table"),

@@ -181,4 +181,7 @@ def test_production_paths_roles_and_clusters_are_dialins_own():
     assert reserved_variables.reason("innodb_data_file_path") is None
     assert reserved_variables.reason_for_value("innodb_data_file_path", "/ibdata/ibdata1:1G")
     assert reserved_variables.reason_for_value("innodb_data_file_path", "ibdata1:12M:autoextend") is None
+    assert all(reserved_variables.reason_for_value("log_bin", path) for path in ("/mine/bin", " ../bin", "./bin", "~/bin"))
+    elsewhere = {"time_zone": "Europe/Berlin", "ft_stopword_file": "/usr/share/words", "innodb_ft_user_stopword_table": "a/b"}
+    assert not any(reserved_variables.reason_for_value(*one) for one in elsewhere.items())
     assert not {name for name in rules.SHAPES_DATA if reserved_variables.reason(name)}

@@ -61,8 +61,8 @@ def watch(
 
     follower = Follower(directory.absolute())
     if is_suite(directory):
-        read_suite(directory)
-        follower = SuiteFollower(directory.absolute(), read_suite, JointReader(directory.absolute()).join)
+        follower = suite = SuiteFollower(directory.absolute(), read_suite, JointReader(directory.absolute()).join)
+        suite.check()
     elif not beside:
         check(directory)
     listening, place = page_server.listen(host, port)

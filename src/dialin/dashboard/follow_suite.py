@@ -47,6 +47,10 @@ class SuiteFollower(Follower):
         self._studies: dict[str, Follower] = {}
         self._running = ""
 
+    def check(self) -> None:
+        """Raise UserError where the file of the suite cannot be read; what was read is used by the next look."""
+        self._read_if_written()
+
     def look(self) -> Snapshot:
         """Return the current state of the suite; of studies to which nothing was written, hardly anything is read."""
         held, suite = self.holder() is not None, self._read_if_written()

@@ -7,8 +7,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol
 
+from dialin.errors import DialinError, machine_error
 from dialin.fleet.worker import BlockRequest, Worker, WorkerHost
-from dialin.model.cause import Cause
+from dialin.model.cause import Cause, Fault
 from dialin.trials.events import Event
 
 
@@ -48,6 +49,15 @@ class HostRefused:
 
     host: str
     cause: Cause
+
+
+def setup_failed(host: str, error: BaseException) -> HostLost | HostRefused:
+    """Return what becomes of a host that failed while it was set up: it is tried again where its machine lacked something."""
+    known = error if isinstance(error, DialinError) else machine_error(error)
+    if known is None:
+        lines = str(error).splitlines() or [type(error).__name__]
+        return HostRefused(host, Cause.quoted(lines[0]))
+    return HostLost(host, known.cause) if known.fault is Fault.MACHINE else HostRefused(host, known.cause)
 
 
 FleetEvent = Reported | BlockEnded | HostJoined | HostLost | HostRefused

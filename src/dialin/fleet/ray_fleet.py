@@ -22,7 +22,7 @@ from ray.exceptions import ActorUnavailableError, GetTimeoutError, RayError, Ray
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from dialin.errors import DialinError, UserError, machine_error
-from dialin.fleet.fleet import BlockEnded, FleetEvent, HostJoined, HostLost, HostRefused, Reported
+from dialin.fleet.fleet import BlockEnded, FleetEvent, HostJoined, HostLost, HostRefused, Reported, setup_failed
 from dialin.fleet.host_agent import HostAgent
 from dialin.fleet.host_process import HostFailed, Message, Ready, Report, TrialEvent, TurnEnded
 from dialin.fleet.host_setup import HostNeeds, UnfitHostError, set_up
@@ -116,9 +116,7 @@ class _Host:
         except UnfitHostError as error:
             put(HostRefused(self.name, error.cause))
         except RayTaskError as error:
-            original = error.cause
-            cause = original.cause if isinstance(original, DialinError) else Cause.quoted(str(original).splitlines()[0])
-            put(HostRefused(self.name, cause))
+            put(setup_failed(self.name, error.cause))
         except DialinError as error:
             put(HostLost(self.name, error.cause))
         except GONE:

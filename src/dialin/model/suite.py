@@ -22,7 +22,7 @@ class SuiteMember(FrozenModel):
 
     name: str
     directory: str = Field(description="the study's directory, inside the suite's")
-    weight: float = Field(gt=0, description="its weight in the mean over the suite")
+    weight: float = Field(gt=0, le=1e6, description="its weight in the mean over the suite")
     options: dict[str, Any] = Field(description="the options of its study, as a study file has them")
 
 
@@ -32,13 +32,17 @@ class SuitePlan(FrozenModel):
     title: str = Field(description="the name of the suite; empty where its workloads were listed")
     command: str
     started_in: str = Field(description="the directory to which paths in the options are relative")
-    created: float = Field(description="seconds since the epoch")
-    minutes: float = Field(description="wall-clock budget of all trials together")
-    confidence: float = Field(description="confidence of the claims of all workloads together, with that of their mean")
-    worthwhile: float = Field(description="the smallest relative difference that matters in the mean")
+    created: float = Field(ge=0, le=1e11, description="seconds since the epoch")
+    minutes: float = Field(gt=0, le=1e7, description="wall-clock budget of all trials together")
+    confidence: float = Field(
+        gt=0, lt=1, description="confidence of the claims of all workloads together, with that of their mean"
+    )
+    worthwhile: float = Field(gt=0, le=100, description="the smallest relative difference that matters in the mean")
     until: Until
-    fail_if_worse: float | None = Field(default=None, description="the margin of the gate, as a share; null without a gate")
-    members: list[SuiteMember]
+    fail_if_worse: float | None = Field(
+        default=None, gt=0, lt=1, description="the margin of the gate, as a share; null without a gate"
+    )
+    members: list[SuiteMember] = Field(min_length=1)
 
     @property
     def claims(self) -> int:

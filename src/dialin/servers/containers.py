@@ -51,8 +51,10 @@ def find_image(name: str) -> tuple[str, str]:
     """Return the engine that has an image, and the image's digest.
 
     Raises:
-        UserError: neither podman nor docker is here, or none of them has the image, which dialin never pulls.
+        UserError: the name is none, neither podman nor docker is here, or none of them has the image, which dialin never pulls.
     """
+    if not name or name.startswith("-"):  # an engine would take that for an option
+        raise UserError(f"image:{name} names no image", "Give its name and tag, such as image:mysql:8.4")
     engines = [engine for engine in ENGINES if shutil.which(engine)]
     if not engines:
         raise UserError(

@@ -24,6 +24,8 @@ _SEE = "See docs/suites.md"
 _MOST = 64
 """The most workloads of a suite."""
 
+_LARGEST_WEIGHT = 1e6
+
 _OF_EACH = frozenset(
     {kebab(name) for name, one in StudyOptions.model_fields.items() if LOAD in one.metadata}
     | {"goal", "worthwhile", "measure", "warmup"}
@@ -56,7 +58,7 @@ class _Entry(BaseModel):
 
     workload: str
     name: str = ""
-    weight: Annotated[float, Field(gt=0)] = 1.0
+    weight: Annotated[float, Field(gt=0, le=_LARGEST_WEIGHT)] = 1.0
 
 
 class _File(BaseModel):
@@ -104,8 +106,11 @@ def _listed_member(text: str, directory: Path, common: Mapping[str, Any]) -> Mem
     colon = re.fullmatch(r"(.+):(\d+(?:\.\d+)?)", name)
     if colon and colon[1] in {known for kind in kinds.KINDS for known in kind.names}:
         raise UserError(f"--workload {name}: a weight follows an equals sign", f"Write {colon[1]}={colon[2]}")
-    if weight <= 0:
-        raise UserError(f"--workload {text}: a weight must be above 0", "Leave the workload out, or give it a weight")
+    if not 0 < weight <= _LARGEST_WEIGHT:
+        raise UserError(
+            f"--workload {text}: a weight must be above 0, and at most {_LARGEST_WEIGHT:,.0f}",
+            "Leave the workload out, or give it a weight",
+        )
     return Member(_label(name), weight, {**common, "workload": kinds.with_absolute_path(name, directory)})
 
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from dialin import json_documents
-from dialin.errors import UserError
+from dialin.errors import MachineError, UserError, is_machine_fault
 from dialin.evidence.why_verdict import explain
 from dialin.model.record import StudyRecord
 from dialin.model.suite import Suite, SuiteMember, SuitePlan
 from dialin.model.trial import TrialState, seconds_of
-from dialin.paths import parse_record, replace_text
+from dialin.paths import read_record, replace_text
 from dialin.sentences.suite_sentences import suite_headline
 from dialin.store import STUDY_FILE, SUITE_FILE, read_only
 from dialin.suites.joint import SuiteStudy, is_decided, joint_result
@@ -25,14 +26,7 @@ def read_plan(directory: Path) -> SuitePlan:
     Raises:
         UserError: its file is damaged, or of another version of dialin.
     """
-    path = directory / SUITE_FILE
-    try:
-        plan = SuitePlan.model_validate(parse_record(path.read_text(encoding="utf-8"))["plan"])  # the result is made again
-        if any("/" in one.directory or one.directory in ("", ".", "..") for one in plan.members):
-            raise ValueError("a study is outside")  # its reports would be written there
-        return plan
-    except (OSError, ValueError, LookupError, TypeError) as error:
-        raise UserError(f"{path} cannot be read as a suite of this version of dialin", "Start a new suite") from error
+    return _read(directory)[0]
 
 
 def read_suite(directory: Path) -> Suite:
@@ -41,11 +35,26 @@ def read_suite(directory: Path) -> Suite:
     Raises:
         UserError: as from `read_plan`.
     """
-    plan = read_plan(directory)
+    plan, document = _read(directory)
     try:
-        return Suite.model_validate(parse_record((directory / SUITE_FILE).read_text(encoding="utf-8")))
-    except (OSError, ValueError):
+        return Suite.model_validate(document)
+    except ValueError:
         return Suite(plan=plan)
+
+
+def _read(directory: Path) -> tuple[SuitePlan, Any]:
+    """Return what a suite asks, and all of its file, which is read once: it may be replaced at any time."""
+    path = directory / SUITE_FILE
+    try:
+        document = read_record(path, of_others=True)
+        plan = SuitePlan.model_validate(document["plan"])  # the result is made again
+        if any("/" in one.directory or one.directory in ("", ".", "..") for one in plan.members):
+            raise ValueError("a study is outside")  # its reports would be written there
+        return plan, document
+    except (OSError, ValueError, LookupError, TypeError) as error:
+        if isinstance(error, OSError) and is_machine_fault(error):
+            raise MachineError.of(error) from error
+        raise UserError(f"{path} cannot be read as a suite of this version of dialin", "Start a new suite") from error
 
 
 class JointReader:

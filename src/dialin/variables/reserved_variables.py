@@ -64,6 +64,8 @@ _PATTERNS = (
 )
 
 _FILE_LISTS = ("innodb_data_file_path", "innodb_temp_data_file_path")
+_ONLY_READ = ("ft_stopword_file",)
+_PATH = ("/", "./", "../", "~/")
 
 
 def reason(name: str) -> str | None:
@@ -74,5 +76,10 @@ def reason(name: str) -> str | None:
 
 
 def reason_for_value(name: str, value: object) -> str | None:
-    """Return why a variable cannot have this value: its files would lie outside the sandbox. None where it can."""
-    return _PLACE if name in _FILE_LISTS and "/" in str(value) else None
+    """Return why a variable cannot have this value: its files would lie outside the sandbox. None where it can.
+
+    `log_bin`, and options that no catalogue has, take a path as well.
+    """
+    text = str(value).strip()
+    is_outside = "/" in text if name in _FILE_LISTS else text.startswith(_PATH) and name not in _ONLY_READ
+    return _PLACE if is_outside else None
