@@ -35,9 +35,26 @@ def test_waits_and_calls_are_read_as_they_were_written_or_why_there_are_none(tmp
 
 def test_a_profile_of_before_waits_were_traced_is_read(tmp_path):
     path = tmp_path / "trial-7.parquet"
-    profile_file.write(path, PROFILE)
-    pl.read_parquet(path).drop("of").write_parquet(path)
+    times = [(number, one.began, one.ended, 0.002) for number, one in enumerate(PROFILE.slices)]
+    rows = [(*time, "", "", 0) for time in times]
+    rows += [
+        (*times[number], stack.kind.value, ";".join(stack.frames), count)
+        for stack in PROFILE.stacks
+        for number, count in enumerate(stack.samples)
+        if count
+    ]
+    columns = ["slice", "began", "ended", "seconds_per_sample", "thread", "stack", "samples"]
+    pl.DataFrame(rows, schema=columns, orient="row").write_parquet(path)
     assert profile_file.read(path) == PROFILE
+
+
+def test_the_name_of_a_function_is_in_the_file_once_however_many_rows_there_are(tmp_path):
+    path = tmp_path / "trial-7.parquet"
+    frames = [("main", f"function_{number // 100}", f"function_{number % 100}") for number in range(10_000)]
+    many = replace(PROFILE, stacks=tuple(replace(PROFILE.stacks[0], frames=one, samples=(1, 2, 3)) for one in frames))
+    profile_file.write(path, many)
+    assert profile_file.read(path) == many
+    assert pl.read_parquet(path)["stack"].str.contains("function_7$").sum() == 1
 
 
 def test_a_function_is_in_memory_once_however_many_stacks_have_it(tmp_path):

@@ -1,13 +1,17 @@
-"""The profile of a trial as folded stacks, in Parquet: a row for each stack and slice of time."""
+"""The profile of a trial as folded stacks, in Parquet: a row for each stack and slice of time, and one for each function.
+
+Functions have numbers in the stacks: of a large server there are 100,000 stacks, each as long as a paragraph.
+"""
 
 from __future__ import annotations
 
 import errno
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dialin.model.profile import Profile, Slice, Stack, ThreadKind
 from dialin.model.trial import Purpose, Trial
@@ -19,8 +23,12 @@ if TYPE_CHECKING:
 _SEPARATOR = ";"
 
 
-_CPU, _WAITS, _CALLS = "cpu", "waits", "calls"
-"""What a row is of."""
+_CPU, _WAITS, _CALLS, _NAMES = "cpu", "waits", "calls", "names"
+"""What a row is of; a row of a name has it in place of a stack, and its number in place of a slice."""
+
+_ROWS_AT_ONCE = 20_000
+
+_Row = tuple[int, float, float, float, str, str, int, str]
 
 
 def write(path: Path, profile: Profile) -> None:
@@ -44,8 +52,10 @@ def write(path: Path, profile: Profile) -> None:
     path.parent.mkdir(exist_ok=True)
     making = path.with_suffix(".making")
     try:
-        rows = [row for of, part in _parts(profile).items() for row in _rows(of, part)]
-        pl.DataFrame(rows, schema=schema, orient="row").write_parquet(making, compression="zstd")
+        rows, frames = _every_row(profile), []
+        while some := list(islice(rows, _ROWS_AT_ONCE)):
+            frames.append(pl.DataFrame(some, schema=schema, orient="row"))
+        pl.concat(frames, rechunk=False).write_parquet(making, compression="zstd")
         making.replace(path)
     except pl.exceptions.PolarsError as error:  # a full disk is reported like this
         raise OSError(errno.EIO, str(error)) from error
@@ -58,12 +68,20 @@ def _parts(profile: Profile) -> dict[str, Profile]:
     return {of: part for of, part in every.items() if part is not None}
 
 
-def _rows(of: str, profile: Profile) -> Iterator[tuple[int, float, float, float, str, str, int, str]]:
+def _every_row(profile: Profile) -> Iterator[_Row]:
+    numbers: dict[str, int] = {}
+    for of, part in _parts(profile).items():
+        yield from _rows(of, part, numbers)
+    for name, number in numbers.items():
+        yield (number, 0.0, 0.0, 0.0, "", name, 0, _NAMES)
+
+
+def _rows(of: str, profile: Profile, numbers: dict[str, int]) -> Iterator[_Row]:
     """Yield a row without a thread for each slice, with why nothing was traced in place of a stack, and one for each count."""
     for number, one in enumerate(profile.slices):
         yield (number, one.began, one.ended, profile.per_sample, "", profile.untraced, 0, of)
     for stack in profile.stacks:
-        folded_stack = _SEPARATOR.join(stack.frames)
+        folded_stack = _SEPARATOR.join(str(numbers.setdefault(name, len(numbers))) for name in stack.frames)
         for number, count in enumerate(stack.samples):
             if count:
                 one = profile.slices[number]
@@ -80,34 +98,43 @@ def read(path: Path) -> Profile | None:
         frame = scan(path).collect()
         if "of" not in frame.columns:  # written before waits were traced
             frame = frame.with_columns(of=pl.lit(_CPU))
-        parts = {of: _read_part(frame.filter(pl.col("of") == of)) for of in (_CPU, _WAITS, _CALLS)}
+        names = {str(number): sys.intern(name) for number, name in _rows_of(frame, _NAMES, "slice", "stack")}
+        parts = {of: _read_part(_rows_of(frame, of, *_OF_PART), names) for of in (_CPU, _WAITS, _CALLS)}
     except (OSError, pl.exceptions.PolarsError, ValueError, LookupError):
         return None
     profile = parts[_CPU]
     return None if profile is None else replace(profile, waits=parts[_WAITS], calls=parts[_CALLS])
 
 
-def _read_part(frame: pl.DataFrame) -> Profile | None:
+_OF_PART = ("slice", "began", "ended", "seconds_per_sample", "thread", "stack", "samples")
+
+
+def _rows_of(frame: pl.DataFrame, of: str, *columns: str) -> Iterator[Any]:
     import polars as pl
 
-    heads = frame.filter(pl.col("thread") == "").sort("slice").select("began", "ended", "seconds_per_sample", "stack").rows()
-    if not heads:
+    return frame.lazy().filter(pl.col("of") == of).select(columns).collect().iter_rows()
+
+
+def _read_part(rows: Iterable[Any], names: Mapping[str, str]) -> Profile | None:
+    """Return what rows of a part have; in files without names the stacks have them."""
+    slices: dict[int, Slice] = {}
+    counts: dict[tuple[str, str], list[int]] = {}
+    untraced, per_sample = "", 0.0
+    for number, began, ended, each, thread, stack, samples in rows:
+        if thread:
+            counts.setdefault((thread, stack), [0] * len(slices))[number] = samples
+        else:
+            slices[number], untraced, per_sample = Slice(began, ended), stack, each
+    if not slices:
         return None
-    counted = frame.filter(pl.col("thread") != "").group_by("thread", "stack", maintain_order=True).agg("slice", "samples")
-    stacks = []
-    for thread, stack, numbers, samples in counted.iter_rows():  # there may be 100,000 long ones: no second copy of all
-        counts = [0] * len(heads)
-        for number, count in zip(numbers, samples, strict=True):
-            counts[number] = count
-        stacks.append(Stack(ThreadKind(thread), _frames(stack), tuple(counts)))
-    slices = tuple(Slice(began, ended) for began, ended, _, _ in heads)
-    _, _, per_sample, untraced = heads[0]
-    return Profile(per_sample, slices, tuple(stacks), untraced=untraced)
+    stacks = tuple(Stack(ThreadKind(thread), _frames(stack, names), tuple(each)) for (thread, stack), each in counts.items())
+    return Profile(per_sample, tuple(slices[number] for number in sorted(slices)), stacks, untraced=untraced)
 
 
-def _frames(stack: str) -> tuple[str, ...]:
+def _frames(stack: str, names: Mapping[str, str]) -> tuple[str, ...]:
     """Return the frames of a stack; a function is in many, and its name in memory once."""
-    return tuple(map(sys.intern, stack.split(_SEPARATOR)))
+    frames = stack.split(_SEPARATOR)
+    return tuple(names[number] for number in frames) if names else tuple(map(sys.intern, frames))
 
 
 def read_all(directory: Path, trials: Iterable[Trial]) -> dict[int, Profile]:
