@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 from dialin.fleet.fleet import FleetEvent
 from dialin.model.study import AA, Candidate, StudySpec
 from dialin.question.plan import plan
-from dialin.race.progress_writer import ProgressWriter
+from dialin.race.recorder import ProgressWriter
 from dialin.race.runner import Runner
 from dialin.store.store import Store
 from dialin.testing.fake_clock import FakeClock

@@ -32,7 +32,7 @@ from dialin.fleet.worker import BlockRequest, WorkerHost
 from dialin.model.study import AA, Candidate, StudySpec
 from dialin.probes.probe import Reading
 from dialin.question.plan import plan
-from dialin.race.progress_writer import ProgressWriter
+from dialin.race.recorder import ProgressWriter
 from dialin.race.runner import Runner
 from dialin.store import STUDY_FILE
 from dialin.store.store import Store

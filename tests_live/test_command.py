@@ -21,7 +21,7 @@ from dialin.places.sandbox.load_check import run_program
 from dialin.servers.ledger import Ledger
 from dialin.servers.processes import MARK
 from dialin.testing.load_source_conformance import LoadSourceConformance
-from dialin.trials.kind_figures import kind_figures
+from dialin.trials.driver_share import kind_figures
 from dialin.trials.tools import Tools
 from dialin.workloads.base import Target
 from dialin.workloads.command.command import Command

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from dialin.evidence import measured
-from dialin.evidence.block_figures import block_figures
+from dialin.evidence.measured import block_figures
 from dialin.measures.of_trials import goal_ratio
 from dialin.model.evidence import ALL, WaitRow
 from dialin.model.record import StudyRecord

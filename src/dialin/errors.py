@@ -170,7 +170,7 @@ def machine_error(error: BaseException) -> MachineError | None:
         return MachineError.of(error)
     if isinstance(error, MemoryError):
         return MachineError("Memory is full", "Free memory")
-    if (isinstance(error, RuntimeError) or _is_panic(error)) and any(words in str(error) for words in _NO_THREAD):
+    if (isinstance(error, RuntimeError) or type(error).__name__ == _PANIC) and any(words in str(error) for words in _NO_THREAD):
         remedy = "Raise the limit of processes (ulimit -u, or that of the container), or end other programs; then try again"
         return MachineError("This machine allows no more threads", remedy)
     if isinstance(error, RuntimeError) and _NO_HOME in str(error):
@@ -178,11 +178,8 @@ def machine_error(error: BaseException) -> MachineError | None:
     return None
 
 
-def _is_panic(error: BaseException) -> bool:
-    """Return whether an exception is a panic of a library in Rust, such as polars; its class is in no module to import."""
-    return type(error).__name__ == "PanicException"
-
-
+_PANIC = "PanicException"
+"""The class of a panic of a library in Rust, such as polars, which is in no module to import."""
 _DISK_FULL = re.compile(r"No space left on device|Disk quota exceeded")
 
 

@@ -145,10 +145,16 @@ def exact_percent(share: float) -> str:
 
 def change(ratio: float | None) -> str:
     """Return a ratio as a signed change: 1.053 is `+5.3 %`, 0.9 is `−10.0 %`, 1 is `0.0 %`."""
+    bare = bare_change(ratio)
+    return bare if bare == NOTHING else f"{bare} %"
+
+
+def bare_change(ratio: float | None) -> str:
+    """Return the same without its percent sign, for where one sign stands for several."""
     if ratio is None or not math.isfinite(ratio):
         return NOTHING
     value = round(100 * (ratio - 1), 1) + 0.0
-    return f"{value:+,.1f} %".replace("-", "−") if value else "0.0 %"
+    return f"{value:+,.1f}".replace("-", "−") if value else "0.0"
 
 
 def duration(seconds: float) -> str:

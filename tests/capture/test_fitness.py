@@ -9,8 +9,7 @@ from rich.console import Console
 
 from dialin.capture.fitness import check_capture
 from dialin.model.capture import Autocommit, CaptureSummary, CheckCode, Fitness, Obstacle, OpenSessions
-from dialin.report.capture_check_page import add_check, finding_text, print_check
-from dialin.report.capture_page import print_capture
+from dialin.report.capture_page import add_check, finding_text, print_capture
 from dialin.report.render.terminal_page import Page
 
 AUTOCOMMIT = dict.fromkeys(Autocommit.model_fields, 0)
@@ -133,7 +132,7 @@ def test_sessions_that_are_not_in_the_log_are_named_beside_the_coverage():
     print_capture(captured, check_capture(captured, sessions=limited), Console(file=out, width=200), None, limited)
     shown = out.getvalue()
     assert "2 of 40 sessions, which began before the log had all statements: 7, 12." in shown
-    print_check(check_capture(captured, sessions=limited), Console(file=out, width=200))
+    add_check(Page(Console(file=out, width=200)), check_capture(captured, sessions=limited))
     assert "2 sessions (5.0 %; 7, 12) began before the slow log" in " ".join(out.getvalue().split())
     assert "none of their statements" not in shown
 

@@ -1,6 +1,6 @@
 from itertools import count
 
-from dialin.dashboard.access import Access
+from dialin.dashboard.guard import Access
 
 
 def counted():

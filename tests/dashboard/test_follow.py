@@ -31,7 +31,7 @@ def test_a_running_study_is_reported_with_its_trial_and_its_seconds(study, follo
     assert seen.state is State.RUNNING
     assert seen.board.trial.candidate == "4"
     assert [second.second for second in seen.board.seconds] == [1, 2, 3]
-    assert seen.board.block_progress == "block 1 of about 6"
+    assert seen.board.block_progress() == "block 1 of about 6"
     assert seen.board.standings["1"].tps == 1000.0
     assert seen.board.seconds_left(1300.0) == 300.0
 

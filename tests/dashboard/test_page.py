@@ -5,10 +5,9 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from dialin.dashboard.access import Access
 from dialin.dashboard.connections import Connections, Limits
 from dialin.dashboard.follow import Follower
-from dialin.dashboard.guard import Served
+from dialin.dashboard.guard import Access, Served
 from dialin.dashboard.hub import Hub
 from dialin.dashboard.page import new_link, page
 from dialin.store import requests

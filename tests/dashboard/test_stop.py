@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from dialin.dashboard.stop import stop_now
+from dialin.dashboard.hub import stop_now
 from dialin.store import lock
 from dialin.store.lock import Holder, sole_runner
 

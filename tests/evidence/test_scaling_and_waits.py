@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from dialin.evidence import measured
-from dialin.evidence import scaling as evidence
+from dialin.evidence import latencies, measured
 from dialin.evidence.cost import probe_costs
 from dialin.evidence.waits import summaries, wait_trials
 from dialin.model.evidence import ProbeNote, ProbeNoteCode
@@ -16,7 +15,7 @@ from dialin.model.verdict import Estimate
 from fixtures.evidence_of import of_record
 from fixtures.example_evidence import LAW, LOCKS, levels, nothing_moved, waits_moved
 
-scaling = of_record(evidence.scaling)
+scaling = of_record(latencies.scaling)
 trials = of_record(wait_trials)
 
 NOTE = ProbeNote(ProbeNoteCode.DISK_UNKNOWN)

@@ -11,7 +11,7 @@ from dialin.evidence.why_verdict import explain
 from dialin.model.evidence import Gauge, Watched
 from dialin.model.load_driver import KindFigures
 from dialin.report.render import html, markdown, terminal
-from dialin.trials.kind_figures import kind_gauges
+from dialin.trials.driver_share import kind_gauges
 from dialin.workloads.base import Second
 from fixtures import example_studies
 from fixtures.evidence_of import of_record

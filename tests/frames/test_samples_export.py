@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import dialin
 from dialin.errors import UserError
-from dialin.frames import Format, columns, samples, samples_export
+from dialin.frames import Format, columns, samples_export
 from dialin.store import read_only
 from dialin.text import csv_cell
 from fixtures import example_studies
@@ -62,9 +62,9 @@ def test_a_study_without_a_second_is_a_table_without_rows(kept, tmp_path):
 def test_samples_that_come_in_many_pieces_are_all_there_once(kept):
     record = example_studies.winner()
     directory = kept(record)
-    parts = read_only.read(directory, lambda store: list(samples.iterate_frames(store, rows=333)))
+    parts = read_only.read(directory, lambda store: list(samples_export.iterate_frames(store, rows=333)))
     assert len(parts) > 5
-    assert samples.concatenate_frames(parts).equals(dialin.open_study(directory).samples)
+    assert samples_export.concatenate_frames(parts).equals(dialin.open_study(directory).samples)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from dialin.model.verdict import Note
 from dialin.preflight import machine_noise
 from dialin.preflight.machine_noise import StudyNoise
 from dialin.question.plan import plan
-from dialin.stats.noise_parts import Noise
+from dialin.stats.forecast import Noise
 from fixtures import example_studies
 
 

@@ -9,7 +9,7 @@ from dialin.model.trial import seconds_of
 from dialin.model.tune import LeftOut, LeftOutReason
 from dialin.preflight.tune_forecast import choice_text, resume_text, smallest_gain
 from dialin.question.plan import Plan, plan
-from dialin.search.tune_budget import MOST_VARIABLES
+from dialin.search.proof import MOST_VARIABLES
 from fixtures.simulated_servers import PLAN, tune_spec
 from fixtures.tuned import whole_tune
 

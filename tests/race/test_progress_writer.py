@@ -6,7 +6,7 @@ from sqlalchemy.exc import DatabaseError
 from dialin.errors import DialinError, InterruptedStudyError, ServerError
 from dialin.model.progress import Progress, SessionState, Standing
 from dialin.model.trial import Step, Trial, TrialState
-from dialin.race.progress_writer import ProgressWriter
+from dialin.race.recorder import ProgressWriter
 from dialin.store.store import Store
 from fixtures.simulated_runs import Killed
 

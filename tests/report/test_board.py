@@ -22,7 +22,7 @@ LINK = "http://127.0.0.1:40123/?t=0123456789abcdef0123456789abcdef"
 )
 def test_where_a_study_is_in_its_course_is_said_alike_everywhere(spec, trial, block, which):
     board = Board(spec=spec, blocks=6, trial=trial)
-    assert board.block_progress == block
+    assert board.block_progress() == block
     assert board.trial_progress(10.0)[0] == which
 
 

@@ -28,7 +28,7 @@ def test_the_deciding_figure_stands_first_where_it_is_not_throughput():
 @pytest.mark.parametrize("name", ["winner", "by_stability", "by_latency"])
 def test_one_column_decides_and_every_rank_is_its_own(name):
     every = columns(example_studies.EVERY[name]().verdict)
-    assert [column.rank for column in every if column.decides] == [0]
+    assert [column.rank for column in every if column.is_charted] == [0]
     assert len({column.rank for column in every}) == len(every)
 
 

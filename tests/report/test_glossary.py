@@ -1,7 +1,7 @@
 import re
 from pathlib import Path
 
-from dialin.report.document.glossary import TERMS, Word
+from dialin.report.document.figure_columns import TERMS, Word
 from fixtures.report_page import page_of
 
 GLOSSARY = Path(__file__).parents[2] / "docs" / "glossary.md"

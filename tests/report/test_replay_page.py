@@ -6,7 +6,7 @@ import pytest
 from rich.console import Console
 
 from dialin.model.load_driver import ReplayedDigest
-from dialin.report.replay_page import print_replay
+from dialin.report.capture_page import print_replay
 from dialin.sentences.replay_sentences import CAUSES, RATIOS, SHARES, replay_parts
 from dialin.workloads.replay.replay_options import LIMITS
 

@@ -4,8 +4,8 @@ import pytest
 from rich.console import Console
 
 from dialin.evidence.why_verdict import explain
-from dialin.report.document import summary_document
-from dialin.report.render.terminal_summary import print_summary
+from dialin.report.document import study_document
+from dialin.report.render.terminal import print_summary
 from fixtures import example_studies
 
 VERDICTS = (
@@ -50,7 +50,7 @@ def test_it_answers_what_to_set_what_that_changes_why_and_where_more_is():
 
 def test_the_cost_of_a_restart_and_of_a_crash_is_written_as_it_is(monkeypatch):
     monkeypatch.setattr(
-        summary_document, "consequences", lambda _: [("restart", "needed, for InnoDB's log"), ("durability", "T")]
+        study_document, "consequences", lambda _: [("restart", "needed, for InnoDB's log"), ("durability", "T")]
     )
     assert "Restart needed, for InnoDB's log; durability T." in printed(example_studies.winner())
 

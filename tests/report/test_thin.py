@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dialin.report.charts.thin import thin, thin_smooth
+from dialin.report.charts.plotly_data import thin, thin_smooth
 
 
 @given(st.lists(st.floats(0, 1e6)), st.integers(2, 60))

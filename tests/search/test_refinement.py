@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dialin.model.dimension import Dimension
-from dialin.search.refinement import reductions, worth_of_trials
+from dialin.search.separation import reductions, worth_of_trials
 from dialin.search.space import Space
 from dialin.search.surrogate import Observations, Surrogate, learn_weights
 

@@ -3,8 +3,7 @@
 from dialin.model.dimension import Dimension
 from dialin.model.tune import TuneStage
 from dialin.search.space import Space
-from dialin.search.trial_costs import overheads
-from dialin.search.trial_records import Ask, Options, TrialOutcome
+from dialin.search.trial_records import Ask, Options, TrialOutcome, overheads
 
 SPACE = Space((Dimension("pool", 1, 9, default=1, static=True), Dimension("limit", 1, 9, default=1)))
 OPTIONS = Options(60, start_seconds=60, set_seconds=8)

@@ -2,8 +2,7 @@
 
 import pytest
 
-from dialin.search.trial_records import Options
-from dialin.search.tune_budget import (
+from dialin.search.proof import (
     FEWEST_VARIABLES,
     MOST_VARIABLES,
     minutes_to_separate,
@@ -11,6 +10,7 @@ from dialin.search.tune_budget import (
     provable_gain,
     separable_variables,
 )
+from dialin.search.trial_records import Options
 from dialin.stats.forecast import fewest_trials
 
 

@@ -7,8 +7,7 @@ import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dialin.stats.blocks import Observation, components, fit, levels
-from dialin.stats.quantiles import tukey_quantile
+from dialin.stats.blocks import Observation, components, fit, levels, tukey_quantile
 
 
 def table(**candidates):

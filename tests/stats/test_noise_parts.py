@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dialin.stats.noise_parts import Noise, separate
+from dialin.stats.forecast import Noise, separate
 
 
 def test_a_longer_trial_takes_away_what_varies_within_it_only():

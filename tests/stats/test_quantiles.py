@@ -5,7 +5,7 @@ import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dialin.stats.quantiles import t_quantile, tukey_quantile
+from dialin.stats.blocks import t_quantile, tukey_quantile
 
 
 @pytest.mark.parametrize(("dof", "alpha"), [(1, 0.05), (7, 0.01), (120, 1e-6)])

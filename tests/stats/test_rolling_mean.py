@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dialin.stats.rolling_mean import rolling, window_of
+from dialin.stats.summaries import rolling, window_of
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from sqlalchemy import JSON, Boolean, Float, Integer
 
 from dialin.errors import UserError
 from dialin.report.study_list import StudyLister
-from dialin.store import read_only, row_types, schema
+from dialin.store import read_only, schema
 from dialin.store.store import STUDY_FILE, Store
 from fixtures import example_studies, stored_study
 
@@ -136,5 +136,5 @@ def test_a_table_or_column_that_is_missing_is_damage(kept, tmp_path, fault):
 
 def test_every_column_has_a_type_that_is_checked():
     for table in schema.metadata.sorted_tables:
-        statement = row_types._of_other_types(table)
+        statement = schema._of_other_types(table)
         assert all(f'typeof("{column.name}")' in statement for column in table.columns)

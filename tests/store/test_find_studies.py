@@ -3,7 +3,7 @@ import os
 import pytest
 
 from dialin.errors import UserError
-from dialin.store.find_studies import find_studies
+from dialin.store.read_only import find_studies
 
 
 def make(directory):

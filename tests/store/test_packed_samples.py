@@ -5,7 +5,7 @@ import pickle
 import pytest
 
 from dialin.model.trial import Sample, Step
-from dialin.store.packed_samples import PackedSamples, packed
+from dialin.store.rows import PackedSamples, packed
 
 SAMPLES = [
     Sample(

@@ -11,7 +11,7 @@ import pytest
 from dialin.cli import conduct
 from dialin.errors import InterruptedStudyError, MachineError, UserError
 from dialin.store import STUDY_FILE, UNFINISHED_STUDY_FILE, read_only, schema
-from dialin.store.find_studies import find_studies
+from dialin.store.read_only import find_studies
 from dialin.store.store import Store
 from fixtures import example_studies, stored_study
 

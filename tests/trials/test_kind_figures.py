@@ -3,7 +3,7 @@
 import pytest
 
 from dialin.model.load_driver import KindFigures, kind_gauge, kind_of_gauge
-from dialin.trials.kind_figures import kind_figures, kind_gauges
+from dialin.trials.driver_share import kind_figures, kind_gauges
 from dialin.workloads.base import Second
 
 

@@ -16,8 +16,7 @@ from pathlib import Path
 import psutil
 
 from dialin.advice import figures
-from dialin.advice.reading import make_reading, unread_of_probes
-from dialin.advice.server_reading import ServerReading
+from dialin.advice.server_reading import ServerReading, make_reading, unread_of_probes
 from dialin.answers import number, whole
 from dialin.clock import Clock
 from dialin.errors import DialinError, ServerError, UserError

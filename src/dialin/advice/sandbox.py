@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from dialin.advice import figures
-from dialin.advice.reading import make_reading, unread_of_probes
-from dialin.advice.server_reading import ServerReading
+from dialin.advice.server_reading import ServerReading, make_reading, unread_of_probes
 from dialin.errors import UserError
 from dialin.model.advice import Unread, Watch
 from dialin.model.build import Build
@@ -62,10 +61,15 @@ def read_sandbox(question: StudyOptions, directory: Path, tools: Tools, base_fil
     catalogue, setting, situation = server.catalogue, server.setting, server.situation
     in_force = {name: str(value) for name, value in baseline.trial.in_force.items()}
     defaults = catalogue.defaults()
+    home = tools.home.root
     reading = make_reading(
         in_force,
         catalogue.variables,
-        replace(situation, spinning=disk.is_rotational(_existing(tools.home.root)), in_force=in_force),
+        replace(
+            situation,
+            spinning=disk.is_rotational(next(one for one in (home, *home.parents) if one.exists())),
+            in_force=in_force,
+        ),
         baseline.evidence.watched,
         defaults={name: defaults[name] for name in setting if name in defaults},
         at_start=frozenset(name for name in TABLE if name in catalogue.variables and not catalogue.variables[name].dynamic),
@@ -81,7 +85,3 @@ def read_sandbox(question: StudyOptions, directory: Path, tools: Tools, base_fil
         load=request.load.describe(),
     )
     return SandboxReading(setting, reading, server.build, watch, tuple(unread_of_probes(baseline.evidence.watched)))
-
-
-def _existing(path: Path) -> Path:
-    return next(place for place in (path, *path.parents) if place.exists())

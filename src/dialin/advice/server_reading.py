@@ -1,13 +1,17 @@
-"""What the rules of advice know about a server: figures of its load, its variables, its machine."""
+"""What the rules of advice know about a server: figures of its load, its variables, its machine; and how that is read."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from dialin.evidence.measured import MeasuredTrial
+from dialin.model.advice import Unread
+from dialin.model.evidence import ProbeNoteCode, Watched
 from dialin.model.setting import Value, as_number, parse_value
+from dialin.model.trial import Trial, TrialState
 from dialin.search.variable_choice import Situation
+from dialin.sentences.advice_sentences import unread_by_probe
 from dialin.variables.catalogue import Variable
 
 
@@ -47,3 +51,45 @@ class ServerReading:
     def is_on(self, name: str) -> bool:
         """Return whether a switch is on."""
         return self.text(name) in ("ON", "1", "YES")
+
+
+_NEEDED = ("status", "innodb", "metrics", "machine")
+"""The probes that rules use; what other probes could not read is not reported."""
+
+
+def make_reading(
+    in_force: Mapping[str, str],
+    variables: Mapping[str, Variable],
+    situation: Situation,
+    taken: Sequence[Watched],
+    *,
+    defaults: Mapping[str, str],
+    at_start: frozenset[str],
+    now: float,
+    own_statements: bool,
+) -> ServerReading:
+    """Return what the rules read; with `own_statements`, the statements of the probes are subtracted from those of the load."""
+    watched = {result.probe: result for result in taken}
+    status = watched.get("status")
+    queries = 0.0
+    if status is not None and status.seconds > 0:
+        of_probes = [result.readings for result in taken if result.probe in ("status", "innodb", "metrics")]
+        subtracted = sum(of_probes) if own_statements else 0
+        queries = max(0.0, status.counters.get("Questions", 0.0) - subtracted) / status.seconds
+        situation = replace(situation, counters=status.counters, seconds=status.seconds)
+    trial = Trial(0, 0, 0, 1, "server", TrialState.DONE, now, in_force=dict(in_force))
+    measured = MeasuredTrial(trial, value=0.0, transactions=queries, watched=watched)
+    return ServerReading(measured, variables, situation, dict(defaults), at_start)
+
+
+def unread_of_probes(taken: Sequence[Watched]) -> list[Unread]:
+    """Return what the probes that rules need could not read, each reason once."""
+    reasons = list(_unread(taken))
+    return [reason for place, reason in enumerate(reasons) if reason not in reasons[:place]]
+
+
+def _unread(taken: Sequence[Watched]) -> Iterator[Unread]:
+    for result in taken:
+        for note in result.notes if result.probe in _NEEDED else ():
+            if note.code not in (ProbeNoteCode.SEMAPHORES_EMPTY, ProbeNoteCode.DISK_UNKNOWN, ProbeNoteCode.STATUS_CUT):
+                yield unread_by_probe(note)

@@ -117,10 +117,10 @@ def analyze(
     if html is not None:
         from dialin.report.charts.analysis_charts import RunSeries, looks
         from dialin.report.document.analysis_document import analysis_document
-        from dialin.report.render.html import render_document
+        from dialin.report.render.html import document_body, page_of
 
         series = [RunSeries(run.name, run.log.times.tolist(), run.log.tps.tolist()) for run in folder.runs]
-        _write(html, render_document(analysis_document(analysis, series), looks(analysis), "analysis of logs"))
+        _write(html, page_of(document_body(analysis_document(analysis, series), looks(analysis)), "analysis of logs"))
     if markdown:
         from dialin.report.document.analysis_document import analysis_document
         from dialin.report.render.markdown import to_markdown
@@ -129,7 +129,7 @@ def analyze(
     elif json:
         typer.echo(json_documents.render(analysis), nl=False)
     else:
-        from dialin.report.terminal_analysis import print_analysis
+        from dialin.report.render.terminal import print_analysis
 
         print_analysis(analysis, output())
     raise typer.Exit(ExitCode.VERDICT if analysis.verdict is None else exit_code(analysis.verdict))

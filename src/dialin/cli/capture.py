@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from dialin.capture import KEEP_DAYS
-from dialin.cli.console import confirmed, output, say
+from dialin.cli.console import may_start, output, say
 from dialin.cli.study_flags import DefaultsFile, LoginPath, pairs
 from dialin.errors import ExitCode, UserError
 from dialin.paths import Home
@@ -121,8 +121,7 @@ def start(
     clock = SystemClock()
     prepared = prepare_capture(request, clock)
     announce(prepared)
-    if not yes and not confirmed(changes_server=True):
-        say("Nothing was started")
+    if not may_start(yes=yes, changes_server=True):
         raise typer.Exit(ExitCode.NO_VERDICT)
     with stopping_cleanly(), watching() as watcher:
         captured = run_capture(prepared, Home.of(), clock, watcher)
@@ -233,8 +232,8 @@ def check(
     from dialin.capture.fitness import check_capture
     from dialin.places.sandbox.load_check import replay_once
     from dialin.question import study_file
-    from dialin.report.capture_check_page import print_check
-    from dialin.report.replay_page import print_replay
+    from dialin.report.capture_page import add_check, print_replay
+    from dialin.report.render.terminal_page import Page
     from dialin.sentences.replay_sentences import replay_parts
     from dialin.servers import builds
     from dialin.trials.tools import Tools
@@ -249,7 +248,7 @@ def check(
     (build,) = tools.choose([server] if server else [], builds.discover(tools.home, os.environ)).values()
     console = output()
     if (directory / SUMMARY).exists():
-        print_check(check_capture(read_capture(directory), sessions=read_sessions(directory)), console)
+        add_check(Page(console), check_capture(read_capture(directory), sessions=read_sessions(directory)))
     outcome = replay_once(tools, build, spec, workload)
     parts = replay_parts(outcome.facts, workload.traits.limits)
     print_replay(parts, outcome.facts, outcome.digests, console)

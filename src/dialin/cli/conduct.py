@@ -14,7 +14,7 @@ import typer
 from rich.console import Console
 
 from dialin import json_documents
-from dialin.cli.console import confirmed, errors, exit_code, output, say
+from dialin.cli.console import errors, exit_code, may_start, output, say
 from dialin.cli.study_flags import How
 from dialin.clock import SystemClock
 from dialin.dashboard import page_process
@@ -38,8 +38,8 @@ from dialin.race.runner import finished
 from dialin.report import files
 from dialin.report.document.tune_section import left_out_pairs, space_table
 from dialin.report.plain_lines import PlainLines
+from dialin.report.render.terminal import print_summary
 from dialin.report.render.terminal_page import Page
-from dialin.report.render.terminal_summary import print_summary
 from dialin.report.render.terminal_table import GAP, columns_of, long_texts
 from dialin.report.screen import LiveScreen
 from dialin.sentences.names import naming
@@ -71,8 +71,7 @@ def conduct(question: StudyOptions, directory: Path, how: How, *, name: str, bas
     tools = Tools.open(say)
     ready = check_question(question, directory, tools, how.permission, base_file=base_file)
     announce(ready, where)
-    if not how.yes and not ask_to_start(ready):
-        say("Nothing was started")
+    if not may_start(yes=how.yes, changes_server=bool(ready.changes)):
         return ExitCode.NO_VERDICT
     ready = rehearse(ready, tools, question)
     command = without_secrets(shlex.join(["dialin", *sys.argv[1:]]))
@@ -134,20 +133,10 @@ def go_on(directory: Path, how: How, *, minutes: float | None, confirm: bool) ->
     snapshots = how.snapshot_command is not None
     check_fleet(hosts, attached=not spec.is_sandboxed, tune=bool(spec.tuned), profile=spec.is_profiled, snapshots=snapshots)
     _say_all(ready)
-    if ready.changes and not how.yes and not ask_to_start(ready):
-        say("Nothing was started")
+    if not may_start(yes=how.yes or not ready.changes, changes_server=True):
         return ExitCode.NO_VERDICT
     ready = rehearse(ready, tools)
     return finish(directory, lambda watcher: finished(resume(ready, directory, tools, watcher, hosts=hosts)), how)
-
-
-def ask_to_start(ready: CheckedStudy) -> bool:
-    """Ask on a terminal whether to begin, and return the answer; without a terminal, return True.
-
-    Raises:
-        UserError: the study changes a server that dialin did not start, and there is no terminal to ask on.
-    """
-    return confirmed(changes_server=bool(ready.changes))
 
 
 def announce(ready: CheckedStudy, where: Path) -> None:
@@ -284,8 +273,7 @@ def show(directory: Path, *, json: bool, must_write: bool = True, printed: Print
         UserError: there is no such study.
         MachineError: its reports cannot be written; the verdict is printed before that.
     """
-    record = proof_view(read_only.read(directory, lambda store: store.read(readings=READINGS)))
-    why = explain(record)
+    record, why = read_explained(directory)
     if json and record.verdict is not None:
         typer.echo(json_documents.render_verdict(add_sentences(record.spec, record.verdict)), nl=False)
     elif not json:
@@ -300,6 +288,12 @@ def show(directory: Path, *, json: bool, must_write: bool = True, printed: Print
     if record.verdict is None:
         say(f"There is no verdict yet. Resume the study: {_resume(directory)}")
     return exit_code(record.verdict.verdict if record.verdict else None)
+
+
+def read_explained(directory: Path) -> tuple[StudyRecord, Why]:
+    """Return a study as its reports show it, and what explains its verdict."""
+    record = proof_view(read_only.read(directory, lambda store: store.read(readings=READINGS)))
+    return record, explain(record)
 
 
 def _write_reports(directory: Path) -> None:

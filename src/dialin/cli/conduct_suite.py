@@ -13,7 +13,7 @@ import typer
 
 from dialin import json_documents
 from dialin.cli.conduct import announce_candidates, check_new_directory, live_page, new_directory
-from dialin.cli.console import confirmed, output, say
+from dialin.cli.console import may_start, output, say
 from dialin.cli.study_flags import LOCAL, How, spelled
 from dialin.errors import DialinError, ExitCode, InterruptedStudyError, MachineError, UserError
 from dialin.evidence.server_metrics import READINGS
@@ -50,8 +50,7 @@ def conduct_suite(request: SuiteRequest, where: Path, how: How, *, name: str) ->
     plan = plan_suite(request, spelled, command=command, started_in=where, created=time.time())
     checked = check_suite(plan, tools, how.permission)
     _announce(plan, checked, directory)
-    if not how.yes and not confirmed(changes_server=False):
-        say("Nothing was started")
+    if not may_start(yes=how.yes, changes_server=False):
         return ExitCode.NO_VERDICT
     directory.mkdir(parents=True, exist_ok=True)
     return _run(plan, directory, checked, tools, how)

@@ -46,14 +46,19 @@ def say(text: str) -> None:
     errors().print(escape(text), soft_wrap=True)
 
 
-def confirmed(*, changes_server: bool) -> bool:
-    """Ask on a terminal whether to begin, and return the answer; without a terminal, return True.
+def may_start(*, yes: bool, changes_server: bool) -> bool:
+    """Ask on a terminal whether to begin, unless the user said `yes` already; without a terminal, return True.
 
     Raises:
         UserError: a server that dialin did not start would be changed, and there is no terminal to ask on.
     """
+    if yes:
+        return True
     if sys.stdin.isatty() and sys.stderr.isatty():
-        return typer.confirm("Start?", default=not changes_server, err=True)
+        answer = typer.confirm("Start?", default=not changes_server, err=True)
+        if not answer:
+            say("Nothing was started")
+        return answer
     if changes_server:
         raise UserError("The server would be changed, and no terminal is there to ask", "Read the lines above, then add --yes")
     return True

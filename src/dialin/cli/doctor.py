@@ -28,18 +28,8 @@ _NOISE = "With --noise"
 
 
 @takes(
-    *(
-        "measure",
-        "server",
-        "server_memory",
-        "server_cpus",
-        "workload",
-        "threads",
-        "tables",
-        "table_size",
-        "workload_options",
-        "set",
-    ),
+    *("measure", "server", "server_memory", "server_cpus", "workload", "threads", "tables", "table_size"),
+    *("workload_options", "set"),
     panel=_NOISE,
     helps={
         "server": "The build to run, such as mysql@9.7 (see `dialin servers`), or image:NAME.",

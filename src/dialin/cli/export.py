@@ -39,7 +39,8 @@ def export(
 
     dialin export dialin-innodb_buffer_pool_instances-20260902-120041 --format csv
     """
-    chosen = form or _named_after(out)
+    is_csv = out is not None and (out == _STANDARD_OUTPUT or out.suffix.lower() == ".csv")
+    chosen = form or (Format.CSV if is_csv else Format.PARQUET)
     if out == _STANDARD_OUTPUT:
         _print(directory, chosen)
         return
@@ -72,7 +73,3 @@ def _print(directory: Path, form: Format) -> None:
         table.seek(0)
         shutil.copyfileobj(table, sys.stdout.buffer)
         sys.stdout.buffer.flush()
-
-
-def _named_after(out: Path | None) -> Format:
-    return Format.CSV if out is not None and (out == _STANDARD_OUTPUT or out.suffix.lower() == ".csv") else Format.PARQUET

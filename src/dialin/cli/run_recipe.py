@@ -10,22 +10,16 @@ from dataclasses import replace
 import typer
 
 from dialin.cli import conduct
-from dialin.cli.console import output, say
+from dialin.cli.console import may_start, output, say
 from dialin.cli.study_flags import How
 from dialin.errors import ExitCode
-from dialin.evidence.proof_view import proof_view
-from dialin.evidence.server_metrics import READINGS
-from dialin.evidence.why_verdict import explain
 from dialin.model.place import SandboxPlace
-from dialin.model.record import StudyRecord
 from dialin.model.verdict import Outcome, Verdict
-from dialin.model.why import Why
 from dialin.recipes import execution, library
 from dialin.recipes.execution import StudyPlace
 from dialin.recipes.library import ScaleName
 from dialin.report import files
-from dialin.report.render.terminal_summary import print_summary
-from dialin.store.store import Store
+from dialin.report.render.terminal import print_summary
 from dialin.text import about, visible
 from dialin.trials.tools import Tools
 
@@ -52,8 +46,7 @@ def run_recipe(name: str, scale: ScaleName, how: How) -> ExitCode:
         say(f"{step.place}{', started before' if step.is_resumed else ''}")
         if not step.is_resumed:
             conduct.announce(step.ready, step.place.directory)
-    if not how.yes and not conduct.ask_to_start(steps[0].ready):
-        say("Nothing was started")
+    if not may_start(yes=how.yes, changes_server=False):
         return ExitCode.NO_VERDICT
     for step in steps:
         say(str(step.place))
@@ -64,7 +57,7 @@ def run_recipe(name: str, scale: ScaleName, how: How) -> ExitCode:
 def _show(places: Sequence[StudyPlace], *, as_json: bool) -> ExitCode:
     """Print the verdicts of all studies and a summary, then write their reports: a full disk loses no verdict."""
     console = output()
-    studies = [(place, *_read(place)) for place in places]
+    studies = [(place, *conduct.read_explained(place.directory)) for place in places]
     verdicts = [(place, record.verdict) for place, record, _ in studies if record.verdict is not None]
     if as_json:
         typer.echo(_as_json(verdicts), nl=False)
@@ -80,12 +73,6 @@ def _show(places: Sequence[StudyPlace], *, as_json: bool) -> ExitCode:
         say(f"Report: {(place.directory / 'report.html').absolute()}")
     resolved = sum(verdict.verdict is not Outcome.INCONCLUSIVE for _, verdict in verdicts)
     return ExitCode.VERDICT if resolved == len(places) else ExitCode.NO_VERDICT
-
-
-def _read(place: StudyPlace) -> tuple[StudyRecord, Why]:
-    with Store.open(place.directory) as store:
-        record = proof_view(store.read(readings=READINGS))
-    return record, explain(record)
 
 
 def _as_json(verdicts: Sequence[tuple[StudyPlace, Verdict]]) -> str:

@@ -49,10 +49,10 @@ def watch(
     """
     from dialin.clock import SystemClock
     from dialin.dashboard import page_process, page_server
-    from dialin.dashboard.access import Access
     from dialin.dashboard.connections import Connections, Limits
     from dialin.dashboard.follow import Follower, check
     from dialin.dashboard.follow_suite import SuiteFollower
+    from dialin.dashboard.guard import Access
     from dialin.dashboard.hub import Hub
     from dialin.dashboard.page import new_link, page
     from dialin.paths import Home

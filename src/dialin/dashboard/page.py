@@ -16,9 +16,8 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Mount, Route
 from starlette.types import ASGIApp
 
-from dialin.dashboard.access import Access
 from dialin.dashboard.connections import Connections
-from dialin.dashboard.guard import TOKEN, Guard, Served
+from dialin.dashboard.guard import TOKEN, Access, Guard, Served
 from dialin.dashboard.hub import Hub
 from dialin.paths import parse_json
 from dialin.report.render.html import assets

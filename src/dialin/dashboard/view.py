@@ -99,7 +99,7 @@ def _suite_fields(spec: StudySpec, suite: SuiteProgress) -> dict[str, Any]:
 
 def _suite_progress(board: Board, suite: SuiteProgress, now: float, *, running: bool) -> dict[str, Any]:
     which, name, does = board.trial_progress(now)
-    block = f"{visible(suite.workload)}, {board.block_progress.partition(' of ')[0]}"
+    block = f"{visible(suite.workload)}, {board.block_progress(planned=False)}"
     if not running:
         return {"block": f"in {block}" if board.trial else "", "trial": [which, name, ""]}
     seconds = suite.seconds + (max(0.0, now - board.trial.started) if board.trial else 0.0)
@@ -126,9 +126,9 @@ def _study_fields(spec: StudySpec) -> dict[str, Any]:
 def _progress(board: Board, now: float, *, running: bool) -> dict[str, Any]:
     which, name, does = board.trial_progress(now)
     if not running:
-        return {"block": f"in {board.block_progress}" if board.trial else "", "trial": [which, name, ""]}
+        return {"block": f"in {board.block_progress()}" if board.trial else "", "trial": [which, name, ""]}
     return {
-        "block": board.block_progress,
+        "block": board.block_progress(),
         "hosts": board.host_lines(now),
         "left": f"about {about(board.seconds_left(now))} left",
         "spent": f"{duration(now - board.began)} so far",

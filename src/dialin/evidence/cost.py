@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from dialin.evidence.block_figures import block_figures
-from dialin.evidence.measured import MeasuredTrial, queries_by_candidate
+from dialin.evidence.measured import MeasuredTrial, block_figures, queries_by_candidate
 from dialin.model.evidence import Watched
 from dialin.model.record import StudyRecord
 from dialin.model.traffic import PROBE

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from dialin.evidence import fitness_disk, fitness_limits, fitness_machine
+from dialin.evidence import fitness_machine
 from dialin.evidence.load_limits import FOREIGN
 from dialin.model.fitness import Facts, Finding, LoadFacts, Severity, by_severity
 from dialin.model.trial import LOST_STOLEN
@@ -94,16 +94,16 @@ _CHECKS: dict[str, Callable[[Facts, int], Finding | None]] = {
     "memory": lambda facts, _: fitness_machine.memory(facts.memory),
     "swap": lambda facts, _: fitness_machine.swap(facts.memory, facts.load.swapped),
     "huge pages": lambda facts, _: fitness_machine.huge_pages(facts.memory),
-    "file system": lambda facts, _: fitness_disk.file_system(facts.disk),
-    "disk": lambda facts, _: fitness_disk.device(facts.disk),
-    "fsync": lambda facts, _: fitness_disk.fsync(facts.disk, facts.load.busy),
-    "free space": lambda facts, needed: fitness_disk.space(facts.disk, needed),
+    "file system": lambda facts, _: fitness_machine.file_system(facts.disk),
+    "disk": lambda facts, _: fitness_machine.device(facts.disk),
+    "fsync": lambda facts, _: fitness_machine.fsync(facts.disk, facts.load.busy),
+    "free space": lambda facts, needed: fitness_machine.space(facts.disk, needed),
     "other load": lambda facts, _: other_load(facts.load, facts.cpu.usable),
     "waiting (PSI)": lambda facts, _: waiting(facts.load),
     "steal": lambda facts, _: steal(facts.load),
-    "open files": lambda facts, _: fitness_limits.open_files(facts.limits),
-    "asynchronous I/O": lambda facts, _: fitness_limits.aio(facts.limits),
-    "container": lambda facts, _: fitness_limits.container(facts.limits, facts.place, facts.cpu.usable),
-    "hypervisor": lambda facts, _: fitness_limits.hypervisor(facts.place),
+    "open files": lambda facts, _: fitness_machine.open_files(facts.limits),
+    "asynchronous I/O": lambda facts, _: fitness_machine.aio(facts.limits),
+    "container": lambda facts, _: fitness_machine.container(facts.limits, facts.place, facts.cpu.usable),
+    "hypervisor": lambda facts, _: fitness_machine.hypervisor(facts.place),
 }
 """The checks, by subject; each takes the facts and the bytes of disk that a study needs."""

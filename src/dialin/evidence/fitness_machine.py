@@ -1,8 +1,12 @@
-"""Findings on CPUs, clock and memory. A part of `fitness_findings`."""
+"""Findings on CPUs, clock, memory, disk, limits, containers and hypervisors. A part of `fitness_findings`."""
 
 from __future__ import annotations
 
-from dialin.model.fitness import CpuFacts, Finding, MemoryFacts, Severity
+import statistics
+
+from dialin.evidence.load_limits import FOREIGN
+from dialin.model.fitness import CpuFacts, DiskFacts, Finding, LimitFacts, MemoryFacts, PlaceFacts, Severity
+from dialin.model.trial import LOST_GAP
 from dialin.text import counted, listed, number, percent, size, visible
 
 _FEW_CPUS = 2
@@ -167,3 +171,217 @@ def huge_pages(facts: MemoryFacts) -> Finding | None:
         "Use them only for programs that request them. As root:",
         f"echo madvise | tee {_HUGE_PAGES}/enabled",
     )
+
+
+_FILES_MYSQL, _FILES_MARIADB = 8_161, 32_184
+"""Open files that MySQL 8.0 and 9.7, and MariaDB 10.11 and 11.4, request with default settings, as measured."""
+
+_AIO_NEEDED = 2_661
+"""Asynchronous requests that a server reserves with default settings, as counted: 2,048 (MariaDB 11.4) to 2,661 (MySQL 5.6)."""
+
+
+def open_files(limits: LimitFacts) -> Finding | None:
+    if limits.files is None or limits.files_most is None:
+        return None
+    observed = f"{limits.files:,}, and up to {limits.files_most:,} on request"
+    if limits.may_raise:
+        return Finding.good("open files", f"{limits.files:,}, and more on request")
+    files = max(limits.files, limits.files_most)  # dialin raises its soft limit before it starts a server
+    cuts = [cut for cut in (_mysql_cut(files), _mariadb_cut(files)) if cut]
+    if not cuts:
+        return Finding.good("open files", observed)
+    return Finding(
+        "open files",
+        observed,
+        Severity.NOTICE,
+        f"By default {'; '.join(cuts)}. That is then effective for all candidates, and your server may have other values.",
+        "Raise the hard limit and log in again: nofile in /etc/security/limits.conf, --ulimit nofile=65536 of a container.",
+    )
+
+
+def _mysql_cut(files: int) -> str:
+    if files >= _FILES_MYSQL:
+        return ""
+    cache = max(400, (files - 161) // 2)
+    return f"MySQL 8.0 and 9.7 request {_FILES_MYSQL:,}, get {files:,} and reduce table_open_cache from 4,000 to {cache:,}"
+
+
+def _mariadb_cut(files: int) -> str:
+    if files >= _FILES_MARIADB:
+        return ""
+    cache = min(2000, max(400, (files - 182) // 2))
+    instances = max(1, (files - 182) // (2 * cache))
+    what = f"table_open_cache from 2,000 to {cache:,} and its instances" if cache < 2000 else "table_open_cache_instances"
+    return f"MariaDB 10.11 and 11.4 request {_FILES_MARIADB:,}, get {files:,} and reduce {what} from 8 to {instances}"
+
+
+def aio(limits: LimitFacts) -> Finding | None:
+    used, most = limits.aio_used, limits.aio_most
+    if used is None or most is None:
+        return None
+    observed = f"{used:,} of {most:,} requests reserved"
+    if most - used >= _AIO_NEEDED:
+        return Finding.good("asynchronous I/O", observed)
+    return Finding(
+        "asynchronous I/O",
+        observed,
+        Severity.BAD,
+        f"A server reserves 256 for each InnoDB I/O thread, up to {_AIO_NEEDED:,} by default. If it cannot, MySQL "
+        "does not start, and MariaDB continues without asynchronous I/O.",
+        "Raise the limit. As root:",
+        f"sysctl fs.aio-max-nr={max(1_048_576, 2 * most)}",
+    )
+
+
+def container(limits: LimitFacts, place: PlaceFacts, cpus: int) -> Finding:
+    quota = limits.cpu_quota
+    observed = f"in {visible(place.container)}" if place.container else "none detected"
+    observed += "; the server's container" if limits.are_chosen else ""
+    observed += ", no CPU quota" if quota is None else f", a quota of {quota:g} CPUs"
+    if limits.memory_limit is not None:
+        observed += f", {size(limits.memory_limit)} of memory at most"
+    if quota is None or quota >= cpus:
+        return Finding.good("container", observed)
+    return Finding(
+        "container",
+        observed,
+        Severity.NOTICE if limits.are_chosen else Severity.BAD,
+        f"{counted(cpus, 'CPU')} can run at the same time, so the quota of a period (usually 0.1 s) is used up "
+        "before the period ends, and all threads wait for the next one: many short stalls that are not the server's.",
+        "Give the container CPUs instead of a quota: --server-cpus 0,1, --cpuset-cpus of docker and podman, the static CPU "
+        "manager of Kubernetes.",
+    )
+
+
+def hypervisor(place: PlaceFacts) -> Finding | None:
+    if place.virtual is None:
+        return None
+    maker = f" ({visible(place.maker)})" if place.maker else ""
+    if not place.virtual:
+        return Finding.good("hypervisor", f"none{maker}")
+    return Finding(
+        "hypervisor",
+        f"this is a virtual machine{maker}",
+        Severity.NOTICE,
+        f"Its host can stall, or be busy with other machines. Seconds in which this machine stalled for {LOST_GAP:g} s or "
+        "more are excluded from a verdict and counted.",
+        "If your server runs on such a machine, measure here; else measure on a machine like your server's. See steal for the "
+        "CPU time that the host takes.",
+    )
+
+
+_IN_MEMORY = frozenset({"tmpfs", "ramfs"})
+_SHARED = frozenset({"nfs", "nfs4", "cifs", "smb3", "9p", "virtiofs", "ceph", "glusterfs", "lustre"})
+_COPY_ON_WRITE = frozenset({"btrfs", "zfs", "bcachefs"})
+_WITHOUT_BARRIER = frozenset({"nobarrier", "barrier=0"})
+
+_ROTATION = 60 / 7200
+"""Seconds of one rotation of a hard disk at 7,200 rpm, the most common speed."""
+
+_SLOW_FSYNC, _LONG_FSYNC = 0.002, 0.02
+_UNEVEN = 10
+_QUICK_FSYNC = 20e-6
+"""Seconds; no device answers faster."""
+
+_ELSEWHERE = "keep dialin's data on another disk (DIALIN_HOME)."
+_ALIKE = "If your server has the same, measure here; else "
+
+
+def file_system(disk: DiskFacts) -> Finding | None:
+    kind = disk.file_system
+    if kind is None:
+        return None
+    observed = f"{visible(kind)} at {visible(disk.directory)}"
+    severity, remedy = Severity.NOTICE, _ALIKE + _ELSEWHERE
+    if kind in _IN_MEMORY:
+        severity, remedy = Severity.BAD, f"K{_ELSEWHERE[1:]}"
+        effect = "Nothing is written to a disk here: durability, flushing and the redo log cost nothing with any setting."
+    elif waived := sorted(_WITHOUT_BARRIER.intersection(disk.options or ())):
+        observed += f", mounted with {waived[0]}"
+        effect = "fsync does not wait until data is on the medium, so durable commits cost less than elsewhere."
+    elif kind in _SHARED or kind.startswith("fuse"):
+        effect = "The load of others on the shared storage is part of the measurement."
+    elif kind in _COPY_ON_WRITE:
+        effect = (
+            "Each changed page is written to a new place, so random writes fragment the server's files: a trial may get slower "
+            "the longer it lasts."
+        )
+    elif kind == "overlay":
+        effect = "The disk below a container's own layer is unknown, so it is not checked."
+        remedy = "Keep dialin's data on a volume (DIALIN_HOME)."
+    else:
+        return Finding.good("file system", observed)
+    return Finding("file system", observed, severity, effect, remedy)
+
+
+def device(disk: DiskFacts) -> Finding | None:
+    if disk.disk is None:
+        return None
+    parts = [visible(disk.disk) + (f" ({visible(disk.model)})" if disk.model else "")]
+    if disk.rotational is not None:
+        parts.append("reported as rotating" if disk.rotational else "does not rotate")
+    parts += [f"scheduler {visible(disk.scheduler)}"] if disk.scheduler else []
+    parts += [f"{visible(disk.write_cache)} cache"] if disk.write_cache else []
+    observed, queue = ", ".join(parts), f"/sys/block/{disk.disk}/queue"
+    # The shortest fsync is used, because other load on the machine lengthens the rest.
+    quickest = min(disk.fsyncs) if disk.fsyncs else None
+    if disk.rotational and quickest is not None and quickest < _ROTATION / 10:
+        return Finding(
+            "disk",
+            observed,
+            Severity.NOTICE,
+            f"An fsync takes as little as {number(1000 * quickest)} ms, and one rotation of a hard "
+            f"disk {number(1000 * _ROTATION)} ms: this disk does not rotate. But MariaDB 10.4 and later believe the kernel and "
+            "flush the neighbors of a page, too (innodb_flush_neighbors), which they do only on disks that are reported as "
+            "rotating.",
+            "If this is no hard disk, correct the kernel's flag. As root:",
+            f"echo 0 | tee {queue}/rotational",
+        )
+    if disk.rotational:
+        effect = "Disk waits are seeks of a hard disk; their length depends on where the data is on the disk."
+        return Finding("disk", observed, Severity.NOTICE, effect, _ALIKE + _ELSEWHERE)
+    if disk.scheduler == "bfq":
+        return Finding(
+            "disk",
+            observed,
+            Severity.NOTICE,
+            "By default bfq puts the latency of some processes before throughput, and it costs CPU time for each request (the "
+            "kernel's documentation, block/bfq-iosched).",
+            "Use no scheduler while you measure. As root:",
+            f"echo none | tee {queue}/scheduler",
+        )
+    return Finding.good("disk", observed)
+
+
+def fsync(disk: DiskFacts, busy: float | None) -> Finding | None:
+    """Judge how long a commit takes to reach the disk; `busy` is the share of all CPUs in use just before."""
+    if not disk.fsyncs or min(disk.fsyncs) <= 0:
+        return None
+    median, worst = statistics.median(disk.fsyncs), max(disk.fsyncs)
+    observed = f"{number(1000 * median)} ms (median), {number(1000 * worst)} ms (worst) of {len(disk.fsyncs)} writes of 4 KiB"
+    bound = f"One connection can make at most about {number(1 / median)} durable commits per second here."
+    if (busy or 0.0) >= FOREIGN:
+        bound += " It may be faster when other programs do not use the CPUs."
+    if median < _QUICK_FSYNC:
+        effect = "No disk is this fast: fsync returns before data is on a medium, so durable commits cost almost nothing."
+        return Finding("fsync", observed, Severity.NOTICE, effect, _ALIKE + _ELSEWHERE)
+    if worst >= _LONG_FSYNC and worst >= _UNEVEN * median:
+        effect = f"{bound} Sometimes an fsync takes much longer, which looks like a stall of the server."
+        remedy = "Check what else writes to the disk; a virtual disk may be shared or throttled:"
+        return Finding("fsync", observed, Severity.NOTICE, effect, remedy, "iostat -x 1")
+    if median >= _SLOW_FSYNC:
+        effect = bound if (busy or 0.0) >= FOREIGN else f"{bound} A write load measures this disk and little else."
+        return Finding("fsync", observed, Severity.NOTICE, effect, _ALIKE + _ELSEWHERE)
+    return Finding.good("fsync", observed, bound)
+
+
+def space(disk: DiskFacts, needed: int) -> Finding | None:
+    """Judge whether a study fits on the disk; `needed` is in bytes."""
+    if disk.free is None:
+        return None
+    observed = f"{size(disk.free)} on the disk of {visible(disk.directory)}"
+    if disk.free >= needed:
+        return Finding.good("free space", observed)
+    effect = f"A study with default options needs {size(needed)}: prepared data, and a copy for the trial."
+    remedy = "Free space, prepare less data (--tables, --table-size), or keep dialin's data on a larger disk (DIALIN_HOME)."
+    return Finding("free space", observed, Severity.BAD, effect, remedy)

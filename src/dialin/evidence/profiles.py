@@ -17,7 +17,7 @@ from dialin.model.trial import Purpose, Step
 from dialin.model.verdict import Estimate
 from dialin.model.why import ProfileComparison, ProfiledCall, ProfiledFunction, ProfileTrial
 from dialin.stats import blocks
-from dialin.stats.quantiles import t_quantile
+from dialin.stats.blocks import t_quantile
 from dialin.stats.sliced_rates import Counts, RateChange, Scatter, rate_changes
 
 MOST = 10

@@ -11,7 +11,7 @@ import polars as pl
 
 from dialin.errors import DialinError, UserError
 from dialin.evidence.proof_view import proof_view
-from dialin.frames import columns, samples, tables, tune_tables, watched
+from dialin.frames import columns, samples_export, tables, watched
 from dialin.model.record import StudyRecord, TuneCourse
 from dialin.model.study import StudySpec
 from dialin.model.verdict import TuneFindings, Verdict
@@ -85,7 +85,7 @@ class Study:
         """Every second of every trial, warm-up and failed trials too: throughput, latency, errors, host disturbances."""
 
         def read_all(store: Store) -> pl.DataFrame:
-            return samples.concatenate_frames(samples.iterate_frames(store))
+            return samples_export.concatenate_frames(samples_export.iterate_frames(store))
 
         return self._once("samples", read_all).clone()
 
@@ -137,17 +137,17 @@ class Study:
     @property
     def tune_trials(self) -> pl.DataFrame:
         """Every trial of a tune: what it was for, its setting with a column for each variable, and its figures."""
-        return self._frame("tune_trials", lambda record: tune_tables.tune_trials(record.spec, self._course()))
+        return self._frame("tune_trials", lambda record: tables.tune_trials(record.spec, self._course()))
 
     @property
     def tune_variables(self) -> pl.DataFrame:
         """The variables of a tune: the recommended value, the effect of each, and how much each change contributes."""
-        return self._frame("tune_variables", lambda record: tune_tables.tune_variables(_findings(record.course)))
+        return self._frame("tune_variables", lambda record: tables.tune_variables(_findings(record.course)))
 
     @property
     def tune_responses(self) -> pl.DataFrame:
         """The modelled effect of each value of each variable of a tune, with its interval."""
-        return self._frame("tune_responses", lambda record: tune_tables.tune_responses(_findings(record.course)))
+        return self._frame("tune_responses", lambda record: tables.tune_responses(_findings(record.course)))
 
     def scan_evidence(self) -> pl.LazyFrame:
         """Return the readings of the probes over time as a lazy frame, which is read when it is collected.

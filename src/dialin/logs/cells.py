@@ -12,9 +12,9 @@ from dialin.model.analysis import CellAnalysis, CellCandidate, FactorAnalysis, R
 from dialin.model.study import Goal
 from dialin.model.verdict import Estimate, Note
 from dialin.sentences.changes import change_or_no_interval
-from dialin.stats.means import geometric_mean
 from dialin.stats.runs import Comparison
 from dialin.stats.splits import Split, find_split
+from dialin.stats.summaries import geometric_mean
 from dialin.text import change, listed, span
 
 _ERROR = 0.05

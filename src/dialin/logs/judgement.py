@@ -18,8 +18,8 @@ from dialin.model.study import Goal
 from dialin.model.verdict import AgainstBest, CandidateState, Estimate
 from dialin.stats.blocks import Observation, levels
 from dialin.stats.intervals import stall_seconds_per_1000, typical
-from dialin.stats.means import geometric_mean
 from dialin.stats.runs import START_SD, Comparison, Standings, compare, rank_candidates
+from dialin.stats.summaries import geometric_mean
 from dialin.text import listed
 from dialin.verdict.candidate_states import Claim, Compared, candidate_states
 

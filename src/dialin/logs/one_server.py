@@ -11,8 +11,8 @@ from dialin.logs.log_folder import Run, is_queue_full, natural_order, rate_of
 from dialin.logs.run_figures import RunFigures
 from dialin.model.analysis import RatePoint, RateRamp, RunAnalysis, ScalingCurve, ThreadsPoint
 from dialin.stats import usl
-from dialin.stats.means import geometric_mean
 from dialin.stats.runs import weighted_mean
+from dialin.stats.summaries import geometric_mean
 
 _KEPT_UP = 0.98
 """The share of a requested rate that must be completed."""

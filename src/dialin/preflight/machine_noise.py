@@ -17,8 +17,7 @@ from dialin.model.study import Goal, StudySpec
 from dialin.paths import parse_json, replace_text
 from dialin.question.plan import Plan
 from dialin.sentences.load_notes import OtherLoad
-from dialin.stats.forecast import detectable, fewest_trials, trials_for
-from dialin.stats.noise_parts import Noise, separate
+from dialin.stats.forecast import Noise, detectable, fewest_trials, separate, trials_for
 from dialin.text import counted, exact_percent, percent
 from dialin.verdict import comparison
 from dialin.verdict.reach_verdict import figures_of

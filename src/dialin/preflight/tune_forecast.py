@@ -7,8 +7,8 @@ from dialin.model.study import StudySpec
 from dialin.model.trial import seconds_of
 from dialin.model.tune import LeftOutReason, TunePlan
 from dialin.question.plan import Plan
+from dialin.search.proof import MOST_VARIABLES, minutes_to_separate, provable_gain, separable_variables
 from dialin.search.study_tuner import make_options
-from dialin.search.tune_budget import MOST_VARIABLES, minutes_to_separate, provable_gain, separable_variables
 from dialin.text import change, counted, percent
 
 _NO_MORE = f"dialin tunes {MOST_VARIABLES} at most; name others yourself"

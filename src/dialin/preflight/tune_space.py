@@ -19,9 +19,9 @@ from dialin.model.tune import LeftOut, LeftOutReason, MemoryFormula
 from dialin.search import variable_choice
 from dialin.search.constraints import Constraints
 from dialin.search.performance_variables import TABLE
+from dialin.search.proof import MOST_VARIABLES
 from dialin.search.ranges import RequestedVariable, VariableFacts, make_dimension, parse_requested
 from dialin.search.space import Space
-from dialin.search.tune_budget import MOST_VARIABLES
 from dialin.search.variable_choice import Situation
 from dialin.servers.capabilities import Capability, has
 from dialin.variables import check, reserved_variables, rules, set_global

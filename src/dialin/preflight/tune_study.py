@@ -14,7 +14,7 @@ from dialin.model.tune import LeftOut, TunePlan
 from dialin.preflight import tune_space
 from dialin.preflight.checked import StudyRequest, check_cpus
 from dialin.question.plan import longest_warmup, plan
-from dialin.search.tune_budget import MOST_VARIABLES, separable_variables
+from dialin.search.proof import MOST_VARIABLES, separable_variables
 from dialin.search.variable_choice import Situation
 from dialin.variables.catalogue import Catalogue
 

@@ -16,7 +16,7 @@ from dialin.model.progress import Watcher
 from dialin.model.verdict import Verdict
 from dialin.preflight import machine_noise
 from dialin.preflight.checked import CheckedStudy
-from dialin.race.progress_writer import ProgressWriter
+from dialin.race.recorder import ProgressWriter
 from dialin.race.runner import ALONE, InSuite, Runner
 from dialin.race.state import RaceState
 from dialin.race.tune_runner import Admit, TuneRunner

@@ -1,15 +1,20 @@
-"""Stores what a worker reports, and passes it on to the watcher; nothing else writes a study's trials."""
+"""Stores what a worker reports, passes it on to the watcher, and writes the progress; nothing else writes a study's trials."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
+from typing import Any
+
+from sqlalchemy.exc import SQLAlchemyError
 
 from dialin.clock import Clock
-from dialin.errors import DialinError
-from dialin.model.progress import Watcher
-from dialin.model.trial import Step, Trial, TrialState
+from dialin.errors import DialinError, InterruptedStudyError, machine_error
+from dialin.model.progress import HostProgress, Progress, SessionState, Standing, Watcher
+from dialin.model.study import StudySpec
+from dialin.model.trial import Sample, Step, Trial, TrialState
+from dialin.model.verdict import Verdict
 from dialin.store.store import Store
 from dialin.trials.events import Event, Evidence, Sampled, StepBegan, TrialBegan, Verified
 
@@ -87,3 +92,98 @@ class Recorder:
             self._store.save_waits(trial_id, evidence.waits, evidence.waits_file)
         if evidence.profile is not None:
             self._store.save_profile(trial_id, evidence.profile)
+
+
+_MANY_HOSTS = 8
+"""Number of hosts from which on progress is stored once per second: with hundreds it changes far more often than it is read."""
+
+
+class ProgressWriter:
+    """A watcher that passes everything on to another one, and stores the study's progress."""
+
+    def __init__(self, store: Store, clock: Clock, watcher: Watcher) -> None:
+        self._store = store
+        self._clock = clock
+        self._watcher = watcher
+        self._stored_at = 0.0
+        self._is_behind = False
+        before = store.progress()
+        self._progress = Progress(SessionState.RUNNING, clock.now(), standings=before.standings if before else {})
+
+    @contextmanager
+    def session(self) -> Iterator[None]:
+        """Store that a session begins, and how it ends; one that is killed stores no end."""
+        self._store_progress()
+        try:
+            yield
+        except (KeyboardInterrupt, GeneratorExit, InterruptedStudyError):
+            self._store_progress(session=SessionState.STOPPED, step=None)
+            raise
+        except Exception as error:
+            known = error if isinstance(error, DialinError) else machine_error(error)
+            reason = known.what if known is not None else f"A fault of dialin itself: {type(error).__name__}"
+            self._store_progress(session=SessionState.FAILED, step=None, reason=reason)
+            raise
+        self._store_progress(session=SessionState.FINISHED, step=None)
+
+    def study_began(self, spec: StudySpec, blocks_planned: int, seconds_planned: float) -> None:
+        self._watcher.study_began(spec, blocks_planned, seconds_planned)
+        self._store_progress(blocks=blocks_planned, ends=self._clock.now() + seconds_planned)
+
+    def hosts_changed(self, hosts: Sequence[str]) -> None:
+        self._watcher.hosts_changed(hosts)
+        new = HostProgress(since=self._clock.now())
+        self._store_progress(hosts={name: self._progress.hosts.get(name, new) for name in hosts})
+
+    def candidates_entered(self, spec: StudySpec) -> None:
+        """Pass the event on; the store has the candidates already."""
+        self._watcher.candidates_entered(spec)
+
+    def message(self, text: str) -> None:
+        """Pass the text on; the store's log has it already."""
+        self._watcher.message(text)
+
+    def trial_began(self, trial: Trial, seconds_left: float) -> None:
+        self._watcher.trial_began(trial, seconds_left)
+        running = {"trial": trial.id, "block": trial.block, "candidate": trial.candidate, "step": None}
+        self._store_soon(ends=self._clock.now() + seconds_left, step=None, hosts=self._hosts(trial.host, **running))
+
+    def step_began(self, trial: Trial, step: Step) -> None:
+        self._watcher.step_began(trial, step)
+        self._store_soon(step=step, step_began=self._clock.now(), hosts=self._hosts(trial.host, step=step))
+
+    def sampled(self, trial: Trial, sample: Sample) -> None:
+        """Pass the sample on; the store has it already, but perhaps not the progress of its host."""
+        self._watcher.sampled(trial, sample)
+        if self._is_behind:
+            self._store_soon()
+
+    def trial_ended(self, trial: Trial, standings: Mapping[str, Standing]) -> None:
+        self._watcher.trial_ended(trial, standings)
+        before = self._progress.hosts.get(trial.host, HostProgress())
+        idle = {"trials": before.trials + 1, "trial": None, "block": None, "candidate": "", "step": None}
+        self._store_soon(standings=dict(standings), step=None, hosts=self._hosts(trial.host, **idle))
+
+    def study_ended(self, verdict: Verdict) -> None:
+        self._watcher.study_ended(verdict)
+
+    def _hosts(self, host: str, **changes: Any) -> dict[str, HostProgress]:
+        """Return the progress of all hosts after that of one has changed; a host that was lost meanwhile is not added."""
+        hosts = dict(self._progress.hosts)
+        if host in hosts or not hosts:
+            hosts[host] = replace(hosts.get(host, HostProgress()), since=self._clock.now(), **changes)
+        return hosts
+
+    def _store_soon(self, **changes: Any) -> None:
+        """Store what has changed at once; with many hosts, with the first event that is a second after the last write."""
+        self._progress = replace(self._progress, **changes)
+        self._is_behind = len(self._progress.hosts) >= _MANY_HOSTS and self._clock.now() < self._stored_at + 1
+        if not self._is_behind:
+            self._store_progress()
+
+    def _store_progress(self, **changes: Any) -> None:
+        self._progress = replace(self._progress, **changes)
+        self._stored_at = self._clock.now()
+        # A full disk must not keep a trial from ending in order; storing its samples reports the problem soon enough.
+        with suppress(DialinError, SQLAlchemyError):
+            self._store.save_progress(self._progress)

@@ -14,6 +14,7 @@ from dialin.model.trial import Purpose, Sample, Step, Trial
 from dialin.model.verdict import Verdict
 from dialin.model.workload import WorkloadSpec, latency_name
 from dialin.sentences.load_units import units
+from dialin.sentences.log_sentences import STEPS
 from dialin.sentences.names import naming
 from dialin.sentences.verdict_sentences import lost_seconds_text
 from dialin.text import counted, duration, number, visible
@@ -21,26 +22,14 @@ from dialin.text import counted, duration, number, visible
 _BEHIND = 0.75
 """A host with at most this share of the median number of trials of all hosts may be shown as behind."""
 
-STEP_LABELS = {
-    Step.WAIT: "waiting for the server",
-    Step.PAUSE: "keeping the baseline until the server may be changed",
-    Step.RESTORE: "restoring data",
-    Step.BOOT: "starting the server",
-    Step.SET: "setting variables",
-    Step.VERIFY: "verifying effective values",
-    Step.WARM_UP: "warming up",
-    Step.MEASURE: "measuring",
-    Step.STOP: "stopping the server",
-}
-"""The label of each step of a trial while it runs."""
-
 _INSTRUMENTED = {Purpose.WAITS: "collecting raw waits", Purpose.PROFILE: "profiling"}
 """What is done in trials with costly instruments."""
 
 
 def step_label(trial: Trial, step: Step, newest: Sample | None, levels: int) -> str:
     """Return the label of a running step, with the number of threads where a study has several levels."""
-    words = _INSTRUMENTED.get(trial.purpose, STEP_LABELS[step]) if step is Step.MEASURE else STEP_LABELS[step]
+    running = STEPS[step].running
+    words = _INSTRUMENTED.get(trial.purpose, running) if step is Step.MEASURE else running
     if levels and newest is not None and newest.step is step and newest.threads:
         return f"{words} with {counted(newest.threads, 'thread')}"
     return words
@@ -122,20 +111,20 @@ class Board:
     def seconds_left(self, now: float) -> float:
         return max(0.0, self.ends - now)
 
-    @property
-    def block_progress(self) -> str:
-        """The running block, or trial of a tune, and about how many are planned, as the screen shows it."""
-        if self.trial is None:
+    def block_progress(self, *, planned: bool = True) -> str:
+        """Return the running block, or trial of a tune, and about how many are `planned`."""
+        trial = self.trial
+        if trial is None:
             return "between trials"
-        if self.trial.purpose in _INSTRUMENTED:
-            return _INSTRUMENTED[self.trial.purpose]
-        if self.trial.purpose is Purpose.LONG:
+        if trial.purpose in _INSTRUMENTED:
+            return _INSTRUMENTED[trial.purpose]
+        if trial.purpose is Purpose.LONG:
             return "long windows"
-        if self.trial.purpose is Purpose.SEARCH:
-            return f"search, trial {self.trial.id} of about {max(self.blocks, self.trial.id)} with its proof"
-        if self.spec is not None and self.spec.tuned:
-            return f"proof, trial {self.trial.id} of about {max(self.blocks, self.trial.id)}"
-        return f"block {self.trial.block} of about {max(self.blocks, self.trial.block)}"
+        is_search = trial.purpose is Purpose.SEARCH
+        of_tune = is_search or (self.spec is not None and bool(self.spec.tuned))
+        number_of = trial.id if of_tune else trial.block
+        name = f"{'search' if is_search else 'proof'}, trial {number_of}" if of_tune else f"block {number_of}"
+        return f"{name} of about {max(self.blocks, number_of)}{' with its proof' if is_search else ''}" if planned else name
 
     def trial_progress(self, now: float) -> tuple[str, str, str]:
         """Return the running trial, its candidate, and its step with the time spent in it; empty texts between trials."""
@@ -174,7 +163,7 @@ def _behind(trials: int, median: float) -> str:
 def _doing(host: HostProgress, names: Mapping[str, str], now: float) -> str:
     if host.trial is None:
         return f"idle for {duration(now - host.since)}"
-    step = STEP_LABELS[host.step] if host.step else "starting"
+    step = STEPS[host.step].running if host.step else "starting"
     return f"block {host.block}, {names.get(host.candidate, visible(host.candidate))}, {step} for {duration(now - host.since)}"
 
 

@@ -1,6 +1,8 @@
-"""The summary of a capture, for the terminal: digests and figures, never a value of a statement."""
+"""A capture, how well it can be replayed, and one replay, for the terminal; never a value of a statement."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
 
 from rich.console import Console
 
@@ -9,13 +11,18 @@ from dialin.model.capture import (
     CaptureCheck,
     CapturedDigest,
     CaptureSummary,
+    CheckCode,
+    CheckFinding,
+    Fitness,
+    Lack,
     Obstacle,
     OpenSessions,
     TransactionShape,
 )
-from dialin.report.capture_check_page import add_check
+from dialin.model.load_driver import ReplayedDigest
 from dialin.report.render.terminal_page import Page
 from dialin.report.render.terminal_table import TerminalColumn, long_texts
+from dialin.sentences.replay_sentences import AMOUNTS, COUNTS, ReplayPart, fidelity
 from dialin.text import NOTHING, clock_time, counted, duration, moment, number, percent, size, visible
 
 _MOST_DIGESTS = 20
@@ -215,3 +222,133 @@ def _unread(summary: CaptureSummary) -> list[str]:
         f"{unread.too_long:,} statements of more than 64 MiB": unread.too_long,
     }
     return [problem for problem, count in problems.items() if count]
+
+
+_HEADLINES = {
+    Fitness.GOOD: "The capture has the whole load, and can be replayed",
+    Fitness.LIMITED: "The capture can be replayed, with the limits below",
+    Fitness.POOR: "The capture lacks too much: a replay of it is not the load that was captured",
+}
+
+_CANNOT = "The capture cannot be replayed: it has digests and figures only"
+
+_LACKING = {
+    Lack.SESSIONS.value: "the logs have no session numbers: only digests and figures are known; a general log has them",
+    Lack.TIMES.value: "the logs have no times: only digests and figures are known",
+}
+
+_STYLES = {Fitness.GOOD: "green", Fitness.LIMITED: "yellow", Fitness.POOR: "bold red"}
+
+
+def add_check(page: Page, check: CaptureCheck) -> None:
+    """Add to a page how well a capture can be replayed, and what limits that, the worst first."""
+    is_bare = any(one.code is CheckCode.REPLAYABLE and one.figures["lack"] for one in check.findings)
+    headline = "The capture cannot be replayed" if check.why_not else _CANNOT if is_bare else _HEADLINES[check.fitness]
+    page.text(headline, _STYLES[check.fitness])
+    for finding in check.findings:
+        if finding.fitness is not Fitness.GOOD:
+            page.labelled(f"{finding.fitness.capitalize()}:", finding_text(finding), _STYLES[finding.fitness])
+
+
+def finding_text(finding: CheckFinding) -> str:
+    """Return what a finding says, as a sentence without its full stop."""
+    figures = finding.figures
+    share = figures.get("share")
+    in_percent = percent(share) if isinstance(share, (int, float)) else ""
+    match finding.code:
+        case CheckCode.REPLAYABLE:
+            return visible(figures["why_not"] or _LACKING.get(str(figures["lack"]), "the statements have sessions and times"))
+        case CheckCode.SAMPLING if figures["by"] == "query":
+            return f"the log has 1 of {figures['of']} statements (log_slow_rate_limit): only the mix of statements is known"
+        case CheckCode.SAMPLING if figures["by"] == "session":
+            return f"the log has 1 of {figures['of']} sessions (log_slow_rate_limit): a replay is only that part of the load"
+        case CheckCode.SAMPLING:
+            return "the log has all statements that the server was to write"
+        case CheckCode.COVERAGE:
+            if not isinstance(share, (int, float)):
+                return "coverage is unknown: the server's counters were not read before and after"
+            return f"{100 * share:.2f} % of what the server counted is in the logs"
+        case CheckCode.SESSIONS if figures["unarmed"] is None:
+            return "the log is taken to have all sessions"
+        case CheckCode.SESSIONS if not figures["unarmed"]:
+            return "the slow log has all sessions"
+        case CheckCode.SESSIONS:
+            return (
+                f"{figures['unarmed']:,} sessions ({in_percent}; {figures['named']}) began before the slow log had all "
+                "statements: what they sent is not in it, and the coverage shows how much that is"
+            )
+        case CheckCode.AUTOCOMMIT:
+            return (
+                f"nothing shows whether autocommit was on in {figures['sessions']:,} sessions: {figures['statements']:,} of "
+                f"their statements, {figures['changes']:,} of them changes, are transactions by themselves only if it was "
+                "(--autocommit off decides otherwise)"
+            )
+        case CheckCode.NOT_REPLAYED:
+            return f"{figures['statements']:,} statements ({in_percent}) cannot be replayed"
+        case CheckCode.UNREAD:
+            return f"{figures['bytes']:,} bytes of the logs ({in_percent}) could not be read"
+        case CheckCode.CUT_TRANSACTIONS:
+            return f"{figures['transactions']:,} transactions ({in_percent}) have no end in the logs"
+        case CheckCode.TIMES if figures["clock"] is None:
+            return "times are unknown"
+        case CheckCode.TIMES if figures["clock"] == "second":
+            return "times are to the second: the order of transactions within a second is unknown"
+        case CheckCode.TIMES:
+            return "times are finer than a second"
+        case CheckCode.ERRORS if figures["known"]:
+            return "errors are known"
+        case CheckCode.ERRORS:
+            return "errors are unknown: a transaction that the server rolled back looks like one that was committed"
+        case CheckCode.DURATIONS if figures["known"]:
+            return "durations and rows are known"
+        case CheckCode.DURATIONS:
+            return "durations and rows are unknown: those of a replay cannot be compared with them"
+
+
+_REPLAY_FIGURES = 110
+"""Columns of a terminal that the figures of the digests take."""
+
+
+def print_replay(
+    parts: Sequence[ReplayPart], facts: Mapping[str, float], digests: Sequence[ReplayedDigest], console: Console
+) -> None:
+    """Print how one replay differs from its capture; `facts` are the driver's figures."""
+    page = Page(console)
+    page.text(fidelity(parts, ""), "bold")
+    for part in parts:
+        page.text(f"{part.shown:>8}  {part.name} (limit {part.limit_shown})", hanging=" " * 10)
+        if part.is_exceeded and part.cause:
+            page.text(f"Possible cause: {part.cause}", "yellow", indent=" " * 10)
+    for name, text in {**AMOUNTS, **COUNTS}.items():
+        if name in facts:
+            page.text(f"{number(facts[name]):>8}  {text}", hanging=" " * 10)
+    if digests:
+        page.gap()
+        page.text("The statements that took most time, and those that differ most from the capture, by digest:")
+        _replayed_digests(page, sorted(digests, key=lambda one: -one.statements * (one.replayed_ms or 0.0)))
+
+
+def _replayed_digests(page: Page, digests: Sequence[ReplayedDigest]) -> None:
+    page.table(
+        [
+            TerminalColumn("statements", [f"{one.statements:,}" for one in digests], rank=4),
+            TerminalColumn("new errors", [_new_errors(one) for one in digests]),
+            TerminalColumn("missing errors", [f"{one.missing_errors:,}" for one in digests], rank=3),
+            TerminalColumn("other rows", [f"{one.other_rows:,}" for one in digests]),
+            TerminalColumn("other changes", [f"{one.other_changes:,}" for one in digests], rank=1),
+            TerminalColumn("captured ms", [number(one.captured_ms) for one in digests], rank=2),
+            TerminalColumn("ms", [number(one.replayed_ms) for one in digests], rank=2),
+            TerminalColumn("of the time", [_shares(one) for one in digests], rank=5),
+            long_texts("digest", [visible(one.digest) for one in digests], page.width - _REPLAY_FIGURES),
+        ]
+    )
+
+
+def _new_errors(one: ReplayedDigest) -> str:
+    return f"{one.new_errors:,}" if one.last_error is None else f"{one.new_errors:,} ({one.last_error})"
+
+
+def _shares(one: ReplayedDigest) -> str:
+    if one.captured_time is None or one.replayed_time is None:
+        return NOTHING
+    return f"{percent(one.captured_time)} → {percent(one.replayed_time)}"

@@ -39,13 +39,12 @@ class PlainLines:
         names = self._learn(spec)
         if spec.tuned:
             self._write(f"Tune of {counted(len(spec.tuned), 'variable')}.")
-            self._write(f"Load: {spec.workload.describe()}.")
-            self._write(f"About {counted(blocks_planned, 'trial')}, about {about(seconds_planned)}.")
-            return
-        what = f"{len(names.labels)} values of {names.subject}" if names.subject else f"{len(names.labels)} candidates"
-        self._write(f"Study of {what}: {', '.join(names.labels.values())}; the baseline is {names.labels[spec.baseline]}.")
+        else:
+            what = f"{len(names.labels)} values of {names.subject}" if names.subject else f"{len(names.labels)} candidates"
+            self._write(f"Study of {what}: {', '.join(names.labels.values())}; the baseline is {names.labels[spec.baseline]}.")
         self._write(f"Load: {spec.workload.describe()}.")
-        self._write(f"About {counted(blocks_planned, 'block')}, about {about(seconds_planned)}.")
+        planned = counted(blocks_planned, "trial" if spec.tuned else "block")
+        self._write(f"About {planned}, about {about(seconds_planned)}.")
 
     def _learn(self, spec: StudySpec) -> Naming:
         """Keep what the lines of a study need; return the names of its candidates."""
@@ -109,19 +108,17 @@ class PlainLines:
 
     def _which(self, trial: Trial) -> str:
         name = self._names.get(trial.candidate, trial.candidate)
-        if trial.purpose is Purpose.CONFIRM:
-            return f"Block {trial.block}, confirmation trial {trial.position}: {name}"
         if trial.purpose is Purpose.OBSERVE:
             return f"Observing {name}"
-        if trial.purpose is Purpose.LONG:
-            return f"Long window: {name}"
-        if trial.purpose is Purpose.SEARCH:
-            return f"Trial {trial.id}: {name}"
-        if trial.purpose is Purpose.WAITS:
-            return f"Trial {trial.position} for waits: {name}"
-        if trial.purpose is Purpose.PROFILE:
-            return f"Trial {trial.position} for the profile: {name}"
-        return f"Block {trial.block}, trial {trial.position}: {name}"
+        which = {
+            Purpose.RACE: f"Block {trial.block}, trial {trial.position}",
+            Purpose.CONFIRM: f"Block {trial.block}, confirmation trial {trial.position}",
+            Purpose.LONG: "Long window",
+            Purpose.SEARCH: f"Trial {trial.id}",
+            Purpose.WAITS: f"Trial {trial.position} for waits",
+            Purpose.PROFILE: f"Trial {trial.position} for the profile",
+        }[trial.purpose]
+        return f"{which}: {name}"
 
     def _write(self, text: str) -> None:
         if self._stream is None:

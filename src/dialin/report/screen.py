@@ -156,7 +156,7 @@ def _head(board: Board, spec: StudySpec, now: float, width: int) -> list[Text]:
     if board.verdict is not None:
         return [title, load, Text(visible(board.verdict.headline), style="bold")]
     left = f"about {about(board.seconds_left(now))} left"
-    words = f"{board.block_progress}, {left}, {duration(now - board.began)} so far  "
+    words = f"{board.block_progress()}, {left}, {duration(now - board.began)} so far  "
     cells = max(0, min(40, width - len(words)))
     filled = round(cells * board.share_done(now))
     bar = [("━" * filled, "cyan"), ("─" * (cells - filled), "dim")] if cells >= 8 else []

@@ -25,7 +25,7 @@ from dialin.sentences.names import naming
 from dialin.sentences.tune_words import brief_setting
 from dialin.sentences.verdict_sentences import OUTCOMES
 from dialin.store import read_only
-from dialin.store.find_studies import find_studies
+from dialin.store.read_only import find_studies
 from dialin.text import NOTHING, counted, listed, visible
 
 CandidateTexts = Mapping[str, str]

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from dialin.model.setting import Setting, Value
+from dialin.model.setting import Setting
 from dialin.model.verdict import FigureSource, TunedPair
 from dialin.search.proof import CONFIDENCE
 from dialin.search.separation import unseparated, with_defaults
@@ -45,7 +45,7 @@ def contributions(
     for index in _changed(space, setting):
         rest = with_defaults(whole, default, index)
         variable = space.dimensions[index].name
-        measured = _candidate_of(proven, space.setting(rest))
+        measured = next((one for one, known in proven.items() if dict(known) == dict(space.setting(rest))), None)
         if fitted is not None and measured is not None and {measured, name} <= set(fitted.names):
             shares.append(Carried(variable, fitted.ratio(name, measured, 1 - CONFIDENCE), FigureSource.PROOF))
         else:
@@ -77,7 +77,3 @@ def interactions(space: Space, setting: Setting, model: Surrogate, variables: Se
 
 def _changed(space: Space, setting: Setting) -> list[int]:
     return [index for index, dimension in enumerate(space.dimensions) if dimension.name in setting]
-
-
-def _candidate_of(proven: Mapping[str, Setting], setting: Mapping[str, Value]) -> str | None:
-    return next((name for name, one in proven.items() if dict(one) == dict(setting)), None)

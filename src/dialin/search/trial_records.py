@@ -1,13 +1,18 @@
-"""The trials that a search asks for, their outcomes, and its result."""
+"""The trials that a search asks for, their outcomes, what those tell of costs and crashes, and its result."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from statistics import median
 
+import numpy as np
+
+from dialin.model.dimension import CATEGORY
 from dialin.model.setting import Value
 from dialin.model.tune import TuneStage
 from dialin.model.verdict import Estimate, FigureSource, TunedPair, TuneOutcome
+from dialin.search.space import Point, Space
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,3 +118,49 @@ class Result:
     guess: Mapping[str, Value]
     carried: tuple[Carried, ...] = ()
     interactions: tuple[TunedPair, ...] = ()
+
+
+_CRASHES = 2
+"""At least this many settings with a value must have crashed, and none with it have run."""
+
+
+def crashing_values(points: Sequence[Point], survived: Sequence[bool], default: Point) -> list[tuple[int, float]]:
+    """Return the categories that no setting ran with and several crashed with, as variable and coordinate.
+
+    Values of `default`, the baseline, are never among them.
+    """
+    if all(survived):
+        return []
+    tried, ran = np.array(points), np.array(survived)
+    deadly = []
+    for index in range(tried.shape[1]):
+        column = tried[:, index]
+        for code in np.unique(column[~ran & (column >= CATEGORY) & (column != default[index])]):
+            has = column == code
+            if not (has & ran).any() and int((has & ~ran).sum()) >= _CRASHES:
+                deadly.append((index, float(code)))
+    return deadly
+
+
+_KNOWN = 3
+"""The number of trials of a kind (with a start of the server, or without one) from which on their median is used."""
+
+
+def overheads(space: Space, outcomes: Sequence[TrialOutcome], points: Sequence[Point], options: Options) -> tuple[float, float]:
+    """Return the seconds that a trial takes besides measuring: with a start of the server, and with a SET alone.
+
+    They are medians of the completed trials, or the figures of the options where there are too few trials of a kind. `points`
+    are those of the settings of `outcomes`.
+    """
+    starts: list[float] = []
+    sets: list[float] = []
+    running: Point | None = None
+    for outcome, point in zip(outcomes, points, strict=True):
+        if outcome.ok:
+            has_started = running is None or bool((point != running)[space.static].any())
+            (starts if has_started else sets).append(max(outcome.cost - outcome.ask.seconds, 0.0))
+        running = point if outcome.ok else None
+    return (
+        median(starts) if len(starts) >= _KNOWN else options.start_seconds,
+        median(sets) if len(sets) >= _KNOWN else options.set_seconds,
+    )

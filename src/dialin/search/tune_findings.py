@@ -74,7 +74,7 @@ def _variables(space: Space, model: Surrogate | None, shown: Point, result: Resu
             carries=goal_ratio(carried[name].ratio, goal) if name in carried else None,
             carries_by=carried[name].source if name in carried else None,
             companions=list(carried[name].companions) if name in carried else [],
-            response=[_by_goal(point, goal) for point in responses.get(name, ())],
+            response=[point.model_copy(update={"ratio": goal_ratio(point.ratio, goal)}) for point in responses.get(name, ())],
         )
         for name in [*carried, *others]
     ]
@@ -104,7 +104,3 @@ def _effect(response: list[ResponsePoint]) -> float:
     """Return the largest relative change of the measure along a range."""
     ratios = [point.ratio.mean for point in response]
     return max(ratios) / min(ratios) - 1
-
-
-def _by_goal(point: ResponsePoint, goal: Goal) -> ResponsePoint:
-    return point.model_copy(update={"ratio": goal_ratio(point.ratio, goal)})

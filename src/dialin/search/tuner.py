@@ -21,16 +21,13 @@ from dialin.search import proof
 from dialin.search.acquisition import PRICE, SearchSituation, changed, improve, propose
 from dialin.search.attribution import contributions, interactions
 from dialin.search.constraints import Constraints
-from dialin.search.deadly_values import crashing_values
 from dialin.search.nested_sets import WITHOUT_RULE, nested_sets
-from dialin.search.refinement import reductions, worth_of_trials
-from dialin.search.separation import TESTED, separating_sets, unseparated, with_defaults
+from dialin.search.proof import FEWEST_BLOCKS, proof_seconds, proof_share
+from dialin.search.separation import TESTED, reductions, separating_sets, unseparated, with_defaults, worth_of_trials
 from dialin.search.space import Point, Space
 from dialin.search.start_design import FEWEST, design_size, start_design
 from dialin.search.surrogate import Observations, Surrogate, Weights, correlations, learn_weights, soften
-from dialin.search.trial_costs import overheads
-from dialin.search.trial_records import Ask, Options, Result, TrialOutcome
-from dialin.search.tune_budget import FEWEST_BLOCKS, proof_seconds, proof_share
+from dialin.search.trial_records import Ask, Options, Result, TrialOutcome, crashing_values, overheads
 from dialin.stats.forecast import fewest_trials
 from dialin.stats.trial_fit import TimedTrial, fit_trials
 

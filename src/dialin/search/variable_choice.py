@@ -15,9 +15,9 @@ from dialin.model.setting import Value, as_number, parse_value, same_value
 from dialin.model.tune import ActsFrom, AtMost, LeftOut, LeftOutReason, MemoryFormula
 from dialin.search.constraints import MEMORY_SHARE, SERVER_BYTES, Constraints
 from dialin.search.performance_variables import TABLE, Amount, Fact, Limit, Memory, PerformanceVariable, Rule
+from dialin.search.proof import MOST_VARIABLES
 from dialin.search.ranges import VariableFacts, make_dimension
 from dialin.search.space import Space, is_log_range
-from dialin.search.tune_budget import MOST_VARIABLES
 from dialin.variables.behaviour import limit_of
 from dialin.variables.catalogue import NUMBERS, Kind, Variable
 

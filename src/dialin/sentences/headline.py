@@ -74,7 +74,7 @@ def _headline(spec: StudySpec, verdict: Verdict) -> str:
     if spec.is_aa:
         return _of_identical(verdict)
     if verdict.verdict is Outcome.NO_WORTHWHILE_DIFFERENCE:
-        if _are_identical(verdict):
+        if any(len(note.candidates) == len(verdict.candidates) for note in among(SameInForce, verdict.warnings)):
             return "No worthwhile difference: all candidates have identical effective settings."
         return f"No worthwhile difference: {_why_no_difference(verdict, near)}."
     if verdict.verdict is Outcome.TIE:
@@ -216,10 +216,6 @@ def _derived_clause(verdict: Verdict) -> str:
     differing = [note for note in among(Confound, verdict.confounds) if not isinstance(note, InertConfound)]
     derived = [note.variable for note in differing if not note.could_explain]
     return f", with {listed(derived)}, which the server derives from it" if derived else ""
-
-
-def _are_identical(verdict: Verdict) -> bool:
-    return any(len(note.candidates) == len(verdict.candidates) for note in among(SameInForce, verdict.warnings))
 
 
 def subject(verdict: Verdict) -> CandidateVerdict | None:

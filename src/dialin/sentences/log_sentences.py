@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from dialin.cause_sentences import sentence, with_advice
 from dialin.model.cause import Cause
@@ -24,21 +24,33 @@ _NOTICED = {
 }
 
 
-_DURING = {
-    Step.WAIT: "while it waited for the server",
-    Step.PAUSE: "while it waited for the server to be as usual",
-    Step.RESTORE: "while its data was restored",
-    Step.BOOT: "while the server started",
-    Step.SET: "while its values were set",
-    Step.VERIFY: "while the server's values were read",
-    Step.WARM_UP: "during the warm-up",
-    Step.MEASURE: "while it was measured",
-    Step.STOP: "after it was measured",
+class StepWords(NamedTuple):
+    """What a step of a trial is called: by itself, while it runs, and in a sentence on what happened meanwhile."""
+
+    name: str
+    running: str
+    during: str
+
+
+STEPS = {
+    Step.WAIT: StepWords("wait for the server", "waiting for the server", "while it waited for the server"),
+    Step.PAUSE: StepWords(
+        "keep the baseline",
+        "keeping the baseline until the server may be changed",
+        "while it waited for the server to be as usual",
+    ),
+    Step.RESTORE: StepWords("restore data", "restoring data", "while its data was restored"),
+    Step.BOOT: StepWords("boot", "starting the server", "while the server started"),
+    Step.SET: StepWords("set", "setting variables", "while its values were set"),
+    Step.VERIFY: StepWords("verify", "verifying effective values", "while the server's values were read"),
+    Step.WARM_UP: StepWords("warm up", "warming up", "during the warm-up"),
+    Step.MEASURE: StepWords("measure", "measuring", "while it was measured"),
+    Step.STOP: StepWords("stop", "stopping the server", "after it was measured"),
 }
 
 
 def _trial_failed(figures: Figures) -> str:
-    return f"{_trial(figures)} failed {_DURING[Step(figures['step'])]}: {with_advice(Cause.read(figures['cause']))}"
+    return f"{_trial(figures)} failed {STEPS[Step(figures['step'])].during}: {with_advice(Cause.read(figures['cause']))}"
 
 
 def _discarded(figures: Figures) -> str:

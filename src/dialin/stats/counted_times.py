@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from dialin.model.load_driver import ALL_KINDS, TransactionTimes
-from dialin.stats.means import geometric_mean
+from dialin.stats.summaries import geometric_mean
 
 
 def percentile(counts: Mapping[float, float], share: float) -> float | None:

@@ -8,12 +8,11 @@ from dataclasses import dataclass, field, replace
 
 from dialin.model.study import Until
 from dialin.model.verdict import AgainstBest, DecidedBy, Estimate, Outcome
-from dialin.stats.candidate_figures import CandidateFigures, figures_of_fit
 from dialin.stats.forecast import detectable, fewest_trials, is_enough
 from dialin.stats.posterior import Chances, chances
 from dialin.stats.standings import ROUNDING, leader_of, outcome_of, state_of_best
 from dialin.stats.thresholds import Thresholds, thresholds_of
-from dialin.stats.trial_fit import TimedTrial, TrialFit, fit_trials
+from dialin.stats.trial_fit import CandidateFigures, TimedTrial, TrialFit, figures_of_fit, fit_trials
 
 _GIVEN_UP = 0.5
 """A candidate counts as behind when its chance falls below this share of the accepted error: 2.5 % at a confidence of 95 %."""

@@ -9,8 +9,7 @@ import numpy as np
 from scipy.special import bdtr, gammaincinv
 
 from dialin.model.verdict import Estimate
-from dialin.stats.blocks import WIDEST
-from dialin.stats.quantiles import t_quantile
+from dialin.stats.blocks import WIDEST, t_quantile
 
 _LONGEST_STALL = 5.0
 """The least length, in seconds, that the upper end of an interval assumes for a stall that was not observed."""

@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 from scipy.special import fdtrc
 
 from dialin.model.verdict import AgainstBest, Estimate, Outcome
-from dialin.stats.blocks import WIDEST, Observation, components, estimate_of_logs, fit, log_values
-from dialin.stats.quantiles import tukey_quantile
+from dialin.stats.blocks import WIDEST, Observation, components, estimate_of_logs, fit, log_values, tukey_quantile
 from dialin.stats.standings import ROUNDING, leader_of, outcome_of, state_against_best, state_of_best
 from dialin.stats.window import Series
 

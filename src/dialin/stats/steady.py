@@ -82,7 +82,7 @@ def find_levels(x: _Array) -> Levels | None:
     noise = float(np.sqrt((x[~is_high].var() + x[is_high].var()) / 2))
     if levels[0] > _LOWER * levels[1] or levels[1] - levels[0] < noise:
         return None
-    begins = _begins(is_high)
+    begins = (0, *(int(place) for place in np.flatnonzero(np.diff(is_high)) + 1))
     if x.size <= short * len(begins):  # not stretches at a level, but seconds that alternate
         return None
     return Levels(*levels, begins, bool(is_high[0]), low.size / x.size)
@@ -96,10 +96,6 @@ def _best_split(ordered: _Array) -> float | None:
     between[ordered[:-1] == ordered[1:]] = 0.0
     best = int(np.argmax(between))
     return float(ordered[best]) if between[best] > 0 else None
-
-
-def _begins(is_high: NDArray[np.bool_]) -> tuple[int, ...]:
-    return (0, *(int(place) for place in np.flatnonzero(np.diff(is_high)) + 1))
 
 
 _BATCH = 5

@@ -19,9 +19,8 @@ import numpy as np
 from scipy.special import fdtrc
 
 from dialin.model.verdict import AgainstBest, DecidedBy, Outcome
-from dialin.stats.candidate_figures import candidate_figures, figures_of_fit
 from dialin.stats.decide import Decision, Rules, decide
-from dialin.stats.trial_fit import TimedTrial, TrialFit, fit_trials
+from dialin.stats.trial_fit import TimedTrial, TrialFit, candidate_figures, figures_of_fit, fit_trials
 
 _STALLS_DIFFER = 0.2
 """The p value of an F test below which stalls count as different between candidates. It is generous on purpose: a difference

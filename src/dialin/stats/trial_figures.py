@@ -16,8 +16,8 @@ from dialin.model.traffic import TrafficPeriod, of_watched
 from dialin.model.trial import CostFigure, Sample, Step, Trial, TrialState
 from dialin.model.workload import MEAN, WorkloadSpec
 from dialin.stats import counted_times
-from dialin.stats.means import geometric_mean
 from dialin.stats.steady import Shape, examine
+from dialin.stats.summaries import geometric_mean
 from dialin.stats.throughput import TrialSpeed
 from dialin.stats.window import Window, effective_seconds, window
 

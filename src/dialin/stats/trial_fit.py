@@ -2,6 +2,9 @@
 
 The model is log(value) = candidate + drift(time) + noise. Drift is a smooth curve for each unbroken run of trials, not a step
 for each block: it takes two or three degrees of freedom where blocks take one each, and all trials inform each other.
+
+Levels and ratios of every figure are estimated by `figures_of_fit` and nowhere else, so that a reader who divides two levels
+gets the ratio that is printed beside them.
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ from scipy.special import gammaln, ndtri, stdtr, stdtrit
 from dialin.model.verdict import Estimate
 from dialin.stats.blocks import Observation, estimate_of_logs, log_values
 from dialin.stats.drift import Drift, Sums, drift_of, solve, sums_of
+from dialin.stats.summaries import geometric_mean
 
 _Array = NDArray[np.float64]
 
@@ -320,3 +324,59 @@ def _shares(log_likelihoods: _Array) -> _Array:
     weights = np.exp(log_likelihoods - log_likelihoods.max())
     shares: _Array = weights / weights.sum()
     return shares
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateFigures:
+    """One quantity under each candidate.
+
+    Attributes:
+        levels: in the unit of the trials, at the machine's mean state over all trials; None where a candidate has no trial.
+        ratios: to the baseline's level; None where a candidate cannot be compared with it.
+    """
+
+    levels: dict[str, Estimate | None]
+    ratios: dict[str, Estimate | None]
+
+
+def candidate_figures(
+    trials: Sequence[TimedTrial], names: Sequence[str], baseline: str, alpha: float, choice: str | None = None
+) -> CandidateFigures:
+    """Return the figures of the named candidates by a fit of their trials; the arguments are those of `figures_of_fit`."""
+    return figures_of_fit(fit_trials(trials, names), trials, names, baseline, alpha, choice)
+
+
+def figures_of_fit(
+    fitted: TrialFit | None,
+    trials: Sequence[TimedTrial],
+    names: Sequence[str],
+    baseline: str,
+    alpha: float,
+    choice: str | None = None,
+) -> CandidateFigures:
+    """Return the figures of the named candidates, each with the interval of this one figure at 1 - alpha.
+
+    Where no fit is possible yet, a level is the geometric mean of the candidate's trials, and nothing has an interval. `choice`
+    is the candidate that the study chose by this quantity, perhaps because it was lucky: its intervals are wider.
+    """
+    if fitted is None:
+        return _without_intervals(trials, names, baseline)
+    levels: dict[str, Estimate | None] = dict.fromkeys(names)
+    ratios: dict[str, Estimate | None] = dict.fromkeys(names)
+    for name in fitted.names:
+        levels[name] = fitted.level(name, alpha, is_choice=name == choice)
+        if baseline in fitted.names:
+            ratios[name] = fitted.ratio(name, baseline, alpha, is_choice=name == choice)
+    return CandidateFigures(levels, ratios)
+
+
+def _without_intervals(trials: Sequence[TimedTrial], names: Sequence[str], baseline: str) -> CandidateFigures:
+    values = {name: [trial.value for trial in trials if trial.candidate == name] for name in names}
+    means = {name: geometric_mean(of_candidate) for name, of_candidate in values.items() if of_candidate}
+    base = means.get(baseline)
+    quotients = {name: mean / base for name, mean in means.items()} if base else {}
+    return CandidateFigures({name: _point(means.get(name)) for name in names}, {n: _point(quotients.get(n)) for n in names})
+
+
+def _point(value: float | None) -> Estimate | None:
+    return None if value is None else Estimate.alone(value)

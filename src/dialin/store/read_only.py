@@ -12,6 +12,7 @@ import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
@@ -22,7 +23,7 @@ from sqlalchemy.pool import StaticPool
 from dialin.errors import MachineError, UserError
 from dialin.paths import parse_json
 from dialin.scratch import scratch
-from dialin.store import schema
+from dialin.store import STUDY_FILE, schema
 from dialin.store.damaged_study import BAD_ROWS, check_journal, check_tables, damaged, machine_failed, study_file
 from dialin.store.store import Store
 
@@ -58,7 +59,7 @@ def read(directory: Path, ask: Callable[[Store], Answer]) -> Answer:
         else:
             if not _is_under_way(path) and _signature(path) == before:
                 return answer
-    if _cannot_make_index(path):
+    if not _beside(path, _INDEX).exists() and not os.access(path.parent, os.W_OK):  # no index can be made
         return _ask_copy(directory, path, ask)
     return _ask(directory, path, "mode=ro", ask)
 
@@ -84,10 +85,6 @@ def _has_content(path: Path, suffix: str) -> bool:
 
 def _beside(path: Path, suffix: str) -> Path:
     return path.with_name(path.name + suffix)
-
-
-def _cannot_make_index(path: Path) -> bool:
-    return not _beside(path, _INDEX).exists() and not os.access(path.parent, os.W_OK)
 
 
 def _signature(path: Path) -> tuple[int, int]:
@@ -150,3 +147,36 @@ def _as_user_errors(path: Path) -> Iterator[None]:
         raise damaged(path) from error
     except BAD_ROWS as error:
         raise damaged(path) from error
+
+
+@dataclass(slots=True)
+class FoundStudies:
+    """The studies below a directory.
+
+    Attributes:
+        problems: directories that could not be searched, with the reason.
+    """
+
+    studies: list[Path] = field(default_factory=list)
+    problems: list[tuple[Path, str]] = field(default_factory=list)
+
+
+def find_studies(directory: Path) -> FoundStudies:
+    """Return the studies in a directory and below it. Hidden directories and symbolic links are not followed.
+
+    Raises:
+        UserError: there is no such directory.
+    """
+    if not directory.is_dir():
+        raise UserError(f"{directory} is not a directory", "Name a directory that holds studies")
+    result = FoundStudies()
+
+    def note(error: OSError) -> None:
+        result.problems.append((Path(error.filename), error.strerror or str(error)))
+
+    for place, directories, files in os.walk(directory, onerror=note):
+        if STUDY_FILE in files:
+            result.studies.append(Path(place))
+            directories.clear()  # a study contains no other study
+        directories[:] = sorted(name for name in directories if not name.startswith("."))
+    return result

@@ -1,11 +1,12 @@
-"""Converts the rows of a study's database to objects of the model."""
+"""Converts the rows of a study's database to objects of the model; packs the samples of a long trial."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from array import array
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
-from typing import Any
+from typing import Any, overload
 
 from pydantic import TypeAdapter
 from sqlalchemy import Row
@@ -87,13 +88,12 @@ def progress(stored: Mapping[str, Any]) -> Progress:
         name: Standing(**{key: figure for key, figure in figures.items() if key in known})
         for name, figures in stored["standings"].items()
     }
-    hosts = {name: _host_progress(figures) for name, figures in stored.get("hosts", {}).items()}
+    hosts = {
+        name: HostProgress(**{**one, "step": Step(one["step"]) if one["step"] else None})
+        for name, one in stored.get("hosts", {}).items()
+    }
     typed = {"session": SessionState(stored["session"]), "step": step, "standings": standings, "hosts": hosts}
     return Progress(**{**stored, **typed})
-
-
-def _host_progress(stored: Mapping[str, Any]) -> HostProgress:
-    return HostProgress(**{**stored, "step": Step(stored["step"]) if stored["step"] else None})
 
 
 def watched(stored: Mapping[str, Any]) -> Watched:
@@ -126,3 +126,63 @@ def log_line(row: Row[Any]) -> LogLine:
 def _times(stored: Mapping[str, Any]) -> TransactionTimes:
     counts = tuple((float(time), int(count)) for time, count in stored.get("counts", ()))
     return TransactionTimes(stored["name"], counts, stored.get("threads", 0))
+
+
+_FEW = 2000
+"""Samples of a trial up to which they stay as they are."""
+_IN_ORDER = tuple(Step)
+_NUMBERS = (
+    *("second", "at", "tps", "reads", "writes", "other", "latency_ms", "errors", "reconnects"),
+    *("gap", "stolen", "pressure", "threads", "seconds"),
+)
+"""The figures of a sample, all of which are 0 or more."""
+_UNKNOWN = -1.0
+
+
+class PackedSamples(Sequence[Sample]):
+    """Samples as columns of numbers; each is made anew when it is asked for."""
+
+    def __init__(self, samples: Sequence[Sample]) -> None:
+        self._steps = array("b", (_IN_ORDER.index(sample.step) for sample in samples))
+        self._columns = [
+            array("d", (_UNKNOWN if (value := getattr(sample, name)) is None else value for sample in samples))
+            for name in _NUMBERS
+        ]
+
+    def __len__(self) -> int:
+        return len(self._steps)
+
+    @overload
+    def __getitem__(self, place: int) -> Sample: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Sample]: ...
+
+    def __getitem__(self, place: int | slice) -> Sample | Sequence[Sample]:
+        if isinstance(place, slice):
+            return [self[number] for number in range(*place.indices(len(self)))]
+        return _sample(self._steps[place], *(column[place] for column in self._columns))
+
+    def __iter__(self) -> Iterator[Sample]:
+        return map(_sample, self._steps, *self._columns)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and list(self) == list(other)
+
+    __hash__ = None  # type: ignore[assignment]  # as of a list
+
+
+def _sample(step: int, *figures: float) -> Sample:
+    second, at, tps, reads, writes, other, latency, errors, reconnects, gap, stolen, pressure, threads, seconds = figures
+    return Sample(
+        *(int(second), at, _IN_ORDER[step], tps, reads, writes, other, latency, errors, reconnects, gap),
+        stolen=None if stolen == _UNKNOWN else stolen,
+        pressure=None if pressure == _UNKNOWN else pressure,
+        threads=int(threads),
+        seconds=seconds,
+    )
+
+
+def packed(samples: Sequence[Sample]) -> Sequence[Sample]:
+    """Return samples of one trial, packed where there are many."""
+    return samples if len(samples) <= _FEW else PackedSamples(samples)

@@ -30,7 +30,7 @@ from dialin.model.trial import Block, Sample, Step, Trial, TrialState
 from dialin.model.tune import TuneAsk
 from dialin.model.verdict import TuneFindings, Verdict
 from dialin.paths import parse_json
-from dialin.store import STUDY_FILE, UNFINISHED_STUDY_FILE, profile_file, row_types, rows, schema, series
+from dialin.store import STUDY_FILE, UNFINISHED_STUDY_FILE, profile_file, rows, schema, series
 from dialin.store.damaged_study import (
     BAD_ROWS,
     NAME_ONE,
@@ -42,7 +42,7 @@ from dialin.store.damaged_study import (
     read_mark,
     study_file,
 )
-from dialin.store.packed_samples import packed
+from dialin.store.rows import packed
 
 _ROWS = 10_000
 """Rows of samples that are read at a time."""
@@ -188,7 +188,7 @@ class Store:
             )
         try:
             with engine.connect() as connection:
-                row_types.check(connection)
+                schema.check_rows(connection)
         except (SQLAlchemyError, ValueError) as error:
             engine.dispose()
             raise damaged(path) from error

@@ -107,7 +107,7 @@ class SuiteRunner:
                 for study in running:
                     if requests.is_asked_to_stop(self._directory):
                         raise InterruptedStudyError("Stopped after a block, as requested", resumable=True)
-                    self._is_over = self._is_over or self._is_reached()
+                    self._is_over = self._is_over or is_reached(self._plan, [_so_far(one) for one in self._studies])
                     self._advance(study)
 
     def _place(self, study: _Running) -> Path:
@@ -145,9 +145,6 @@ class SuiteRunner:
             self._say(f"{study.checked.member.name} ends without an answer: {error}")
         finally:
             study.seconds += self._tools.clock.monotonic() - began if is_counted else 0.0
-
-    def _is_reached(self) -> bool:
-        return is_reached(self._plan, [_so_far(study) for study in self._studies])
 
     def _lacks_guard(self, study: _Running) -> bool:
         ended = [_so_far(one) for one in self._studies if one.has_ended]

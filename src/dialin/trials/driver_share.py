@@ -1,11 +1,13 @@
-"""What the load driver itself added to the latency of a trial."""
+"""What the load driver told of the measured seconds of a trial: times and figures by kind, and what it added to latency."""
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 
-from dialin.stats.counted_times import known_percentile, percentile
+from dialin.model.load_driver import KindFigures, TransactionTimes, kind_gauge
+from dialin.stats.counted_times import coarse, known_percentile, percentile
 from dialin.workloads.base import Second
 
 
@@ -54,3 +56,58 @@ def _total(counts: Mapping[float, int]) -> float:
 
 def _share(whole: float, without: float) -> float:
     return max(0.0, 1 - without / whole) if whole > 0 else 0.0
+
+
+def transaction_times(measured: Mapping[int, Sequence[Second]]) -> tuple[TransactionTimes, ...]:
+    """Return the times of each kind, by number of threads and name; none where the driver reports no histograms.
+
+    Raises:
+        WorkloadError: the driver's figures cannot be read.
+    """
+    return tuple(
+        TransactionTimes(name, coarse(counts), threads)
+        for threads, seconds in measured.items()
+        for name, counts in sorted(_by_kind(seconds).items())
+    )
+
+
+def _by_kind(seconds: Sequence[Second]) -> Mapping[str, Mapping[float, int]]:
+    counts: defaultdict[str, Counter[float]] = defaultdict(Counter)
+    for second in seconds:
+        for name, times in second.times().items():
+            counts[name].update(times)
+    return counts
+
+
+def kind_figures(seconds: Sequence[Second]) -> dict[str, KindFigures]:
+    """Return the figures of each kind by name; nothing where the driver reports none. A kind that is missing did nothing."""
+    covered = sum(second.seconds for second in seconds if second.kinds)
+    by_kind: defaultdict[str, list[tuple[float, KindFigures]]] = defaultdict(list)
+    for second in seconds:
+        for name, figures in second.kinds.items():
+            by_kind[name].append((second.seconds, figures))
+    return {
+        name: KindFigures(
+            per_second=sum(length * one.per_second for length, one in samples) / covered,
+            errors=sum(length * one.errors for length, one in samples) / covered,
+            mean_ms=_weighted([(length * one.per_second, one.mean_ms) for length, one in samples]),
+            percentile_ms=_weighted([(length * one.per_second, one.percentile_ms) for length, one in samples]),
+        )
+        for name, samples in sorted(by_kind.items())
+    }
+
+
+def kind_gauges(seconds: Sequence[Second]) -> Mapping[str, float]:
+    """Return the same figures by the name under which a trial stores them."""
+    return {
+        kind_gauge(figure, name): value
+        for name, figures in kind_figures(seconds).items()
+        for figure, value in asdict(figures).items()
+        if value is not None
+    }
+
+
+def _weighted(samples: Sequence[tuple[float, float | None]]) -> float | None:
+    known = [(weight, value) for weight, value in samples if value is not None]
+    total = sum(weight for weight, _ in known)
+    return sum(weight * value for weight, value in known) / total if total > 0 else None

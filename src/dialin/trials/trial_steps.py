@@ -38,14 +38,12 @@ from dialin.servers.objects import real_objects
 from dialin.stats.warm_up import is_steady
 from dialin.trials import network
 from dialin.trials.change_detector import VariablesChangedError
-from dialin.trials.driver_share import driver_share
+from dialin.trials.driver_share import driver_share, kind_gauges, transaction_times
 from dialin.trials.events import Event, Evidence, Sampled, StepBegan, TrialBegan, TrialEnded, Verified
 from dialin.trials.hang_detector import HangDetector
-from dialin.trials.kind_figures import kind_gauges
 from dialin.trials.measured_window import MeasuredWindow
 from dialin.trials.probing import TrialWatcher, Watching, watch_nothing
 from dialin.trials.site import Stage
-from dialin.trials.transaction_times import transaction_times
 from dialin.trials.warmth import Warmth
 from dialin.workloads.base import Load, LoadSource, Second
 

@@ -11,11 +11,11 @@ from dialin.model.cause import Fault
 from dialin.model.study import Goal, StudySpec
 from dialin.model.trial import Purpose, Trial, TrialState
 from dialin.model.verdict import AgainstBest, DecidedBy, Estimate, Outcome
-from dialin.stats.candidate_figures import CandidateFigures, candidate_figures
 from dialin.stats.decide import Decision, Rules, decide, trials_to_choose
 from dialin.stats.standings import Failures, unsafe
 from dialin.stats.throughput import decide_throughput
 from dialin.stats.trial_figures import Figures, trial_speeds
+from dialin.stats.trial_fit import CandidateFigures, candidate_figures
 from dialin.verdict.live_periods import decide_live
 
 GIVE_UP_AFTER = 2

@@ -17,10 +17,10 @@ from dialin.model.traffic import ALL_SATURATED, ALL_STATEMENTS, TrafficPeriod, T
 from dialin.model.trial import Purpose, Sample, Step, Trial, TrialState
 from dialin.question.plan import Plan
 from dialin.stats.baseline_observation import detectable_in, observe
-from dialin.stats.candidate_figures import figures_of_fit
 from dialin.stats.decide import Decision, Rules
 from dialin.stats.switchback import Period, Switchback, decide_periods, fit_periods, without_any_claim
 from dialin.stats.trial_figures import Figures
+from dialin.stats.trial_fit import figures_of_fit
 
 FORECAST_HOURS = (1, 4, 24)
 """Hours of live traffic for which a study reports the detectable difference."""

@@ -32,13 +32,12 @@ from dialin.question.plan import plan
 from dialin.sentences.note import Confounding, TypedNote
 from dialin.sentences.verdict_sentences import add_sentences
 from dialin.stats.blocks import fit
-from dialin.stats.candidate_figures import CandidateFigures
 from dialin.stats.decide import Decision
 from dialin.stats.forecast import detectable
 from dialin.stats.intervals import stall_seconds_per_1000
 from dialin.stats.standings import FEWEST_COMPARED, Failures, pareto_front
 from dialin.stats.trial_figures import Figures, figures_of_trial, queries_per_transaction
-from dialin.stats.trial_fit import TrialFit
+from dialin.stats.trial_fit import CandidateFigures, TrialFit
 from dialin.variables.catalogue import catalogues_of
 from dialin.variables.durability import weaker_durability
 from dialin.verdict import (

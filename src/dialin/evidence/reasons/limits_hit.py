@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from dialin.evidence import measured
 from dialin.evidence.measured import FigureOf, MeasuredTrial, by_candidate, values_of
 from dialin.evidence.reasons import shared_figures, sources
-from dialin.evidence.reasons.phrases import holding_for
-from dialin.evidence.reasons.rule import per_second, per_transaction, quotient, setting
+from dialin.evidence.reasons.rule import holding_for, per_second, per_transaction, quotient, setting
 from dialin.model.record import StudyRecord
 from dialin.model.why import Reason, ReasonChart, ReasonKind
 from dialin.text import number, percent

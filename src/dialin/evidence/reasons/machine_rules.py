@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from dialin.evidence.reasons import shared_figures, sources
-from dialin.evidence.reasons.phrases import describe_reads
-from dialin.evidence.reasons.rule import ReasonRule, mean_of, per_second, per_transaction, quotient
+from dialin.evidence.reasons.rule import ReasonRule, describe_reads, mean_of, per_second, per_transaction, quotient
 from dialin.text import number, percent, size
 
 _PER_TRANSACTION = "per {one}"

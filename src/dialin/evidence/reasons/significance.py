@@ -9,8 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dialin.evidence import measured
-from dialin.evidence.block_figures import block_figures
-from dialin.evidence.measured import MeasuredTrial, by_candidate, values_of
+from dialin.evidence.measured import MeasuredTrial, block_figures, by_candidate, values_of
 from dialin.evidence.reasons.rule import SPELLED_BY_SERVER, ReasonRule
 from dialin.measures.table import MEASURES
 from dialin.model.record import StudyRecord

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from dialin.evidence import measured
 from dialin.evidence.measured import MeasuredTrial, by_candidate
 from dialin.evidence.reasons import shared_figures, sources
-from dialin.evidence.reasons.phrases import holding_for
+from dialin.evidence.reasons.rule import holding_for
 from dialin.model.record import StudyRecord
 from dialin.model.why import Reason, ReasonChart, ReasonKind
 from dialin.text import number, percent, size

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from dialin.evidence.measured import FigureOf, MeasuredTrial
 from dialin.evidence.reasons import sources
-from dialin.evidence.reasons.phrases import describe_reads
-from dialin.evidence.reasons.rule import More, ReasonRule, by_transaction, per_second, per_transaction, quotient
+from dialin.evidence.reasons.rule import More, ReasonRule, by_transaction, describe_reads, per_second, per_transaction, quotient
 from dialin.evidence.semaphores import LOCK_KINDS, SEEN_PREFIX, waiting_threads
 from dialin.model.record import StudyRecord
 from dialin.text import listed, number, shorten, size, visible

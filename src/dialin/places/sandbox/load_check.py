@@ -18,7 +18,7 @@ from dialin.places.sandbox.site import sandbox_options
 from dialin.servers.copied_data import ISOLATION
 from dialin.servers.sandbox import Sandbox, free_port
 from dialin.text import counted, number
-from dialin.trials.kind_figures import kind_figures
+from dialin.trials.driver_share import kind_figures
 from dialin.trials.tools import Tools
 from dialin.workloads.base import Second, Target, Workload
 from dialin.workloads.command.command import Command

@@ -11,10 +11,9 @@ from dialin.model.analysis import Analysis, FolderKind, RunAnalysis, ScalingCurv
 from dialin.report.charts import plotly_data as go
 from dialin.report.charts.chart import Chart, axis, blank, log_ticks, marked_line, plain, safe
 from dialin.report.charts.course_chart import short
+from dialin.report.charts.plotly_data import thin_smooth
 from dialin.report.charts.style import Style, looks_of
-from dialin.report.charts.thin import thin_smooth
-from dialin.stats.boxes import box
-from dialin.stats.rolling_mean import rolling
+from dialin.stats.summaries import box, rolling
 from dialin.text import listed, number, shorten, visible
 
 _MOST_RUNS = 24

@@ -8,8 +8,8 @@ from itertools import groupby
 from typing import Any
 
 from dialin.model.trial import Sample, Step
-from dialin.report.charts.thin import thin, thin_smooth
-from dialin.stats.rolling_mean import rolling
+from dialin.report.charts.plotly_data import thin, thin_smooth
+from dialin.stats.summaries import rolling
 
 Figure = Callable[[Sample], float]
 

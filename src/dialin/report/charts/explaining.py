@@ -107,15 +107,14 @@ def _points(points: Sequence[ScalingPoint], look: Style, rate: str) -> Any:
         x=[point.threads for point in points],
         y=[point.tps.mean for point in points],
         mode="markers",
-        marker={**look.marker(9), "symbol": [_symbol(point, look) for point in points]},
+        marker={
+            **look.marker(9),
+            "symbol": [look.symbol if one.tps.low is not None else f"{look.symbol}-open" for one in points],
+        },
         error_y=error_bars([point.tps for point in points], look.colour, 1.4, 4),
         text=hovers,
         hovertemplate="%{text}<extra></extra>",
     )
-
-
-def _symbol(point: ScalingPoint, look: Style) -> str:
-    return look.symbol if point.tps.low is not None else f"{look.symbol}-open"
 
 
 def _saturation(point: ScalingPoint, look: Style) -> Any:

@@ -30,7 +30,7 @@ from dialin.report.charts.style import Style
 from dialin.sentences.changes import change_with_interval
 from dialin.sentences.load_units import change_in_percent
 from dialin.sentences.suite_sentences import COSTS
-from dialin.text import NOTHING, change, counted, distinct, listed, visible
+from dialin.text import bare_change, change, counted, distinct, listed, visible
 
 MEAN = "all, weighted"
 """The name of the row of the weighted mean."""
@@ -125,7 +125,8 @@ def suite_heatmap(result: SuiteResult) -> Chart | None:
     names = [*distinct([visible(row.name) for row in rows], 40), MEAN]
     titles = distinct([visible(column.title) for column in columns], _TITLE)
     shades = [*zip(*(column.shades() for column in columns), strict=True)][::-1]
-    text = [*zip(*([_bare(ratio) for ratio in column.ratios] for column in columns), strict=True)][::-1]
+    texts = ([bare_change(ratio.mean if ratio else None) for ratio in column.ratios] for column in columns)
+    text = [*zip(*texts, strict=True)][::-1]
     across = {**axis(""), "side": "top", "showgrid": False, "fixedrange": True, "tickvals": list(range(len(titles)))}
     up = {**axis(""), "showgrid": False, "fixedrange": True, "tickvals": list(range(len(names)))}
     figure = blank(
@@ -156,10 +157,6 @@ def _cost_columns(rows: Sequence[SuiteRow], candidate: str) -> Iterator[_HeatCol
         ratios = [figure.ratio if figure and figure.ratio and figure.ratio.mean > 0 else None for figure in compared]
         if any(ratios):
             yield _HeatColumn(title, [*ratios, None], higher_is_better=False)
-
-
-def _bare(ratio: Estimate | None) -> str:
-    return change(ratio.mean).removesuffix(" %") if ratio else NOTHING
 
 
 def charts_by_threads(result: SuiteResult, style: Mapping[str, Style]) -> list[Chart]:
@@ -219,10 +216,10 @@ def _by_threads(
         figure.add_trace(marked_line([point.threads for point in of], [one.mean for one in shown], look, hovers, error_y=bars))
         cut += [(one, float(point.threads), look.colour) for one, point in zip(shown, of, strict=True)]
     figure.add_traces(cut_off(cut, span, upright=True))
-    words = [
-        f"{style[name].label}: {listed([f'{_bare(one.to_baseline)} % with {one.threads:,}' for one in (of[0], of[-1])])}"
-        for name, of in list(points.items())[:_IN_WORDS]
-    ]
+    words = []
+    for name, of in list(points.items())[:_IN_WORDS]:
+        shown_ends = [f"{change(one.to_baseline.mean)} with {one.threads:,}" for one in (of[0], of[-1]) if one.to_baseline]
+        words.append(f"{style[name].label}: {listed(shown_ends)}")
     return Chart(key, visible(workload), f"{'; '.join(words)} threads.", _SMALL, plain(figure))
 
 

@@ -11,12 +11,11 @@ from typing import Any
 from dialin.model.record import StudyRecord
 from dialin.model.trial import Purpose, Sample, Step, Trial, TrialState
 from dialin.report.charts.course_chart import CourseChart, course, short
-from dialin.report.charts.thin import thin
+from dialin.report.charts.plotly_data import thin
 from dialin.sentences.load_units import SECONDS, Units, units_of_record
 from dialin.sentences.notes import among
 from dialin.sentences.result_notes import NotSteady
-from dialin.stats.boxes import BoxFigures, box
-from dialin.stats.rolling_mean import window_of
+from dialin.stats.summaries import BoxFigures, box, window_of
 from dialin.stats.trial_figures import throughput_of_trial
 
 POINTS_OF_A_STUDY = 45_000

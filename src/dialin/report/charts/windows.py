@@ -27,7 +27,7 @@ from dialin.report.charts.chart import (
 from dialin.report.charts.style import Style
 from dialin.report.charts.trial_series import Series, boxes, by_threads, measured
 from dialin.sentences.load_units import units_of_record
-from dialin.stats.boxes import BoxFigures, at_share, resolvable_shares
+from dialin.stats.summaries import BoxFigures, at_share, resolvable_shares
 from dialin.text import number, shorten
 
 MOST_BOXES = 90

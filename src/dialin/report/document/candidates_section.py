@@ -70,23 +70,10 @@ def _table(verdict: Verdict, names: Naming) -> Table:
     return Table(
         "candidates-table",
         caption,
-        [Column("candidate", "value" if names.subject else "candidate"), *map(_column, shown), Column("state", "state")],
+        [Column("candidate", "value" if names.subject else "candidate"), *shown, Column("state", "state")],
         [_row(candidate, verdict, shown, names) for candidate in verdict.candidates],
         is_sortable=True,
         is_wide=True,
-    )
-
-
-def _column(shown: FigureColumn) -> Column:
-    return Column(
-        shown.title,
-        shown.title,
-        shown.rank,
-        shown.better,
-        is_figure=True,
-        is_charted=shown.decides,
-        bare_first=shown.is_throughput,
-        term=shown.term,
     )
 
 

@@ -14,7 +14,7 @@ from dialin.model.study import StudySpec, Switch
 from dialin.model.trial import Step, Trial, TrialState, first_driver_choices, seconds_of
 from dialin.sentences.host_notes import describe_kind
 from dialin.sentences.load_units import units
-from dialin.sentences.log_sentences import log_text
+from dialin.sentences.log_sentences import STEPS, log_text
 from dialin.sentences.names import naming
 from dialin.sentences.verdict_sentences import goal
 from dialin.text import (
@@ -30,19 +30,6 @@ from dialin.text import (
     visible,
 )
 
-STEP_NAMES = {
-    Step.WAIT: "wait for the server",
-    Step.PAUSE: "keep the baseline",
-    Step.RESTORE: "restore data",
-    Step.BOOT: "boot",
-    Step.SET: "set",
-    Step.VERIFY: "verify",
-    Step.WARM_UP: "warm up",
-    Step.MEASURE: "measure",
-    Step.STOP: "stop",
-}
-"""The name of each step of a trial."""
-
 DIFFERS = "no"
 """The answer in the column `same` for a value that a server changed."""
 
@@ -54,7 +41,7 @@ Pairs = list[tuple[str, str]]
 def time_spent(trials: Sequence[Trial]) -> dict[str, float]:
     """Return the seconds of each step over all trials, by its name; steps that no trial took are left out."""
     steps = [step for step in Step if any(step in trial.steps for trial in trials)]
-    return {STEP_NAMES[step]: sum(trial.steps.get(step, 0.0) for trial in trials) for step in steps}
+    return {STEPS[step].name: sum(trial.steps.get(step, 0.0) for trial in trials) for step in steps}
 
 
 def time_sentence(trials: Sequence[Trial]) -> str:

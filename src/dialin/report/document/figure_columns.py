@@ -3,40 +3,66 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import Any
 
 from dialin.measures.of_verdict import deciding, measure_of
 from dialin.model.study import Goal
 from dialin.model.verdict import CandidateVerdict, Estimate, Verdict
 from dialin.model.workload import latency_name
-from dialin.report.document.glossary import Word
-from dialin.report.document.parts import NO_INTERVAL, Cell
+from dialin.report.document.parts import NO_INTERVAL, Cell, Column, Term
 from dialin.sentences.changes import interval, is_too_noisy, is_too_noisy_level, too_noisy
 from dialin.sentences.load_units import Units, mib_a_second, seconds_a_run, units_of_verdict
 from dialin.sentences.verdict_sentences import chance
 from dialin.text import NOTHING, change, exact_percent, number, percent
 
+
+class Word(StrEnum):
+    """The keys of the terms."""
+
+    BLOCK = "block"
+    CV = "cv"
+    STALL = "stall"
+    NEAR_BEST = "near-best"
+    HOST_STALL = "host-stall"
+
+
+TERMS = (
+    Term(
+        Word.BLOCK,
+        "block",
+        "one trial of each candidate in it, in random order, close together in time; the first has all candidates, later ones "
+        "the contenders",
+    ),
+    Term(Word.CV, "CV", "coefficient of variation: the standard deviation of a trial's seconds, as a share of their mean"),
+    Term(
+        Word.STALL,
+        "stall",
+        "a measured second below half of its trial's median, or below a tenth of the trial's 90th percentile",
+    ),
+    Term(Word.NEAR_BEST, "P(within N %)", "the probability that a candidate is within `--worthwhile` of the best"),
+    Term(
+        Word.HOST_STALL,
+        "host stall",
+        "a second in which the host itself stalled or its hypervisor took the CPU; it does not count",
+    ),
+)
+"""The terms, in the order in which a report lists them."""
+
+
 _NARROW = 0.1
 
 
 @dataclass(frozen=True, slots=True)
-class FigureColumn:
-    """A column of the candidates' table.
+class FigureColumn(Column):
+    """A column of the candidates' table; it is charted if the verdict was reached by its figure, which `of` makes a cell of."""
 
-    Attributes:
-        rank: where there is little room the column with the highest rank is dropped first.
-        decides: whether it is the figure by which the verdict was reached.
-        better: which way is better, in words, where that is not obvious.
-        term: the key of the term that explains the title; empty for none.
-    """
+    of: Callable[[CandidateVerdict], Cell] = field(kw_only=True)
 
-    title: str
-    of: Callable[[CandidateVerdict], Cell]
-    rank: int
-    decides: bool = False
-    better: str = ""
-    is_throughput: bool = False
-    term: str = ""
+
+def _column(title: str, of: Callable[[CandidateVerdict], Cell], rank: int, hint: str = "", **more: Any) -> FigureColumn:
+    return FigureColumn(title, title, rank, hint, is_figure=True, of=of, **more)
 
 
 def columns(verdict: Verdict) -> list[FigureColumn]:
@@ -47,35 +73,35 @@ def columns(verdict: Verdict) -> list[FigureColumn]:
         return Cell("baseline", order=1.0) if candidate.name == verdict.baseline else _ratio(ratio, candidate.trials)
 
     unit = units_of_verdict(verdict)
-    tps = FigureColumn(unit.title, lambda c: _estimate(c.tps, number), 1, is_throughput=True)
-    cv = FigureColumn("CV", lambda c: _estimate(c.cv, percent, 100), 3, term=Word.CV)
-    worst = FigureColumn("worst second", lambda c: Cell(number(c.worst_second_tps), order=c.worst_second_tps), 9)
-    stalls = FigureColumn("stalls/1000 s", lambda c: _estimate(c.stall_seconds_per_1000, number), 6, term=Word.STALL)
-    latency = FigureColumn(f"{latency_name(verdict.percentile)} ms", lambda c: _estimate(c.latency_ms, number), 2)
+    tps = _column(unit.title, lambda c: _estimate(c.tps, number), 1, bare_first=True)
+    cv = _column("CV", lambda c: _estimate(c.cv, percent, 100), 3, term=Word.CV)
+    worst = _column("worst second", lambda c: Cell(number(c.worst_second_tps), order=c.worst_second_tps), 9)
+    stalls = _column("stalls/1000 s", lambda c: _estimate(c.stall_seconds_per_1000, number), 6, term=Word.STALL)
+    latency = _column(f"{latency_name(verdict.percentile)} ms", lambda c: _estimate(c.latency_ms, number), 2)
     near_best = f"P(within {exact_percent(verdict.worthwhile)})"
     rest = [
-        FigureColumn(near_best, lambda c: Cell(chance(c.probability), order=c.probability), 4, term=Word.NEAR_BEST),
-        FigureColumn("errors/s", lambda c: Cell(number(c.errors_per_s), order=c.errors_per_s), 10),
-        FigureColumn("trials", lambda c: _trials(c, unit), 8),
+        _column(near_best, lambda c: Cell(chance(c.probability), order=c.probability), 4, term=Word.NEAR_BEST),
+        _column("errors/s", lambda c: Cell(number(c.errors_per_s), order=c.errors_per_s), 10),
+        _column("trials", lambda c: _trials(c, unit), 8),
     ]
     if unit.by_run:
         # A run is one sample, so that its seconds, stalls and percentile add nothing to the time of a run.
-        took = FigureColumn(f"s/{unit.one}", lambda c: _estimate(seconds_a_run(c.tps, verdict), number), 5)
-        speed = FigureColumn("MiB/s", lambda c: _estimate(mib_a_second(c.tps, verdict), number), 2)
+        took = _column(f"s/{unit.one}", lambda c: _estimate(seconds_a_run(c.tps, verdict), number), 5)
+        speed = _column("MiB/s", lambda c: _estimate(mib_a_second(c.tps, verdict), number), 2)
         speeds = [took, *([speed] if verdict.workload.get("bytes_a_query") else [])]
         by = "to baseline" if verdict.goal is Goal.THROUGHPUT else f"{aim.short} to baseline"
         better = "" if aim.higher_is_better else aim.direction
-        decides = FigureColumn(by, lambda c: to_baseline(c, deciding(c, verdict)), 0, decides=True, better=better)
+        decides = _column(by, lambda c: to_baseline(c, deciding(c, verdict)), 0, is_charted=True, hint=better)
         return [tps, decides, *speeds, cv, *rest]
     if verdict.goal is Goal.THROUGHPUT:
-        decides = FigureColumn("to baseline", lambda c: to_baseline(c, c.ratio), 0, decides=True)
+        decides = _column("to baseline", lambda c: to_baseline(c, c.ratio), 0, is_charted=True)
         return [tps, decides, cv, worst, stalls, latency, *rest]
-    decides = FigureColumn(
-        f"{aim.short} to baseline", lambda c: to_baseline(c, c.goal_ratio), 0, decides=True, better=aim.direction
+    decides = _column(
+        f"{aim.short} to baseline", lambda c: to_baseline(c, c.goal_ratio), 0, is_charted=True, hint=aim.direction
     )
-    ratio = FigureColumn(f"{unit.title} to baseline", lambda c: to_baseline(c, c.ratio), 7)
+    ratio = _column(f"{unit.title} to baseline", lambda c: to_baseline(c, c.ratio), 7)
     beside = [tps, ratio, latency, cv, worst, stalls]
-    of_goal = FigureColumn(aim.title, lambda c: _estimate(aim.level(c), aim.show), -1)
+    of_goal = _column(aim.title, lambda c: _estimate(aim.level(c), aim.show), -1)
     of_goal = next((one for one in beside if one.title == aim.title), of_goal)
     return [decides, of_goal, *(one for one in beside if one is not of_goal), *rest]
 

@@ -9,7 +9,7 @@ from dialin.measures.table import COSTS, MEASURES, measure_of_study
 from dialin.model.record import LogCode, StudyRecord
 from dialin.model.study import Goal
 from dialin.model.verdict import Estimate, LiveCandidate, LiveFindings
-from dialin.report.charts.live_chart import live_charts
+from dialin.report.charts.live_chart import LivePeriod, live_charts, live_periods
 from dialin.report.charts.style import Style
 from dialin.report.document.parts import (
     NO_INTERVAL,
@@ -26,7 +26,6 @@ from dialin.report.document.parts import (
     SectionKey,
     Table,
 )
-from dialin.report.live_periods import LivePeriod, live_periods
 from dialin.sentences.changes import interval
 from dialin.sentences.log_sentences import log_text
 from dialin.sentences.names import Naming

@@ -16,7 +16,7 @@ from dialin.report.document.parts import Cell, Column, Row, Table
 from dialin.sentences import headline
 from dialin.sentences.changes import change_with_interval, is_too_noisy
 from dialin.sentences.load_units import Units, seconds_a_run, units_of_record
-from dialin.text import change, exact_percent, number, size
+from dialin.text import bare_change, change, exact_percent, number, size
 
 _CPU = "server CPU"
 """The name of the cost that is the server's CPU time per query."""
@@ -145,7 +145,7 @@ def _change(ratio: Estimate, other: CandidateVerdict) -> str:
     """Return a change with its interval, in few characters: `+17.0 % (+9.0 to +25.5)`."""
     if ratio.low is None or ratio.high is None or is_too_noisy(ratio):
         return change_with_interval(ratio, other.trials)
-    return f"{change(ratio.mean)} ({change(ratio.low).removesuffix(' %')} to {change(ratio.high).removesuffix(' %')})"
+    return f"{change(ratio.mean)} ({bare_change(ratio.low)} to {bare_change(ratio.high)})"
 
 
 def _beside_baseline(verdict: Verdict) -> CandidateVerdict | None:

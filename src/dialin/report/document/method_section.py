@@ -8,7 +8,7 @@ from dialin.evidence.server_metrics import ServerMetrics
 from dialin.model.record import StudyRecord
 from dialin.report.charts.trial_series import Series
 from dialin.report.document import facts, trial_tables, variables_shown
-from dialin.report.document.glossary import TERMS, Word
+from dialin.report.document.figure_columns import TERMS, Word
 from dialin.report.document.parts import (
     Beside,
     Cell,

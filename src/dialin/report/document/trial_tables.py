@@ -9,7 +9,7 @@ from dialin.evidence.server_metrics import ServerMetrics
 from dialin.model.record import StudyRecord
 from dialin.model.trial import Costs, Purpose, Step, Trial, TrialState
 from dialin.report.charts.trial_series import Series
-from dialin.report.document.glossary import Word
+from dialin.report.document.figure_columns import Word
 from dialin.report.document.parts import Cell, Code, Column, Fold, Group, Link, Part, Row, Table
 from dialin.report.document.time_section import metrics_link
 from dialin.sentences.load_units import units_of_record

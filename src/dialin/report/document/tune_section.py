@@ -14,8 +14,7 @@ from dialin.model.tune import LeftOutReason, TunePlan
 from dialin.model.verdict import FigureSource, TunedVariable, TuneFindings
 from dialin.report.charts.search_course import figure_text, search_course, waterfall
 from dialin.report.charts.tune_responses import responses
-from dialin.report.charts.tune_trade_chart import trade_chart
-from dialin.report.charts.tune_trade_off import MeasuredSetting, best_trades, measured_settings
+from dialin.report.charts.tune_trade_off import MeasuredSetting, best_trades, measured_settings, trade_chart
 from dialin.report.document.parts import (
     Cell,
     Column,

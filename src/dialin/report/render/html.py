@@ -87,11 +87,6 @@ def document_body(document: Document, style: Mapping[str, Style]) -> Body:
     return Body(document.headline, main, rendered("menu.html.j2", document=document), data, document.colophon)
 
 
-def render_document(document: Document, style: Mapping[str, Style], what: str) -> str:
-    """Return such a document as a page without any outside reference; `what` names it."""
-    return page_of(document_body(document, style), what)
-
-
 def page_of(page: Body, what: str) -> str:
     """Return a content as one HTML document without any outside reference; `what` names it."""
     parts = assets()

@@ -1,4 +1,4 @@
-"""The document in the terminal: the verdict with its figures, its explanation, or the whole document."""
+"""The document in the terminal: the verdict, its explanation, the whole document, its summary, or an analysis."""
 
 from __future__ import annotations
 
@@ -9,12 +9,15 @@ from typing import assert_never
 from rich.cells import cell_len
 from rich.console import Console
 
+from dialin.model.analysis import Analysis
 from dialin.model.record import StudyRecord
+from dialin.model.verdict import Outcome
 from dialin.model.why import Why
 from dialin.report.charts import dots, forest
 from dialin.report.charts.chart import Chart
 from dialin.report.charts.style import headline_style
 from dialin.report.document import profile_parts, why_sentences
+from dialin.report.document.analysis_document import analysis_document
 from dialin.report.document.parts import (
     Caveats,
     Code,
@@ -34,7 +37,7 @@ from dialin.report.document.parts import (
     find,
     flat,
 )
-from dialin.report.document.study_document import study_document
+from dialin.report.document.study_document import study_document, summary_document
 from dialin.report.document.verdict_section import IN_BRIEF
 from dialin.report.render.terminal_page import Page
 from dialin.report.render.terminal_table import columns_of, row_styles
@@ -245,3 +248,51 @@ class Writer:
                     page.line([(_INDENT, ""), (line, "")])
                 if one.dots.left_out:
                     page.line([(_INDENT, ""), (f"{one.dots.left_out} more candidates lie between these.", "dim")])
+
+
+_STYLES = {Outcome.WINNER: "bold green", Outcome.INCONCLUSIVE: "bold yellow"}
+
+
+def print_analysis(analysis: Analysis, console: Console) -> None:
+    """Print an analysis for people; control characters in file names and in text from files are escaped."""
+    document, page = analysis_document(analysis), Page(console)
+    writer = Writer(page, document, is_whole=False)
+    page.text(document.headline, _STYLES.get(analysis.verdict, "bold cyan") if analysis.verdict else "bold cyan")
+    is_after_table = False
+    for section in document.sections:
+        for part in section.parts:
+            if isinstance(part, Table):
+                page.gap()
+                if part.caption:
+                    page.text(part.caption, "dim")
+                page.table(columns_of(part), styles=row_styles(part))
+                is_after_table = True
+            else:
+                if is_after_table and not isinstance(part, Group | Chart):
+                    page.gap()
+                    is_after_table = False
+                writer.show([part])
+
+
+def print_summary(record: StudyRecord, console: Console, why: Why) -> None:
+    """Print the summary, and where more is; control characters in text from servers and files are escaped."""
+    document, page = summary_document(record, why), Page(console)
+    writer = Writer(page, document, is_whole=False)
+    if record.verdict is not None:
+        page.text(document.circumstances, "dim")
+        page.gap()
+    page.text(document.headline, headline_style(record.verdict))
+    for part in document.section(SectionKey.VERDICT).parts:
+        match part:
+            case Table() | Chart():
+                page.gap()
+                writer.show([part])
+            case Pairs():
+                page.gap()
+                for label, text in part.pairs:
+                    page.fact(f"{label}:", text)
+            case _:
+                writer.show([part])
+    if record.verdict is not None:
+        directory = visible(shlex.quote(record.directory))
+        page.fact("More:", f"dialin report {directory} --full; dialin explain {directory}")

@@ -1,4 +1,4 @@
-"""`dialin workloads`: the load programs that dialin knows, and the check of such a file against a real server."""
+"""`dialin studies`, `dialin recipes` and `dialin workloads`: what there is."""
 
 from __future__ import annotations
 
@@ -9,6 +9,61 @@ import typer
 from rich.markup import escape
 
 from dialin.cli.console import output, say
+from dialin.recipes import library, listing
+from dialin.recipes.library import ScaleName
+
+
+def studies(
+    directory: Annotated[
+        Path, typer.Argument(metavar="DIR", help="Where to look; subdirectories are searched too.", show_default=".")
+    ] = Path(),
+    relative: Annotated[
+        bool, typer.Option("--relative", help="Tables as Markdown: workloads × values, ratios to the baseline.")
+    ] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print the list as JSON; see schema/studies.schema.json.")] = False,
+) -> None:
+    """List the studies in a directory and below it: date, verdict, gain, question and directory.
+
+    The oldest study comes first. A study that cannot be read is one line with the reason. Studies may be running; they are
+    not changed.
+
+    dialin studies ~/benchmarks
+    """
+    from dialin import json_documents
+    from dialin.report.study_list import StudyLister
+
+    lister = StudyLister(directory)
+    if relative:
+        typer.echo(lister.relative())
+    elif json:
+        typer.echo(json_documents.render(lister.document()), nl=False)
+    else:
+        lister.print_on(output())
+
+
+_WIDTH = 100
+"""Characters of a line at the most; longer ones are hard to read."""
+
+
+def recipes(
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help="The recipe to show in full.")] = None,
+) -> None:
+    """List the published experiments that dialin can run, or show one of them in full.
+
+    dialin recipes read-buffer-size
+    """
+    width = min(output().width, _WIDTH)
+    if name is not None:
+        plain = name.removeprefix(library.PREFIX)
+        lines = listing.in_full(plain, library.find(plain), width)
+    else:
+        lines = [line for each in library.names() for line in listing.in_short(each, library.find(each), width)]
+        lines += [
+            "Details: dialin recipes NAME",
+            f"Run one: dialin run {library.PREFIX}NAME --scale {' | '.join(ScaleName)}",
+        ]
+    typer.echo("\n".join(lines))
+
 
 workloads = typer.Typer(
     name="workloads",

@@ -1,4 +1,4 @@
-from dialin.stats.boxes import at_share, box, resolvable_shares
+from dialin.stats.summaries import at_share, box, resolvable_shares
 
 
 def test_a_box_holds_the_percentiles_of_all_seconds_and_not_of_those_drawn():
