@@ -104,9 +104,11 @@ PLANTED = {
 @pytest.mark.parametrize("variable", sorted(PLANTED))
 def test_a_planted_difference_is_found_at_its_function(dialin, variable):
     load, expected = PLANTED[variable]
-    method = ["--threads", "4", "--measure", "15", "--warmup", "2", "--minutes", "5", "--worthwhile", "100%", "--profile"]
+    method = ["--threads", "4", "--measure", "15", "--warmup", "2", "--minutes", "12", "--worthwhile", "100%", "--profile"]
     _, _, record = profiled(dialin, "sweep", variable, "--accept-weaker-durability", *OF_MYSQL, *load, *method)
-    changed = certain(profiles.compare(record, measured.of(record)))
+    compared = profiles.compare(record, measured.of(record))
+    assert compared is not None, [(trial.candidate, trial.purpose, trial.state) for trial in record.trials]
+    changed = certain(compared)
     assert any(re.search(expected, name) for name in changed), changed
 
 

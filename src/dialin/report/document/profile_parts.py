@@ -97,7 +97,9 @@ def missing(record: StudyRecord) -> list[str]:
 def _why_without(trial: Trial) -> str:
     if trial.failure is not None:
         return with_advice(trial.failure.cause)
-    return "its file is missing or damaged" if trial.state is TrialState.DONE else "its trial was interrupted"
+    if trial.state is TrialState.DONE:
+        return "its file is missing or damaged"
+    return "its trial was interrupted; dialin resume repeats it"
 
 
 def sentence(compared: ProfileComparison, unit: str) -> str:
