@@ -23,65 +23,58 @@ from dialin.store.store import Store
 from dialin.trials.tools import Tools
 from dialin.variables.rules import identifies_instance
 from driving import load, needs_dialin_load
-from live import EASY, MYSQL, SHORT, find, interrupt, kill, measuring, only_with_all, until
+from images import (
+    BUILD,
+    NAME,
+    PODMAN,
+    SIMPLE,
+    called,
+    can_run,
+    containers,
+    docker_daemon,
+    import_image,
+    make_file_system,
+    podman,
+    without_podman,
+)
+from live import EASY, SHORT, interrupt, kill, measuring, only_with_all, until
 from managed_server import EXAMPLES
 from test_replay import SIZES, record
-
-BUILD = find(MYSQL)
-NAME = "localhost/dialin-test/server"
-SIMPLE = """
-[containers]
-default_ulimits = []
-[engine]
-runtime = "runc"
-cgroup_manager = "cgroupfs"
-"""
-"""For machines that are containers themselves: no higher limits, and no systemd."""
 
 MIB = 2**20
 SMALL_LOAD = ["--tables", "1", "--table-size", "5000", "--threads", "2"]
 pytestmark = pytest.mark.timeout(600)
 
 
-def podman(*words, **more):
-    return subprocess.run(["podman", *map(str, words)], capture_output=True, text=True, **more)
+@pytest.fixture(scope="module")
+def file_system(tmp_path_factory):
+    root = tmp_path_factory.mktemp("image") / "root"
+    make_file_system(root)
+    yield root
+    for build in Home.of().builds.glob("*-image.localhost.dialin.test.server.*"):
+        shutil.rmtree(build)
 
 
 @pytest.fixture(scope="module")
-def image(tmp_path_factory):
+def image(file_system):
     """The name of an image with two tags, `a` and `b`."""
-    if shutil.which("podman") is None:
+    if PODMAN is None:
         pytest.skip("podman is not on PATH: apt-get install podman runc")
-    if BUILD is None or not (Home.of().builds / BUILD.id / "usr" / "lib64").is_dir():
-        pytest.skip(f"{MYSQL} is not installed with its own loader, which an image needs")
-    root = tmp_path_factory.mktemp("image")
-    shutil.copytree(Home.of().builds / BUILD.id / "usr", root / "usr", copy_function=os.link, symlinks=True)
-    (root / "lib").symlink_to("usr/lib")
-    (root / "lib64").symlink_to("usr/lib64")
-    (root / "tmp").mkdir(mode=0o1777)
-    (root / "etc" / "mysql" / "conf.d").mkdir(parents=True)
-    (root / "etc" / "my.cnf").write_text("!includedir /etc/mysql/conf.d/\n")
-    simple = root.with_name("containers.conf")
+    simple = file_system.with_name("containers.conf")
     simple.write_text(SIMPLE)
     with pytest.MonkeyPatch.context() as patch:
-        tar = subprocess.Popen(["tar", "-C", root, "-c", "."], stdout=subprocess.PIPE)
-        made = podman("import", "--message", "made by dialin's tests", "-", f"{NAME}:a", stdin=tar.stdout)
-        tar.stdout.close()
-        tar.wait()
-        if made.returncode:
-            pytest.skip(f"podman cannot import an image here: {made.stderr.strip()}")
+        if error := import_image(file_system, PODMAN, "import", "--message", "made by dialin's tests", "-", f"{NAME}:a"):
+            pytest.skip(f"podman cannot import an image here: {error}")
         try:
             podman("tag", f"{NAME}:a", f"{NAME}:b", check=True)
-            tried = ("run", "--rm", "--network=none", "--memory=64m", "--entrypoint=/usr/sbin/mysqld", f"{NAME}:a", "--version")
-            if podman(*tried).returncode:
+            if not can_run(f"{NAME}:a", PODMAN)[0]:
                 patch.setenv("CONTAINERS_CONF", str(simple))
-                if (ran := podman(*tried)).returncode:
-                    pytest.skip(f"podman cannot run a container here: {ran.stderr.strip()}")
+                does_run, error = can_run(f"{NAME}:a", PODMAN)
+                if not does_run:
+                    pytest.skip(f"podman cannot run a container here: {error}")
             yield f"image:{NAME}:a"
         finally:
             podman("rmi", "--force", f"{NAME}:a", f"{NAME}:b")
-            for build in Home.of().builds.glob("*-image.localhost.dialin.test.server.*"):
-                shutil.rmtree(build)
 
 
 @pytest.fixture(scope="module")
@@ -94,9 +87,26 @@ def build(image, tools):
     return tools.find(image, [])
 
 
-def containers():
-    """The names of containers, running or not, that this home's ledger could know."""
-    return set(podman("ps", "--all", "--filter", "label=dialin", "--format", "{{.Names}}").stdout.split())
+@pytest.fixture(scope="module")
+def docker_build(request, file_system, tools, tmp_path_factory):
+    """The build of an image that docker has."""
+    if PODMAN:
+        request.getfixturevalue("image")  # podman's service runs containers as podman does
+    directory = tmp_path_factory.mktemp("docker")
+    with docker_daemon(directory):
+        if error := import_image(file_system, "docker", "import", "-", f"{NAME}:docker"):
+            pytest.skip(f"docker cannot import an image here: {error}")
+        try:
+            with without_podman(directory):
+                build = tools.find(f"image:{NAME}:docker", [])
+            yield build
+        finally:
+            called("docker", "rmi", "--force", f"{NAME}:docker")
+
+
+@pytest.fixture(params=["build", "docker_build"], ids=["podman", "docker"])
+def build_of_engine(request):
+    return request.getfixturevalue(request.param)
 
 
 def booted(tools, build):
@@ -112,15 +122,17 @@ may_limit = pytest.mark.skipif(
 
 
 @may_limit
-def test_a_server_in_a_container_has_its_limits_and_is_a_process_of_this_machine(tools, build):
-    sandbox = booted(tools, build.limited(700 * MIB, "0"))
+def test_a_server_in_a_container_has_its_limits_and_is_a_process_of_this_machine(tools, build_of_engine):
+    engine, binary = build_of_engine.image.engine, Path(build_of_engine.image.binary)
+    sandbox = booted(tools, build_of_engine.limited(700 * MIB, "0"))
     try:
         sandbox.boot({})
         status = Path(f"/proc/{sandbox.pid}/status").read_text()
         assert "Cpus_allowed_list:\t0\n" in status
-        assert "Name:\tmysqld\n" in status
+        assert f"Name:\t{binary.name}\n" in status
         assert threads_by_inner_id(sandbox.pid)[1] == sandbox.pid
-        limits = podman("inspect", "--format", "{{.HostConfig.Memory}} {{.HostConfig.MemorySwap}}", name_of(sandbox.entry.id))
+        asked = "{{.HostConfig.Memory}} {{.HostConfig.MemorySwap}}"
+        limits = called(engine, "inspect", "--format", asked, name_of(sandbox.entry.id))
         assert limits.stdout.split() == [str(700 * MIB)] * 2
         with sandbox.connect() as query:
             ((networking,),) = query("SELECT @@skip_networking")
@@ -131,16 +143,20 @@ def test_a_server_in_a_container_has_its_limits_and_is_a_process_of_this_machine
         assert sandbox.pid is not None
     finally:
         sandbox.remove()
-    assert name_of(sandbox.entry.id) not in containers()
+    assert name_of(sandbox.entry.id) not in containers(engine)
     assert not sandbox.directory.exists()
 
 
+LARGE = {"performance_schema": "ON", "performance_schema_events_statements_history_long_size": 1_000_000}
+"""A server that takes more than a gigabyte as soon as it starts."""
+
+
 @may_limit
-def test_a_server_that_the_kernel_kills_at_the_limit_is_reported_as_that(tools, build):
-    sandbox = booted(tools, build.limited(96 * MIB, None))
+def test_a_server_that_the_kernel_kills_at_the_limit_is_reported_as_that(tools, build_of_engine):
+    sandbox = booted(tools, build_of_engine.limited(256 * MIB, None))
     try:
-        with pytest.raises(ServerError, match=r"memory limit of its container \(96 MiB, --server-memory\)"):
-            sandbox.boot({})
+        with pytest.raises(ServerError, match=r"memory limit of its container \(256 MiB, --server-memory\)"):
+            sandbox.boot(LARGE)
     finally:
         sandbox.remove()
 
@@ -156,22 +172,23 @@ def test_a_limit_that_nobody_would_enforce_is_an_error(tools, build):
 
 
 @may_limit
-def test_a_sweep_in_containers_reports_the_image_and_its_limits(dialin, image, build):
-    limits = ["--server-memory", "1G", "--server-cpus", "0.5"]
-    load = [*SHORT, *EASY, "--minutes", "1", "--worthwhile", "100%"]
-    words = ["sweep", "sort_buffer_size=256K,512K", "--server", image, *limits, *load]
-    found = dialin.verdict(*words, "--out", "study", code=dialin.any_code)
-    (facts,) = found["server"]["builds"].values()
-    assert facts["image"] == f"{NAME}:a"
-    assert facts["image_digest"] == f"sha256:{build.image.digest}"
-    report, _ = dialin("report", "study", "--markdown", "--full", code=dialin.any_code)
+def test_a_sweep_in_containers_reports_the_image_and_its_limits(dialin, build_of_engine):
+    build = build_of_engine
+    limits, out = ["--server-memory", "1G", "--server-cpus", "0.5"], dialin.directory / "study"
+    words = ["sweep", "sort_buffer_size=256K,512K", "--server", build.id, *limits, *SHORT, *EASY, "--minutes", "5"]
+    process = dialin.start(*words, "--out", out)
+    measuring(out, position=2)
+    interrupt(process)
+    report, _ = dialin("report", out, "--markdown", "--full", code=dialin.any_code)
+    assert f"{build.image.engine} image {build.image.name}" in report
+    assert f"sha256:{build.image.digest}" in report
     assert "memory limit of the server's container: 1.0 GiB" in report
     assert "CPUs of the servers: 0.5" in report
-    assert build.image.digest in report
-    assert all(each["trials"] >= 2 for each in found["candidates"])
-    with Store.open(dialin.directory / "study") as store:
-        counted = [watched["process"].counters for watched in store.watched().values()]
-    assert all(one["quota_periods"] > 0 for one in counted)
+    with Store.open(out) as store:
+        trials = [trial.id for trial in store.trials() if trial.state is TrialState.DONE]
+        periods = [store.watched()[trial]["process"].counters["quota_periods"] for trial in trials]
+    assert periods
+    assert all(count > 0 for count in periods)
 
 
 def test_two_tags_of_one_image_are_two_builds(tools, image, build):
@@ -187,24 +204,34 @@ def test_an_image_that_is_not_here_is_reported_with_the_command_that_pulls_it(to
     assert caught.value.remedy.endswith(" pull no.such/image:1")
 
 
-INSTANTS = (0.1, 0.3, 0.6, 1.0, 1.5, 2.0, 4.0, 5.5, 7.0)
+INSTANTS = (0.1, 0.3, 0.6, 1.0, 1.5, 2.0, 3.0, 4.0, 5.5, 7.0)
+TRIED = (("build", 3.0),)
+"""The engine's build and the instant that `make test` tries."""
 
 
-@pytest.mark.parametrize("seconds", [3.0, *(pytest.param(more, marks=only_with_all) for more in INSTANTS)])
-def test_no_container_outlives_a_dialin_that_is_killed_at_any_instant(dialin, image, build, seconds):
-    process, mine = started(dialin, image, seconds)
+@pytest.mark.parametrize(
+    ("named", "seconds"),
+    [
+        pytest.param(named, seconds, id=f"{named}-{seconds}", marks=() if (named, seconds) in TRIED else only_with_all)
+        for named, instants in (("build", INSTANTS), ("docker_build", (0.3, 3.0)))
+        for seconds in instants
+    ],
+)
+def test_no_container_outlives_a_dialin_that_is_killed_at_any_instant(request, dialin, named, seconds):
+    build = request.getfixturevalue(named)
+    process, mine = started(dialin, build.id, seconds)
     process.kill()
     process.wait()
     time.sleep(1)
-    until(lambda: not mine & containers(), 60, 0.5)
-    time.sleep(8 if seconds in INSTANTS else 0)  # the watchdog has looked for the last time
-    assert not mine & containers()
+    until(lambda: not mine & containers(build.image.engine), 60, 0.5)
+    time.sleep(0 if (named, seconds) in TRIED else 8)  # the watchdog has looked for the last time
+    assert not mine & containers(build.image.engine)
     Ledger(Home.of().ledger).end_orphans()
     assert not [entry for entry in Ledger(Home.of().ledger).entries() if entry.owner == process.pid]
 
 
-def test_the_next_dialin_removes_a_container_whose_watchdog_was_killed_too(dialin, image, build):
-    process, mine = started(dialin, image, 0.0)
+def test_the_next_dialin_removes_a_container_whose_watchdog_was_killed_too(dialin, build):
+    process, mine = started(dialin, build.id, 0.0)
     until(lambda: mine & containers())
     for child in psutil.Process(process.pid).children():
         if child.cmdline()[0] == "/bin/sh" and set(child.cmdline()) & mine:
@@ -216,9 +243,9 @@ def test_the_next_dialin_removes_a_container_whose_watchdog_was_killed_too(diali
     assert not mine & containers()
 
 
-def started(dialin, image, seconds):
+def started(dialin, server, seconds):
     """A study that runs since some seconds, and the names of its containers so far."""
-    words = ["sweep", "sort_buffer_size=256K,512K", "--server", image, *SHORT, *EASY, "--minutes", "2"]
+    words = ["sweep", "sort_buffer_size=256K,512K", "--server", server, *SHORT, *EASY, "--minutes", "2"]
     process = dialin.start(*words, "--out", f"killed-{seconds}")
 
     def names():
@@ -232,10 +259,12 @@ def started(dialin, image, seconds):
 @only_with_all  # tests/servers/test_containers.py shows the sizes, the sweep the limit
 def test_sizes_of_a_pod_are_compared_with_the_pool_at_half_of_each(dialin, image):
     load = [*SHORT, *EASY, "--minutes", "1", "--worthwhile", "100%"]
-    words = ["compare", "--server", image, "--server-memory", "768M,1G", *load]
+    words = ["compare", "--server", image, "--server-memory", "1G,2G,4G", *load]
     found = dialin.verdict(*words, "--out", "sizes", code=dialin.any_code)
     pools = {each["name"]: int(each["in_force"]["innodb_buffer_pool_size"]) for each in found["candidates"]}
-    assert pools == {"768M": 384 * MIB, "1G": 512 * MIB}
+    assert pools == {"1G": 512 * MIB, "2G": 1024 * MIB, "4G": 2048 * MIB}
+    assert found["baseline"] == "4G"
+    assert all(each["trials"] > 0 for each in found["candidates"])
 
 
 @only_with_all  # fit_check and the space of a tune are tested without servers
@@ -287,8 +316,9 @@ name: {name}
 services:
   db:
     image: {image}
-    entrypoint: /usr/sbin/mysqld
-    command: [--user=root, --datadir={data}, --socket={socket}, --skip-networking, --mysqlx=OFF, --secure-file-priv=NULL]
+    entrypoint: {binary}
+    command: [--user=root, --datadir={data}, --socket={socket}, --secure-file-priv={directory}/tmp, --skip-networking,
+              --loose-mysqlx=OFF]
     network_mode: none
     volumes: ["{directory}:{directory}"]
 x-podman:
@@ -303,6 +333,7 @@ class Composed:
         self.sandbox, self.file, self.account = sandbox, directory / "compose.yaml", directory / "account.cnf"
         self.name = f"dialin-test-{sandbox.entry.id.lower()}"
         names = {"data": sandbox.data, "socket": sandbox.socket, "directory": sandbox.directory}
+        names["binary"] = sandbox.build.image.binary
         self.file.write_text(COMPOSE.format(name=self.name, image=f"{NAME}:a", **names))
         self.account.write_text(f"[client]\nuser = root\nsocket = {sandbox.socket}\n")
         self.compose("up", "--detach")

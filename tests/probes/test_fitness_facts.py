@@ -240,6 +240,14 @@ def test_the_limits_of_another_process_are_those_of_its_own_groups(machine):
     assert (control_groups.memory_limit(None, root), control_groups.cpu_quota(root)) == (None, None)
 
 
+@pytest.mark.parametrize(("line", "mounted"), [("0::", ""), ("4:cpu,cpuacct:", "cpu/")])
+def test_the_quota_of_a_pod_stops_each_container_in_it(machine, line, mounted):
+    pod, container = f"sys/fs/cgroup/{mounted}pod/cpu.stat", f"sys/fs/cgroup/{mounted}pod/server/cpu.stat"
+    files = {"proc/7/cgroup": f"{line}/pod/server\n", pod: "nr_periods 50\nnr_throttled 12\n"}
+    assert control_groups.throttled(7, machine({**files, container: "nr_periods 0\nnr_throttled 0\n"})) == (12, 50)
+    assert control_groups.throttled(7, machine({**files, container: "nr_periods 40\nnr_throttled 9\n"})) == (21, 50)
+
+
 def test_a_group_of_version_2_counts_its_periods_only_with_a_quota(machine):
     files = {"proc/7/cgroup": "0::/pod\n", "sys/fs/cgroup/pod/cpu.stat": "usage_usec 7\nnr_periods 0\nnr_throttled 0\n"}
     assert control_groups.throttled(7, machine(files)) is None

@@ -44,16 +44,19 @@ def _memory(root: Path, process: int | str) -> Iterator[tuple[int, int | None]]:
 
 
 def throttled(process: int, root: Path = Path("/")) -> tuple[int, int] | None:
-    """Return in how many periods a process's group used its CPU quota up, and the periods so far; None without a quota.
+    """Return in how many periods CPU quotas stopped a process, and the periods so far; None without a quota.
 
-    Only the group of the process itself is read: that of its container.
+    Its container may have a quota, and so may what the container is in, such as a pod. Stops of all of them add up: each is one
+    of the process, and unlike those of whichever stops it most now, they only grow.
     """
-    for controller in ("cpu", ""):
-        group = next(_groups(root, controller, process), None)
-        table = dict(line.split() for line in read(group / "cpu.stat").splitlines() if len(line.split()) == 2) if group else {}
-        if periods := number(table.get("nr_periods", "")):
-            return number(table.get("nr_throttled", "")) or 0, periods
-    return None
+    tables = [
+        dict(words for line in read(group / "cpu.stat").splitlines() if len(words := line.split()) == 2)
+        for controller in ("cpu", "")
+        for group in _groups(root, controller, process)
+    ]
+    counted = [(number(table.get("nr_throttled", "")) or 0, number(table.get("nr_periods", "")) or 0) for table in tables]
+    periods = max((periods for _, periods in counted), default=0)
+    return (sum(stops for stops, _ in counted), periods) if periods else None
 
 
 def _groups(root: Path, controller: str, process: int | str) -> Iterator[Path]:
