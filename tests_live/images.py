@@ -64,27 +64,20 @@ def can_run(image, *engine, **more):
     return ran.returncode == 0, ran.stderr.strip()
 
 
+def docker_answers():
+    return called("docker", "version").returncode == 0
+
+
 @contextmanager
-def docker_daemon(directory):
-    """A daemon for docker's command: the machine's, else podman's service, which answers docker's protocol."""
-
-    def answers():
-        return called("docker", "version").returncode == 0
-
-    if shutil.which("docker") is None:
-        pytest.skip("docker is not on PATH")
-    if answers():
-        yield
-        return
-    if PODMAN is None:
-        pytest.skip("no daemon answers docker, and podman is not on PATH, whose service would")
+def service_for_docker(directory):
+    """Podman's service, which answers docker's protocol, in place of a daemon of docker."""
     address = f"unix://{directory / 'docker.sock'}"
     silent = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     service = subprocess.Popen([PODMAN, "system", "service", "--time=0", address], **silent)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("DOCKER_HOST", address)
         try:
-            until(answers)
+            until(docker_answers)
             yield
         finally:
             service.terminate()

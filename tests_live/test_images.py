@@ -6,6 +6,7 @@ import shlex
 import shutil
 import subprocess
 import time
+from contextlib import ExitStack
 from pathlib import Path
 
 import psutil
@@ -31,10 +32,11 @@ from images import (
     called,
     can_run,
     containers,
-    docker_daemon,
+    docker_answers,
     import_image,
     make_file_system,
     podman,
+    service_for_docker,
     without_podman,
 )
 from live import EASY, SHORT, interrupt, kill, measuring, only_with_all, until
@@ -90,10 +92,13 @@ def build(image, tools):
 @pytest.fixture(scope="module")
 def docker_build(request, file_system, tools, tmp_path_factory):
     """The build of an image that docker has."""
-    if PODMAN:
-        request.getfixturevalue("image")  # podman's service runs containers as podman does
+    if shutil.which("docker") is None:
+        pytest.skip("docker is not on PATH")
     directory = tmp_path_factory.mktemp("docker")
-    with docker_daemon(directory):
+    with ExitStack() as stack:
+        if not docker_answers():
+            request.getfixturevalue("image")  # podman's service runs containers as podman does, or the test is skipped
+            stack.enter_context(service_for_docker(directory))
         if error := import_image(file_system, "docker", "import", "-", f"{NAME}:docker"):
             pytest.skip(f"docker cannot import an image here: {error}")
         try:
@@ -174,7 +179,7 @@ def test_a_limit_that_nobody_would_enforce_is_an_error(tools, build):
 @may_limit
 def test_a_sweep_in_containers_reports_the_image_and_its_limits(dialin, build_of_engine):
     build = build_of_engine
-    limits, out = ["--server-memory", "1G", "--server-cpus", "0.5"], dialin.directory / "study"
+    limits, out = ["--server-memory", "1G", "--server-cpus", "1.5"], dialin.directory / "study"
     words = ["sweep", "sort_buffer_size=256K,512K", "--server", build.id, *limits, *SHORT, *EASY, "--minutes", "5"]
     process = dialin.start(*words, "--out", out)
     measuring(out, position=2)
@@ -183,7 +188,7 @@ def test_a_sweep_in_containers_reports_the_image_and_its_limits(dialin, build_of
     assert f"{build.image.engine} image {build.image.name}" in report
     assert f"sha256:{build.image.digest}" in report
     assert "memory limit of the server's container: 1.0 GiB" in report
-    assert "CPUs of the servers: 0.5" in report
+    assert "CPUs of the servers: 1.5" in report
     with Store.open(out) as store:
         trials = [trial.id for trial in store.trials() if trial.state is TrialState.DONE]
         periods = [store.watched()[trial]["process"].counters["quota_periods"] for trial in trials]
@@ -191,6 +196,7 @@ def test_a_sweep_in_containers_reports_the_image_and_its_limits(dialin, build_of
     assert all(count > 0 for count in periods)
 
 
+@only_with_all  # a second copy is unpacked and tried
 def test_two_tags_of_one_image_are_two_builds(tools, image, build):
     other = tools.find(f"image:{NAME}:b", [])
     assert other.id != build.id

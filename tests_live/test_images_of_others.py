@@ -1,7 +1,6 @@
 """Servers in containers of the podman of an ordinary user: where tests are root's, that of the user `nobody`."""
 
 import os
-import shutil
 import subprocess
 import sys
 import sysconfig
@@ -13,8 +12,8 @@ import pytest
 import dialin as package
 from dialin.store.store import Store
 from driving import BINARY
-from images import BUILD, NAME, PODMAN, SIMPLE, can_run, containers, import_image, make_file_system
-from live import EASY, LIMIT, SHORT, measuring, until
+from images import NAME, PODMAN, SIMPLE, can_run, containers, import_image, make_file_system
+from live import EASY, LIMIT, SHORT, measuring, only_with_all, until
 
 NOBODY = 65534
 pytestmark = [
@@ -95,6 +94,7 @@ def sweep(nobody, *words):
     return nobody.start(*words, "--out", nobody.home / "work" / "study")
 
 
+@only_with_all  # a study is one whoever runs podman
 def test_a_study_of_an_ordinary_user_runs_in_its_containers_and_leaves_none_when_it_is_killed(nobody):
     process = sweep(nobody, "--minutes", "5")
     measuring(nobody.home / "work" / "study", position=2)

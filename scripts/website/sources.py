@@ -23,6 +23,7 @@ _PAGES = (
     "CONTRIBUTING.md",
     "BENCHMARKS.md",
     "benchmarks/README.md",
+    "benchmarks/results/container.md",
     "benchmarks/results/published.md",
     "benchmarks/results/simulated_traffic.md",
 )
