@@ -73,7 +73,7 @@ def service_for_docker(directory):
     """Podman's service, which answers docker's protocol, in place of a daemon of docker."""
     address = f"unix://{directory / 'docker.sock'}"
     silent = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    service = subprocess.Popen([PODMAN, "system", "service", "--time=0", address], **silent)
+    service = subprocess.Popen([PODMAN, "system", "service", "--time=0", address], cwd=directory, **silent)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("DOCKER_HOST", address)
         try:
