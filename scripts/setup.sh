@@ -13,5 +13,5 @@ say "installing the packages of requirements.lock"
 "$UV" pip sync --quiet --python .venv/bin/python --require-hashes requirements.lock
 say "installing dialin"
 "$UV" pip install --quiet --python .venv/bin/python --no-deps --no-build-isolation --editable .
-# What a study imports is compiled now, so that the first one begins at once; of all packages that would be a tenth.
-env -u PYTHONDONTWRITEBYTECODE .venv/bin/python -c 'import dialin.cli.conduct, dialin.cli.studies, dialin.report.files'
+# What a study and an analysis import is compiled now, so that the first one begins at once; of all packages that would be a tenth.
+env -u PYTHONDONTWRITEBYTECODE .venv/bin/python -c 'import dialin.cli.analyze, dialin.cli.conduct, dialin.cli.studies, dialin.logs.analyze_runs, dialin.report.files'

@@ -19,7 +19,8 @@ from dialin.report.document.parts import SectionKey, find
 from dialin.report.document.study_document import study_document
 from dialin.report.render import html, markdown
 from dialin.report.render.terminal import print_document
-from dialin.sentences.verdict_sentences import certainty, outcome, state_text
+from dialin.sentences.state_sentences import state_text
+from dialin.sentences.verdict_sentences import certainty, outcome
 from dialin.stats.decide import Rules
 from dialin.stats.throughput import TrialSpeed, decide_throughput
 from dialin.verdict.candidate_states import Claim, Compared, candidate_states

@@ -5,7 +5,7 @@ import pytest
 from dialin.model.setting import combination_name
 from dialin.model.study import Candidate
 from dialin.model.verdict import Confirmation, Estimate, Outcome, ReasonCode
-from dialin.sentences import headline, verdict_sentences
+from dialin.sentences import headline, state_sentences, verdict_sentences
 from dialin.sentences.changes import change_with_confidence, change_with_interval, detectable_difference, with_interval
 from dialin.sentences.names import naming
 from fixtures import example_studies
@@ -82,7 +82,7 @@ def test_a_study_without_a_verdict_says_how_to_go_on():
 
 def test_a_candidate_that_gives_up_durability_never_stands_in_a_table_without_the_word():
     verdict = example_studies.weaker_durability().verdict
-    assert verdict_sentences.state_remarks(verdict.candidates[1], verdict) == ["weaker durability"]
+    assert state_sentences.state_remarks(verdict.candidates[1], verdict) == ["weaker durability"]
 
 
 def test_the_winning_build_is_named_where_no_variable_changes():

@@ -86,7 +86,6 @@ def analyze(
 
     dialin analyze results/ --by 'bpi(\d+)'
     """
-    from dialin import json_documents
     from dialin.logs.analyze_runs import analyze as analyze_logs
     from dialin.logs.assignment import AssignmentRule
     from dialin.logs.beside_logs import read_beside
@@ -127,9 +126,11 @@ def analyze(
 
         output().out(to_markdown(analysis_document(analysis)), end="", highlight=False)
     elif json:
+        from dialin import json_documents
+
         typer.echo(json_documents.render(analysis), nl=False)
     else:
-        from dialin.report.render.terminal import print_analysis
+        from dialin.report.render.terminal_writer import print_analysis
 
         print_analysis(analysis, output())
     raise typer.Exit(ExitCode.VERDICT if analysis.verdict is None else exit_code(analysis.verdict))

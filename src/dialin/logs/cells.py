@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from dialin.logs.factors import Values, factor_levels, keys
 from dialin.logs.log_folder import natural_order
-from dialin.measures.of_trials import goal_ratio
+from dialin.measures.table import MEASURES
 from dialin.model.analysis import CellAnalysis, CellCandidate, FactorAnalysis, RunAnalysis
 from dialin.model.study import Goal
 from dialin.model.verdict import Estimate, Note
@@ -54,7 +54,7 @@ class Cells:
         """
         number = max(1, len(self.comparison.repeated_cells()))
         ratio = self.comparison.cell_ratio(cell, name, baseline, self.alpha / number)
-        return goal_ratio(ratio, self.goal)
+        return MEASURES[self.goal].of_compared(ratio)
 
     def label(self, cell: Sequence[str]) -> str:
         return ", ".join(f"{key} {value}" for key, value in zip(self.keys, cell, strict=True)) or "same conditions"

@@ -11,7 +11,6 @@ from dialin.logs import factors, notes
 from dialin.logs.assignment import AssignedRuns, AssignmentRule
 from dialin.logs.cells import Cells
 from dialin.logs.run_figures import RunFigures
-from dialin.measures.of_trials import goal_ratio
 from dialin.measures.table import MEASURES
 from dialin.model.analysis import CandidateAnalysis, RunAnalysis, Starts
 from dialin.model.study import Goal
@@ -224,7 +223,7 @@ def _candidate(
         tps=_level(runs, throughput.level(name, baseline) if is_compared else None, each),
         baseline_tps=throughput.level(baseline, name) if is_compared else None,
         ratio=throughput.ratio(name, baseline, alpha),
-        goal_ratio=goal_ratio(better, goal),
+        goal_ratio=MEASURES[goal].of_compared(better),
         cv=typical([run.cv for run in runs if run.cv is not None], each) if compared.same_interval else None,
         stall_seconds_per_1000=stall_seconds_per_1000(stalls, seconds, longest, each) if compared.same_interval else None,
         worst_tps=min((run.worst_tps for run in runs if run.worst_tps is not None), default=None),

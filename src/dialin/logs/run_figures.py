@@ -50,9 +50,10 @@ def sum_up_run(run: Run, label: str, candidate: str | None, conditions: Mapping[
     log = run.log
     if is_summary_only(run):
         return _of_summary(run, label, candidate, conditions)
-    step = -(-log.tps.size // _DAY)
+    tps = np.ascontiguousarray(log.tps)  # in a table of all figures each is far from the next
+    step = -(-tps.size // _DAY)
     if skip is None:
-        means = _means(log.tps, step)
+        means = _means(tps, step)
         whole = examine_run(means)
         start = find_start(means, whole)
         start = replace(start, length=start.length * step)
@@ -64,7 +65,7 @@ def sum_up_run(run: Run, label: str, candidate: str | None, conditions: Mapping[
                 f"--skip {skip:g} leaves {counted(remaining, 'line')} of {run.name}", "Skip less, or exclude that run"
             )
     begin = start.length
-    measured = log.tps[begin:]
+    measured = tps[begin:]
     dip = find_dip(measured, log.interval)
     shape = None if begin or dip else whole
     shape = shape or examine_run(_means(without_dip(measured, dip) if dip else measured, step))

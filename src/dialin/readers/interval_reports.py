@@ -28,9 +28,10 @@ reads and writes per second."""
 class _Format:
     """A format of interval reports with `width` numbers; `columns` are the positions of the table's columns, -1 for none.
 
-    `unit` is that of latency, in milliseconds.
+    `mark` is in every report; `unit` is that of latency, in milliseconds.
     """
 
+    mark: bytes
     pattern: re.Pattern[bytes]
     width: int
     columns: tuple[int, ...]
@@ -43,17 +44,18 @@ def _pattern(text: str) -> re.Pattern[bytes]:
 
 _OLD = rf"\[ *\d{{1,18}}s\] threads: \d{{1,9}}, tps: {_FIGURE}, reads(?:/s)?: {_FIGURE}, writes(?:/s)?: {_FIGURE},? "
 _OLD += rf"response time: {_FIGURE}%s \(\d{{1,3}}%%\)"
+_OF_OLD = b"s] threads: "
 _ERRORS = rf", errors(?:/s)?: +{_FIGURE}, reconnects(?:/s)?: +{_FIGURE}"
 _UNITS = {"ms": 1.0, "us": 1e-3, "s": 1e3}
 _JSON = rf'"time": +{_FIGURE},\s+"threads": +\d{{1,9}},\s+"tps": +{_FIGURE},\s+"qps": \{{\s+"total": +{_FIGURE},\s+'
 _JSON += rf'"reads": +{_FIGURE},\s+"writes": +{_FIGURE},\s+"other": +{_FIGURE}\s+\}},\s+"latency": +{_FIGURE},\s+'
 _JSON += rf'"errors": +{_FIGURE},\s+"reconnects": +{_FIGURE}'
 _FORMATS = (
-    _Format(_pattern(HUMAN.pattern), 11, (0, 1, 2, 8, 9, 7, 4, 5)),
-    _Format(_pattern(rf"^{_FIGURE},\d{{1,9}}(?:,{_FIGURE}){{8}}(?=[ \t\r]*$)"), 10, (0, 1, 2, 7, 8, -1, 4, 5)),
-    *(_Format(_pattern(_OLD % unit + _ERRORS), 9, (0, 1, 2, 5, 7, 6, 3, 4), ms) for unit, ms in _UNITS.items()),
-    *(_Format(_pattern(_OLD % unit + r"(?!,)"), 7, (0, 1, 2, 5, -1, 6, 3, 4), ms) for unit, ms in _UNITS.items()),
-    _Format(_pattern(_JSON), 10, (0, 1, 2, 7, 8, -1, 4, 5)),
+    _Format(b"s ] thds: ", _pattern(HUMAN.pattern), 11, (0, 1, 2, 8, 9, 7, 4, 5)),
+    _Format(b",", _pattern(rf"^{_FIGURE},\d{{1,9}}(?:,{_FIGURE}){{8}}(?=[ \t\r]*$)"), 10, (0, 1, 2, 7, 8, -1, 4, 5)),
+    *(_Format(_OF_OLD, _pattern(_OLD % unit + _ERRORS), 9, (0, 1, 2, 5, 7, 6, 3, 4), ms) for unit, ms in _UNITS.items()),
+    *(_Format(_OF_OLD, _pattern(_OLD % unit + r"(?!,)"), 7, (0, 1, 2, 5, -1, 6, 3, 4), ms) for unit, ms in _UNITS.items()),
+    _Format(b'"reconnects":', _pattern(_JSON), 10, (0, 1, 2, 7, 8, -1, 4, 5)),
 )
 """Reports of sysbench 1.0, the same as CSV, those of 0.5, older ones of 0.5 that count no errors, and JSON."""
 _DIGITS = 15
@@ -71,16 +73,13 @@ _FEWEST_EVEN = 32
 def find_reports(chunk: bytes) -> tuple[list[int], _Array]:
     """Return where interval reports begin in a text, and their figures; all reports of a text have one format."""
     for form in _FORMATS:
-        match = form.pattern.search(chunk)
+        match = form.pattern.search(chunk) if form.mark in chunk else None
         if match is not None:
-            even = _even_lines(chunk, match, form)
-            end = match.start() if even is None else even[1]
+            even, end = _even_lines(chunk, match, form) or (np.empty((0, COLUMNS)), match.start())
             texts = form.pattern.findall(chunk, end)
-            table = _table_of(texts, form)
-            if even is not None:
-                table = np.concatenate([even[0], table])
+            table = np.concatenate([even, _table_of(texts, form)])
             last = chunk.rfind(texts[-1]) if texts else end - 1
-            if chunk.count(b"\n", match.start(), last) == len(table) - 1:  # nothing between them whose place counts
+            if not texts or chunk.count(b"\n", end, last) == len(texts) - 1:  # nothing between them whose place counts
                 return [match.start(), *[last] * (len(table) - 1)], table
             return [match.start() for match in form.pattern.finditer(chunk)], table
     return [], np.empty((0, COLUMNS))
@@ -142,25 +141,24 @@ def _even_lines(chunk: bytes, match: re.Match[bytes], form: _Format) -> tuple[_A
     begins, ends = _spans(codes)
     if begins.size != count * form.width:
         return None
-    begins, ends = begins.reshape(count, form.width), ends.reshape(count, form.width)
-    if any((around != around[0]).any() for around in (codes[begins - 1], codes[ends])):
+    # The texts between numbers are those of the first line where they are as long.
+    between = begins[1:] - ends[:-1]
+    if (between[form.width :] != between[: -form.width]).any() or size - ends[-1] != len(line) - ends[form.width - 1]:
         return None
-    # What is before the first number of a text is its last character, a newline like that before each other line.
+    lengths, ends = (np.ascontiguousarray(one.reshape(count, form.width).T) for one in (ends - begins, ends))
     decimals = [len(number.partition(b".")[2]) for number in line.translate(_BLANKS).split()]
-    lengths = ends - begins
-    shortest, longest = lengths.min(axis=0), lengths.max(axis=0)
     for column, places in enumerate(decimals):
         most = _DIGITS if places else _PERCENTILE_DIGITS if column == form.columns[5] else _WHOLE_DIGITS
-        if longest[column] > most or shortest[column] < places + 1 + bool(places):
+        if lengths[column].max() > most or lengths[column].min() < places + 1 + bool(places):
             return None
-        if places and (codes[ends[:, column] - places - 1] != _POINT).any():
+        if places and (codes[ends[column] - places - 1] != _POINT).any():
             return None
-    if body.count(b".", 0, size) != count * sum(map(bool, decimals)):
+    if np.count_nonzero(codes == _POINT) != count * sum(map(bool, decimals)):
         return None
     table = np.zeros((count, COLUMNS))
     for index, column in enumerate(form.columns):
         if column >= 0:
-            table[:, index] = _column(codes, ends[:, column], lengths[:, column], decimals[column])
+            table[:, index] = _column(codes, ends[column], lengths[column], decimals[column])
     table[:, 3] *= form.unit
     return table, begin + size
 
@@ -168,22 +166,17 @@ def _even_lines(chunk: bytes, match: re.Match[bytes], form: _Format) -> tuple[_A
 def _count_even(form: bytes, text: bytes) -> int:
     """Return how many times a text begins with a form."""
     count = len(text) // len(form)
-    if text == form * count:
+    even = form * count
+    if text == even:
         return count
-    rows = np.frombuffer(text, dtype=np.uint8, count=count * len(form)).reshape(count, len(form))
-    differs = (rows != np.frombuffer(form, dtype=np.uint8)).any(axis=1)
-    return int(np.argmax(differs)) if differs.any() else count
+    differs = np.flatnonzero(np.frombuffer(text, dtype=np.uint8, count=len(even)) != np.frombuffer(even, dtype=np.uint8))
+    return int(differs[0]) // len(form) if differs.size else count
 
 
 def _column(codes: _Codes, ends: NDArray[np.intp], lengths: NDArray[np.intp], decimals: int) -> _Array:
-    """Return the numbers of a column, each with as many decimals, from its last digit on."""
-    total = np.zeros(ends.size)
-    shortest, longest = int(lengths.min()), int(lengths.max())
-    places = [back for back in range(1, longest + 1) if not decimals or back != decimals + 1]
-    for power, back in enumerate(places):
-        digits = codes[ends - back] & np.uint8(15)
-        if back > shortest:
-            digits = np.where(back <= lengths, digits, np.uint8(0))
-        total += digits * _POWERS[power]
-    numbers: _Array = total / _POWERS[decimals]
+    """Return the numbers of a column, each with as many decimals: the digits of each from its last one on, in a column."""
+    back = np.arange(1, lengths.max() + 1)[:, np.newaxis]
+    back = np.delete(back, decimals, axis=0) if decimals else back
+    digits = (codes[ends - back] & np.uint8(15)) * (back <= lengths)
+    numbers: _Array = _POWERS[: len(back)] @ digits / _POWERS[decimals]
     return numbers

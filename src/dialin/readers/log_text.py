@@ -247,7 +247,7 @@ class LogText:
                 most = f"{LARGEST // 1024**2:,} MiB"
                 raise TooLargeError(f"{self._where} is larger than {most}", "Leave it out, or keep only the lines of one run")
             self.digest.update(data)
-            self.zeros += data.count(0)
+            self.zeros += data.count(0) if 0 in data else 0  # looking for one takes a tenth of the time of counting
             head, newline, tail = data.rpartition(b"\n")
             if newline:
                 yield _without_zeros(rest + head + newline)

@@ -22,8 +22,8 @@ from dialin.report.render.markdown_text import prose, table
 from dialin.report.render.terminal_page import Page
 from dialin.sentences.changes import change_or_no_interval
 from dialin.sentences.names import naming
+from dialin.sentences.state_sentences import OUTCOMES
 from dialin.sentences.tune_words import brief_setting
-from dialin.sentences.verdict_sentences import OUTCOMES
 from dialin.store import read_only
 from dialin.store.read_only import find_studies
 from dialin.text import NOTHING, counted, listed, visible

@@ -4,43 +4,21 @@ from __future__ import annotations
 
 import shlex
 
-from dialin.measures.of_verdict import deciding, improvement, measure_of
+from dialin.measures.of_verdict import improvement, measure_of
 from dialin.measures.table import measure_of_study
 from dialin.model.record import StudyRecord
 from dialin.model.setting import describe
 from dialin.model.study import StudySpec
 from dialin.model.trial import TrialState
-from dialin.model.verdict import CandidateState, CandidateVerdict, Outcome, Verdict
+from dialin.model.verdict import CandidateState, Outcome, Verdict
 from dialin.sentences import headline as headlines
 from dialin.sentences import reasons
 from dialin.sentences.changes import change_with_interval, detectable_difference
 from dialin.sentences.names import baseline_in_sentence, name_in_sentence
 from dialin.sentences.notes import add_note_texts
+from dialin.sentences.state_sentences import OUTCOMES
 from dialin.sentences.tune_words import best_so_far
 from dialin.text import NOTHING, counted, duration, exact_percent, percent, visible
-
-OUTCOMES = {
-    Outcome.WINNER: "Winner",
-    Outcome.SAFE_CHOICE: "Safe choice",
-    Outcome.TIE: "Tie",
-    Outcome.NO_WORTHWHILE_DIFFERENCE: "No worthwhile difference",
-    Outcome.INCONCLUSIVE: "Inconclusive",
-    Outcome.GAIN: "Gain proven",
-}
-"""The name of each outcome of a verdict."""
-
-_STATES = {
-    CandidateState.BETTER: "better (proven)",
-    CandidateState.LIKELY_BETTER: "better (likely)",
-    CandidateState.SAFE_CHOICE: "safe choice",
-    CandidateState.EQUAL: "equal within {worthwhile}",
-    CandidateState.TOO_CLOSE: "too close to tell",
-    CandidateState.LIKELY_WORSE: "worse (likely)",
-    CandidateState.WORSE: "worse (proven)",
-    CandidateState.UNSAFE: "unsafe",
-    CandidateState.NO_CLAIM: "no claim",
-    CandidateState.NOT_MEASURED: "not measured",
-}
 
 _SCOPE = "The verdict is valid for this load, this data and {machines} only."
 _SCOPE_OF_LIVE_TRAFFIC = "The verdict is valid for this server and for traffic like that of the hours of this study."
@@ -63,11 +41,6 @@ def outcome(record: StudyRecord) -> str:
     if record.verdict is None:
         return "No verdict yet"
     return f"{OUTCOMES[record.verdict.verdict]}, by {record.verdict.goal}"
-
-
-def state_text(state: CandidateState, worthwhile: float) -> str:
-    """Return the state of a candidate in the words that every table, chart and page uses."""
-    return _STATES[state].format(worthwhile=exact_percent(worthwhile))
 
 
 def headline(record: StudyRecord) -> str:
@@ -251,18 +224,3 @@ def conditions(record: StudyRecord) -> str:
     set_for_all = {**spec.fixed, **spec.held}
     fixed = f", with {describe(set_for_all)} for all" if set_for_all else ""
     return visible(f"{subject}on {' and '.join(builds)} under {spec.workload.describe()}{fixed}.")
-
-
-def deciding_of(candidate: CandidateVerdict, verdict: Verdict) -> str:
-    """Return a candidate's deciding ratio with its interval, for a chart; `baseline` for the baseline."""
-    return (
-        "baseline"
-        if candidate.name == verdict.baseline
-        else change_with_interval(deciding(candidate, verdict), candidate.trials)
-    )
-
-
-def state_remarks(candidate: CandidateVerdict, verdict: Verdict) -> list[str]:
-    """Return the remarks beside a candidate's state."""
-    remarks = ["recommended"] if candidate.name == verdict.recommended_candidate else []
-    return [*remarks, "weaker durability"] if candidate.weaker_durability else remarks

@@ -60,10 +60,10 @@ def find_dip(x: _Array, interval: float = 1.0) -> Dip | None:
     """
     periods = [round(one / interval) for one in _PERIODS if math.isclose(one / interval, round(one / interval))]
     periods = [one for one in periods if one >= _FEWEST_PHASES and x.size >= _FEWEST_CYCLES * one]
-    if not periods or float(np.median(x)) <= 0:
+    if not periods or (middle := float(np.median(x))) <= 0:
         return None
-    limit = -float(ndtri(_CHANCE / sum(periods)))
-    dips = [dip for period in periods if (dip := _fold(x, period, limit))]
+    limit, least = -float(ndtri(_CHANCE / sum(periods))), _LEAST_LEVEL * middle
+    dips = [dip for period in periods if (dip := _fold(_deviations(x, period, least), limit))]
     if not dips:
         return None
     best = max(explained for _, explained in dips)
@@ -79,10 +79,9 @@ def without_dip(x: _Array, dip: Dip) -> _Array:
     return flat
 
 
-def _fold(x: _Array, period: int, limit: float) -> tuple[Dip, float] | None:
+def _fold(deviations: _Array, limit: float) -> tuple[Dip, float] | None:
     """Return the dip at a period and the sum of squares that it explains; None where no place of the period is low."""
-    deviations = _deviations(x, period)
-    cycles = len(deviations)
+    cycles, period = deviations.shape
     table = np.clip(deviations, -OUTLIER, OUTLIER)
     means = table.mean(axis=0)
     deepest = float(-means.min())
@@ -97,9 +96,10 @@ def _fold(x: _Array, period: int, limit: float) -> tuple[Dip, float] | None:
     return dip, float(low.sum() * cycles * means[low].mean() ** 2)
 
 
-def _deviations(x: _Array, period: int) -> _Array:
+def _deviations(x: _Array, period: int, least: float) -> _Array:
     """Return each figure's distance from the level of its surroundings, relative to it: a row for each whole period.
 
+    No level is below `least`.
     The levels between the centres of two periods are those of `np.interp`, in a quarter of its time.
     """
     cycles = x.size // period
@@ -112,5 +112,4 @@ def _deviations(x: _Array, period: int) -> _Array:
     offsets = np.arange(period) + first - (period - 1) / 2
     slopes = np.diff(levels) / period
     level[first : first + between] = (slopes[:, np.newaxis] * offsets + levels[:-1, np.newaxis]).ravel()
-    least = _LEAST_LEVEL * float(np.median(x))
     return table / np.maximum(level, least).reshape(cycles, period) - 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -61,7 +62,8 @@ def find_levels(x: _Array) -> Levels | None:
     by more than single seconds vary about their level.
     """
     short = brief(x.size)
-    if x.size < 4 * short:
+    least = math.ceil(max(short + 1, _LEAST_SHARE * x.size))
+    if x.size < 4 * short or _are_close(x, least):
         return None
     from scipy.ndimage import median_filter  # takes a while to import, which --help need not wait for
 
@@ -76,7 +78,7 @@ def find_levels(x: _Array) -> Levels | None:
     distance = (top - float(low.mean())) / max(spread, _SPREAD * top)
     if distance < (_APART_IN_FEW if x.size < _FEW_FOR_LEVELS else _LEVELS_APART):
         return None
-    if min(low.size, high.size) < max(short + 1, _LEAST_SHARE * x.size):
+    if min(low.size, high.size) < least:
         return None
     levels = float(np.median(x[~is_high])), float(np.median(x[is_high]))
     noise = float(np.sqrt((x[~is_high].var() + x[is_high].var()) / 2))
@@ -86,6 +88,14 @@ def find_levels(x: _Array) -> Levels | None:
     if x.size <= short * len(begins):  # not stretches at a level, but seconds that alternate
         return None
     return Levels(*levels, begins, bool(is_high[0]), low.size / x.size)
+
+
+def _are_close(x: _Array, least: int) -> bool:
+    """Return whether no two groups of figures that hold `least` each are two levels, so that they need not be looked for."""
+    ordered, below = np.sort(x), np.arange(least, x.size - least + 1)
+    # Whichever are below, their median is at least that of as many lowest ones, and that of the others at most as here.
+    low, high = ordered[(below + 1) // 2 - 1], ordered[below + (x.size - below) // 2]
+    return bool((low > _LOWER * high).all())
 
 
 def _best_split(ordered: _Array) -> float | None:
@@ -107,6 +117,10 @@ _SHORTEST_PERIOD = 6.0
 """The shortest period of an oscillation, in seconds; faster swings are noise."""
 _CYCLES_OF_TRANSFORM = 3
 """Cycles from which on a Fourier transform shows about what a fitted wave explains: its two parts are nearly independent."""
+_LONG = 1000
+"""Seconds from which on it pays to look first whether there is any wave."""
+_OFF_GRID = 1.15
+"""What a wave explains at most, relative to the nearest one of a grid that is four times as fine as the Fourier frequencies."""
 _FEWEST = 20
 """Seconds below which nothing but a plain trend is reported."""
 _FEWEST_OF_ALL = 8
@@ -366,10 +380,30 @@ def _certain_wave(x: _Array, level: _Array) -> tuple[tuple[Shape, _Array, float,
 
     From three cycles on, the full fit explains less than twice the squares that the transform finds.
     """
+    if x.size >= _LONG and _is_without_wave(level):
+        return ()
     frequency, squares = _strongest_wave(x)
-    left = float(level @ level) - 2 * squares
-    is_hopeless = frequency * x.size >= _CYCLES_OF_TRANSFORM and 2 * squares * x.size < _CERTAIN["oscillation"] * 3 * left
+    is_hopeless = frequency * x.size >= _CYCLES_OF_TRANSFORM and _is_hopeless(level, squares)
     return () if is_hopeless else (_wave(x, frequency),)
+
+
+def _is_hopeless(level: _Array, squares: float) -> bool:
+    left = float(level @ level) - 2 * squares
+    return 2 * squares * level.size < _CERTAIN["oscillation"] * 3 * left
+
+
+def _is_without_wave(level: _Array) -> bool:
+    """Return whether any wave would be hopeless, by a transform whose length is a power of two.
+
+    That of `_strongest_wave` takes ten times as long where its length has a large factor.
+    """
+    size = 1 << (4 * level.size - 1).bit_length()
+    padded = np.fft.rfft(level, size)
+    power = padded.real**2 + padded.imag**2
+    cycle = size / level.size
+    begin, middle, end = int(cycle / 2), int((_CYCLES_OF_TRANSFORM + 1) * cycle), int(size / _SHORTEST_PERIOD) + 2
+    slow, fast = float(power[begin:middle].max()), float(power[middle:end].max())
+    return slow * _OFF_GRID < fast and _is_hopeless(level, _OFF_GRID * 2 * fast / level.size)
 
 
 def _strongest_wave(x: _Array) -> tuple[float, float]:

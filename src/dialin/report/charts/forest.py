@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from dialin.measures.of_verdict import band, deciding
 from dialin.model.verdict import Estimate, Verdict
-from dialin.sentences.verdict_sentences import deciding_of
+from dialin.sentences.state_sentences import deciding_of
 from dialin.text import change
 
 SMALLEST = 16

@@ -13,7 +13,7 @@ from dialin.report.charts.chart import Chart, axis, cut_off, error_bars, plain, 
 from dialin.report.charts.forest import plot, scale
 from dialin.report.charts.style import Style
 from dialin.sentences.load_units import change_in_percent
-from dialin.sentences.verdict_sentences import deciding_of
+from dialin.sentences.state_sentences import deciding_of
 
 
 def forest(verdict: Verdict, style: Mapping[str, Style]) -> Chart:

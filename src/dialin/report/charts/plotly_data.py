@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from tsdownsample import MinMaxDownsampler, MinMaxLTTBDownsampler
 
 
 class Trace(dict[str, Any]):
@@ -94,6 +93,8 @@ def thin(values: Sequence[float], most: int) -> list[int]:
     """Return the indices of the points to draw: all, or the lowest and the highest of each of `most` / 2 equal stretches."""
     if len(values) <= most:
         return list(range(len(values)))
+    from tsdownsample import MinMaxDownsampler  # takes a while to import, which a terminal need not wait for
+
     # Largest triangles alone (LTTB) would look as good, but might drop a stall beside a peak.
     indices = MinMaxDownsampler().downsample(np.asarray(values, dtype=np.float64), n_out=most // 2 * 2)
     return [int(index) for index in np.unique(indices)]
@@ -103,5 +104,7 @@ def thin_smooth(values: Sequence[float], most: int) -> list[int]:
     """Return the indices of the points to draw of a series that is smooth already: those that keep its shape."""
     if len(values) <= most:
         return list(range(len(values)))
+    from tsdownsample import MinMaxLTTBDownsampler
+
     indices = MinMaxLTTBDownsampler().downsample(np.asarray(values, dtype=np.float64), n_out=most)
     return [int(index) for index in np.unique(indices)]

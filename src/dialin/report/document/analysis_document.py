@@ -22,7 +22,7 @@ from dialin.report.document.parts import (
     SectionKey,
     text_table,
 )
-from dialin.sentences.verdict_sentences import OUTCOMES
+from dialin.sentences.state_sentences import OUTCOMES
 from dialin.text import counted, duration, exact_percent, percent, visible
 
 _FIRST = 3

@@ -14,7 +14,7 @@ from dialin.model.verdict import Estimate
 from dialin.report import scaling
 from dialin.report.document.parts import Cell, Column, Paragraph, Part, Role, Row, RowRole, Table
 from dialin.sentences.changes import interval
-from dialin.sentences.verdict_sentences import state_text
+from dialin.sentences.state_sentences import state_text
 from dialin.text import NOTHING, change, duration, number, percent, span, visible
 
 _RUNS = 40

@@ -26,7 +26,7 @@ from dialin.report.document.parts import (
 )
 from dialin.report.document.verdict_section import MOST_ROWS
 from dialin.report.trade_off import compare_ends, trade_off
-from dialin.sentences import verdict_sentences
+from dialin.sentences import state_sentences, verdict_sentences
 from dialin.sentences.load_units import units_of_record
 from dialin.sentences.names import Naming
 
@@ -85,7 +85,7 @@ def _row(candidate: CandidateVerdict, verdict: Verdict, shown: Sequence[FigureCo
     elif candidate.state in (CandidateState.LIKELY_WORSE, CandidateState.UNSAFE):
         role = RowRole.DIMMED
     state = Cell(
-        verdict_sentences.state_text(candidate.state, verdict.worthwhile), verdict_sentences.state_remarks(candidate, verdict)
+        state_sentences.state_text(candidate.state, verdict.worthwhile), state_sentences.state_remarks(candidate, verdict)
     )
     name = Cell(names.labels[candidate.name], order=place, candidate=candidate.name)
     return Row([name, *(column.of(candidate) for column in shown), state], role)

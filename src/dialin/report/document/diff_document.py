@@ -28,7 +28,7 @@ from dialin.report.document.parts import (
 from dialin.sentences.changes import change_with_confidence, interval
 from dialin.sentences.load_units import units
 from dialin.sentences.names import Naming, naming
-from dialin.sentences.verdict_sentences import OUTCOMES
+from dialin.sentences.state_sentences import OUTCOMES
 from dialin.text import NOTHING, change, counted, exact_percent, listed, moment, number, percent, shorten, visible
 
 _LONGEST = 36

@@ -31,8 +31,8 @@ from dialin.report.document.parts import (
     SectionKey,
     Table,
 )
+from dialin.sentences.state_sentences import state_text
 from dialin.sentences.suite_sentences import COSTS, OUTCOMES
-from dialin.sentences.verdict_sentences import state_text
 from dialin.text import NOTHING, change, counted, exact_percent, listed, shorten, visible, without_secrets
 
 TABLE = "suite-table"
