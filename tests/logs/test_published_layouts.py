@@ -4,17 +4,10 @@ import json
 
 import pytest
 
-from dialin.logs.analyze_runs import analyze
-from dialin.logs.beside_logs import read_beside
-from dialin.logs.judgement import Request
 from dialin.logs.log_folder import load
 from dialin.model.analysis import FileStatus, FolderKind
+from fixtures.analyses import judged
 from fixtures.sysbench_logs import human, series, write
-
-
-def judged(directory):
-    folder = load([directory])
-    return analyze(folder, Request(), read_beside({run.name: run.path for run in folder.runs}, [directory]))
 
 
 def log(level, seed, threads=16):

@@ -5,11 +5,9 @@ import json
 import pytest
 
 from dialin.errors import UserError
-from dialin.logs.analyze_runs import analyze
-from dialin.logs.beside_logs import read_beside
-from dialin.logs.judgement import Request
 from dialin.logs.log_folder import load
 from dialin.model.analysis import FileStatus, FolderKind
+from fixtures.analyses import judged
 from fixtures.sysbench_logs import csv, human, series, write
 
 
@@ -313,11 +311,6 @@ ALTERNATIVES = {
         0.9,
     ),
 }
-
-
-def judged(directory):
-    folder = load([directory])
-    return analyze(folder, Request(), read_beside({run.name: run.path for run in folder.runs}, [directory]))
 
 
 @pytest.mark.parametrize("name", ALTERNATIVES)

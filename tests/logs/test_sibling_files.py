@@ -36,6 +36,8 @@ def test_a_script_sets_options_and_variables_of_its_own():
         ("mysql-password = hunter2\ndb-ps-mode = disable\n", "params.txt"),
         ("[client]\npassword=hunter2\ndb_ps_mode=disable\n", "my.cnf"),
         ("PASS: hunter2\ndb-ps-mode: disable\n", "params.txt"),
+        ("AWS_SECRET_ACCESS_KEY=hunter2\nsysbench --db-ps-mode=disable run\n", "run.sh"),
+        ("dsn = root:hunter2@tcp(db:3306)/x\ndb-ps-mode = disable\n", "params.txt"),
     ],
 )
 def test_passwords_are_no_options_of_a_run(text, file_name):

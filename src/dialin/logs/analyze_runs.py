@@ -16,6 +16,7 @@ from dialin.logs.judgement import Judgement, Request, baseline_of, judge
 from dialin.logs.log_folder import Folder, Run, incomplete, rate_of
 from dialin.logs.run_figures import RunFigures, sum_up_run
 from dialin.logs.server_starts import ServedBy, find_starts
+from dialin.logs.sibling_files import is_secret
 from dialin.logs.status_listings import differing_shares
 from dialin.model.analysis import (
     Analysis,
@@ -174,7 +175,8 @@ def _options(runs: Sequence[Run], beside: Mapping[str, Beside]) -> Values:
 def _conditions(log: RunLog) -> dict[str, str]:
     """Return under which conditions a run was made, by its own log: its options, and whether it reads or writes."""
     statements = {factors.STATEMENTS: log.statements} if log.statements else {}
-    return {**log.header, **statements, factors.UNIT: log.unit}
+    told = {key: value for key, value in log.header.items() if not is_secret(key, value)}
+    return {**told, **statements, factors.UNIT: log.unit}
 
 
 def _analysis(material: _Material, result: _Result) -> Analysis:

@@ -25,16 +25,18 @@ class AssignmentRule:
         table: patterns of names, by candidate.
         where: the file that holds the table, for error messages.
         ignored: factors that vary between runs but have no effect.
+        found: the candidate of each run, by its name, where the files beside the logs tell it.
     """
 
     by: str | None = None
     table: Mapping[str, Sequence[str]] | None = None
     where: str = ""
     ignored: tuple[str, ...] = ()
+    found: Mapping[str, str] | None = None
 
     @property
     def by_file(self) -> bool:
-        return self.by is None and self.table is None
+        return self.by is None and self.table is None and self.found is None
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +114,7 @@ def assign(runs: Sequence[Run], rule: AssignmentRule, options: Values | None = N
     else:
         conditions = _without_names_of_candidates(settings, candidate_of)
     confounds: list[Note] = []
-    if rule.table is not None:
+    if rule.table is not None or rule.found is not None:
         conditions, confounds = _without_defining_factors(settings, candidate_of)
     order = list(rule.table) if rule.table is not None else sorted(set(candidate_of.values()), key=natural_order)
     stamps = {name: name_parts.stamp for name, name_parts in parts.items()}
@@ -145,6 +147,8 @@ def assign_candidates(runs: Sequence[Run], rule: AssignmentRule, labels: Mapping
         return run_names.by_expression(names, rule.by)
     if rule.table is not None:
         return run_names.by_patterns(names, rule.table, rule.where)
+    if rule.found is not None:
+        return {run.name: rule.found[run.copy_of or run.name] for run in runs}
     return {run.name: (labels or {}).get(run.copy_of or run.name, run.name) for run in runs}
 
 

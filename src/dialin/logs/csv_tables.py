@@ -26,20 +26,25 @@ _LONGEST_RUN = 400 * 86_400
 """Seconds that a run may last: a wrong time among right ones makes it last for decades."""
 _LONGEST, _COLUMNS, _LINES = 10_000, 12, 3
 """Characters of a line, columns, and lines at the start of a CSV whose columns are proposed."""
-_TIME = re.compile(r"time|seconds?|secs?|elapsed(?:_?(?:time|seconds|s))?|t|timestamp|ts|time \(seconds\)", re.IGNORECASE)
-_THROUGHPUT = tuple(
-    re.compile(pattern, re.IGNORECASE)
-    for pattern in (
-        r"tps|throughput|transactions?(?:/s|_per_second| per second)|txn/?s|trx/?s|ops(?:/s|_per_sec(?:ond)?)?|qps"
-        r"|throughput \(requests/second\)",
-        "nopm",
-        "tpm",
+_SECONDS = r"s(?:ec(?:ond)?s?)?"
+_PER_SECOND = rf"(?:/{_SECONDS}|[ _]per[ _]{_SECONDS})"
+_TIME, _THROUGHPUT = (
+    tuple(re.compile(pattern, re.IGNORECASE) for pattern in patterns)
+    for patterns in (
+        (rf"(?:time|elapsed(?:[ _]?time)?)(?:[ _]?\(?{_SECONDS}\)?)?|seconds?|secs?|t", "timestamp|ts"),
+        (
+            r"(?:(?:avg|average|mean)[ _]?)?(?:tps|throughput)(?:[ _](?:avg|average|mean|tps))?"
+            rf"|throughput \((?:(?:requests|transactions|tx|ops){_PER_SECOND}|tps)\)",
+            rf"(?:transactions?|txn?|trx){_PER_SECOND}|txns|trxs|ops{_PER_SECOND}?|qps",
+            "nopm",
+            "tpm",
+        ),
     )
 )
-"""Names of a throughput; a column of the first expression that fits exactly one counts."""
-_OF_TABLE = (re.compile("tps|throughput", re.IGNORECASE), *_THROUGHPUT)
-"""The same in a table of results, which often has queries beside transactions."""
+"""Names of a time and of a throughput; a column of the first expression that fits exactly one counts."""
 _OF_UNIT = ("qps", "ops", "nopm", "tpm")
+_COUNTER = re.compile(r"questions|threads_(?:running|connected)|com_\w+", re.IGNORECASE)
+"""Columns of somebody who watched a server: what these say of its load is not what a load program says."""
 _THREADS = re.compile(r"threads?|thds|connections|clients|users|concurrency", re.IGNORECASE)
 _LABEL = re.compile(r"label|name|run|candidate|variant|config", re.IGNORECASE)
 _FIGURE = re.compile(
@@ -57,6 +62,7 @@ _LATENCY = re.compile(
 _MEDIAN = re.compile(r"median latency \((micro|milli)seconds?\)", re.IGNORECASE)
 _DELIMITERS = ",;\t"
 _DECIMAL_COMMA = re.compile(r"(\d+),(\d+)")
+_THOUSANDS = re.compile(r"\s*\d{1,3}(?:,\d{3})+(?:\.\d+)?\s*")
 _NUMBER = re.compile(r"\s*[-+]?\d+(?:[.,]\d+)?\s*")
 _UNITS_OF_DATES = ((1e17, 1e9), (1e14, 1e6), (1e11, 1e3))
 """Times from which on a number is a date in nanoseconds, microseconds or milliseconds, with how many of these a second has."""
@@ -121,12 +127,12 @@ def read_known(start: Sequence[str], rest: Iterator[str], where: str) -> list[Ru
     for kind in _TRANSACTION_LOGS:
         if {kind.begin, kind.latency, kind.worker} <= set(header):
             return _of_transactions(chain(start, rest), kind, where)
-    if not _column_of(_OF_TABLE, header):
+    if not _column_of(_THROUGHPUT, header):
         return []
     columns = _usual_columns(header)
     runs = read(chain(start, rest), columns, where) if columns else []
     is_whole = next(rest, None) is None and sum(run.times.size for run in runs) < len(start)
-    has_series = any(map(_is_even, runs)) if columns else any(map(_TIME.fullmatch, header))
+    has_series = any(map(_is_even, runs)) if columns else any(map(_is_time, header))
     if is_whole and not has_series and max((run.times.size for run in runs), default=0) < _SERIES:
         return _of_table(start) or runs
     return runs
@@ -145,7 +151,7 @@ def _of_table(lines: Sequence[str]) -> list[RunLog]:
     """Return a run for each line of a table of results, called by what says how it was made; none for any other CSV."""
     header, *rows = ([cell.strip() for cell in row] for row in _rows(lines))
     rows = [row for row in rows if len(row) == len(header)]
-    throughput, threads = _column_of(_OF_TABLE, header), _column_of((_THREADS,), header)
+    throughput, threads = _column_of(_THROUGHPUT, header), _column_of((_THREADS,), header)
     described = [
         place
         for place, name in enumerate(header)
@@ -169,7 +175,11 @@ def _of_table(lines: Sequence[str]) -> list[RunLog]:
 
 def _is_condition(name: str) -> bool:
     """Return whether a column says how runs were made, or which of several they are, and not what they did."""
-    return bool(_VARIABLE.match(name)) or not (_FIGURE.search(name) or _TIME.fullmatch(name))
+    return bool(_VARIABLE.match(name)) or not (_FIGURE.search(name) or _is_time(name))
+
+
+def _is_time(name: str) -> bool:
+    return any(one.fullmatch(name) for one in _TIME)
 
 
 def of_summary(program: str, unit: str, summary: Summary, threads: int = 0, label: str = "") -> RunLog:
@@ -215,8 +225,10 @@ def _rows(lines: Iterable[str]) -> Iterator[list[str]]:
 
 
 def _usual_columns(header: Sequence[str]) -> CsvColumns | None:
-    """Return the columns of a CSV by usual names; None where it has not one time and one throughput."""
-    found = CsvColumns(*(_column_of(names, header) for names in ((_TIME,), _THROUGHPUT, (_THREADS,), (_LABEL,))))
+    """Return the columns of a CSV by usual names; None where it has not one time and one throughput, or a server's counters."""
+    if any(map(_COUNTER.fullmatch, header)):
+        return None
+    found = CsvColumns(*(_column_of(names, header) for names in (_TIME, _THROUGHPUT, (_THREADS,), (_LABEL,))))
     return found if found.are_given else None
 
 
@@ -262,6 +274,7 @@ def read(lines: Iterable[str], columns: CsvColumns, where: str) -> list[RunLog]:
 
 def _finite(text: str, per: float = 1.0) -> float:
     """Return a figure of which a text has `per` times as much."""
+    text = text.replace(",", "") if "," in text and _THOUSANDS.fullmatch(text) else text
     if not abs(figure := float(text) / per) <= _LARGEST:
         raise ValueError(text)
     return figure

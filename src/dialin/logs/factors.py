@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from dialin.logs.log_folder import natural_order
@@ -12,12 +12,17 @@ from dialin.logs.stamps import Stamp, take_stamps
 
 RATE = "Target transaction rate"
 """The entry of a log's header with the transactions per second that it requested."""
+PROGRAM = "sysbench"
+"""The entry with the version of sysbench."""
 STATEMENTS = "statements"
 UNIT = "unit"
 LOAD_OPTIONS = ("script", STATEMENTS, UNIT)
 """Entries that tell loads apart. Runs that differ in one of these or in the rate are compared by no candidate."""
 _NO_SETTINGS = ("Number of threads", "time")
 """Entries of a log's header that are not compared as options."""
+
+OF_PLACES = re.compile(r"(?:^|_)(?:port|socket|pid_file|server_id)$")
+"""Options that only say which server it is."""
 
 Values = Mapping[str, Mapping[str, str]]
 """The value of each factor, by the run's name."""
@@ -75,12 +80,15 @@ def load_factors(factors: Values, threads: Mapping[str, str], rates: Mapping[str
     return [
         key
         for key in keys(factors)
-        if key == LOAD or any(_same_numbers(column(factors, key), numbers) for numbers in (threads, rates))
+        if key == LOAD or any(same_numbers(column(factors, key), numbers) for numbers in (threads, rates))
     ]
 
 
-def _same_numbers(values: Mapping[str, str], numbers: Mapping[str, str]) -> bool:
-    return all(numbers.get(name) == value for name, value in values.items())
+def same_numbers(values: Mapping[str, str], numbers: Mapping[str, str]) -> bool:
+    """Return whether values are these numbers; where several of them are in names, some names may have none."""
+    named = {name: value for name, value in values.items() if value != NONE}
+    is_enough = len(named) == len(values) or len(set(named.values())) > 1
+    return is_enough and all(numbers.get(name) == value for name, value in named.items())
 
 
 def differing_headers(headers: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, str]]:
@@ -105,7 +113,8 @@ def find_differing_options(
     """
     runs = list(factors)
     values: dict[str, dict[str, str]] = {}
-    for key in sorted({key for name in runs for key in options.get(name, {})} - set(ignored)):
+    named = {key for name in runs for key in options.get(name, {}) if not OF_PLACES.search(key)}
+    for key in sorted(named - set(ignored)):
         of_runs = {name: options.get(name, {}).get(key, NONE) for name in runs}
         if key in LOAD_OPTIONS and LOAD in keys(factors) and _is_function(of_runs, column(factors, LOAD)):
             continue
@@ -183,12 +192,19 @@ def expression(key: str, values: Mapping[str, str]) -> str | None:
     if key == WORDING:
         if any(" " in value for value in alternatives):
             return None
-        expressions = [f"({'|'.join(sorted(map(re.escape, alternatives), key=lambda one: (-len(one), one)))})"]
+        expressions = [any_of(alternatives)]
+    elif key.startswith(NUMBER) and all("." in value for value in alternatives):  # versions
+        expressions = [rf"(?<![^\W_]){any_of(alternatives)}(?![^\W_])"]
     else:
         number = r"\d+" if all(value.isdigit() for value in alternatives) else r"\d+(?:\.\d+)*[KMGTkmgtiBb]*"
         number = "[A-Za-z]" if all(len(value) == 1 and value.isalpha() for value in alternatives) else number
         expressions = [f"{re.escape(key)}{between}({number})" for between in ("", "[=_-]", "/", "[^A-Za-z0-9]*")]
     return next((one for one in expressions if all(_finds(one, name, value) for name, value in values.items())), None)
+
+
+def any_of(texts: Iterable[str]) -> str:
+    """Return an expression whose group is any of these texts, the longest that fits."""
+    return f"({'|'.join(sorted({*map(re.escape, texts)}, key=lambda one: (-len(one), one)))})"
 
 
 def _finds(expression: str, name: str, value: str) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from dialin.logs import factors, run_names
@@ -19,7 +19,9 @@ _FEWEST, _FEWEST_REPEATS = 2, 3
 _IN_FILE = re.compile(r"#\d+$")
 """What tells the runs of one file apart."""
 _ENDINGS = re.compile(r"(?:\.[A-Za-z]\w*)+$")
-_SHOWN = 8
+_OF_DATES = r"[-_.:\dTZ]*"
+"""What dates in the name of a directory consist of."""
+_SHOWN, _SHOWN_OPTIONS = 8, 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +29,8 @@ class FolderReading:
     """What runs are to each other.
 
     Attributes:
-        rule: assigns runs to candidates: as requested, or by an expression that was found.
-        is_found: whether that expression was found.
+        rule: assigns runs to candidates: as requested, or as found.
+        is_found: whether the candidates were found, and not asked for.
         loads: the load of each run; empty texts where all have the same.
         taken_as: what was taken for what, in sentences.
     """
@@ -46,7 +48,8 @@ def read_folder(runs: Sequence[Run], rule: AssignmentRule, options: Values) -> F
     - Without anything that may tell candidates apart, runs at several rates are a ramp, else runs with several numbers of
       threads a scaling of one server, else runs of several loads a suite of one candidate.
     - If one thing tells the runs apart, and lets some of them be compared, it names the candidates. Words with numbers of which
-      each name has one are one thing, and so is a directory that, with how load was applied, determines all else.
+      each name has one are one thing, and so is a directory that, with how load was applied, determines all else. Where names
+      at most count the runs, it is what the files beside them set differently.
     - Candidates that ran two loads or more are a suite. Rates are never candidates.
 
     `options` are what the logs and the files beside them say of each run.
@@ -56,32 +59,36 @@ def read_folder(runs: Sequence[Run], rule: AssignmentRule, options: Values) -> F
     rates = {run.name: rate_of(run) for run in single}
     candidate_of = {} if rule.by_file else assign_candidates(single, rule)
     loads = _loads(single, rule, options)
-    expression = None
+    how, is_found = "", False
     if rule.by_file:
         parts = {run.name: run_names.read_name(run.name, None) for run in single}
         rule = replace(rule, ignored=(*rule.ignored, *run_names.find_ids(parts)))
         named = run_names.find_factors(parts, rule.ignored, threads)
         conditions = factors.load_factors(named, threads, rates)
-        groupings = _groupings(named, conditions)
-        groupings = [keys for keys in groupings if not _counts_runs(keys, named)] or groupings
-        groupings = _one_of_each(groupings, named)
+        all_groupings = _groupings(named, conditions)
+        groupings = [keys for keys in all_groupings if not _counts_runs(keys, named)]
         applied = {name: (threads[name], rates[name], loads[name]) for name in threads}
-        if len(groupings) == 1:
+        expression: str | None = None
+        if not groupings and (beside := _told_beside(options, applied)):
+            counts = [key for keys in all_groupings for key in keys]
+            rule, how = replace(rule, found=beside, ignored=(*rule.ignored, *counts)), " (by the files beside the logs)"
+        elif len(groupings := _one_of_each(groupings or all_groupings, named)) == 1:
             expression = _found(groupings[0], named, applied)
         elif groupings and (expression := _by_directory(named, applied)):
             told = [key for key in factors.keys(named) if key not in conditions]
             rule = replace(rule, ignored=(*rule.ignored, *told))
-        if not groupings and (kind := _kind_of_one(threads, rates, loads)) is not None:
-            taken_as = _taken_as(kind, {}, threads, rates, loads, None, {})
+        elif not groupings and (kind := _kind_of_one(threads, rates, loads)) is not None:
+            taken_as = _taken_as(kind, {}, threads, rates, loads, "", {})
             return FolderReading(kind, rule, is_found=False, loads=loads, taken_as=taken_as)
-    used = replace(rule, by=expression) if expression else rule
-    if expression:
-        candidate_of = assign_candidates(single, used)
-    repeats = {} if used.by_file else _repeat_numbers(single, used, threads, candidate_of)
-    used = replace(used, ignored=(*used.ignored, *repeats))
+        if expression:
+            rule, how = replace(rule, by=expression), f" (found: --by '{expression}')"
+        is_found = not rule.by_file
+        candidate_of = assign_candidates(single, rule) if is_found else {}
+    repeats = {} if rule.by_file else _repeat_numbers(single, rule, threads, candidate_of)
+    rule = replace(rule, ignored=(*rule.ignored, *repeats))
     kind = _kind_of_several(candidate_of, rates, loads)
-    taken_as = _taken_as(kind, candidate_of, threads, rates, loads, expression, repeats)
-    return FolderReading(kind, used, is_found=expression is not None, loads=loads, taken_as=taken_as)
+    taken_as = _taken_as(kind, candidate_of, threads, rates, loads, how, repeats)
+    return FolderReading(kind, rule, is_found=is_found, loads=loads, taken_as=taken_as)
 
 
 def _kind_of_one(threads: Mapping[str, str], rates: Mapping[str, str], loads: Mapping[str, str]) -> FolderKind | None:
@@ -173,30 +180,62 @@ def _found(keys: Sequence[str], named: Values, conditions: Mapping[str, tuple[st
 def _by_path(candidates: Mapping[str, str]) -> str | None:
     """Return an expression for the directory, or the file with several runs, that groups runs in the same way; None without."""
     paths = {name: _ENDINGS.sub("", _IN_FILE.sub("", name)).split("/") for name in candidates}
-    for depth in range(min(map(len, paths.values()))):
-        parts = {name: path[depth] for name, path in paths.items()}
+    for parts, are_dated in _parts(paths):
         if factors.groups(parts) == factors.groups(candidates):
-            return f"(?:^|/)({_any_of(map(re.escape, parts.values()))})(?=[/#.])"
+            return _expression_of(parts, "(?=[/#.])", are_dated=are_dated)
     return None
+
+
+def _parts(paths: Mapping[str, Sequence[str]]) -> Iterator[tuple[dict[str, str], bool]]:
+    """Yield the part of each path at each depth without its dates, and whether any had some; none that are dates alone."""
+    for depth in range(min(map(len, paths.values()))):
+        stamped = {name: take_stamps(path[depth]) for name, path in paths.items()}
+        parts = {name: rest.strip("-_.:/ ") if stamp.form else rest for name, (stamp, rest) in stamped.items()}
+        if all(parts.values()):
+            yield parts, any(stamp.form for stamp, _ in stamped.values())
+
+
+def _expression_of(parts: Mapping[str, str], end: str, *, are_dated: bool) -> str | None:
+    """Return an expression for these parts of names, followed by `end`; None where it finds another part of a name."""
+    expression = factors.any_of(parts.values())
+    dated = f"(?<![^\\W_]){expression}(?={_OF_DATES}{end})"
+    expression = dated if are_dated else f"(?:^|/){expression}{end}"
+    is_right = all((match := re.search(expression, name)) and match[1] == part for name, part in parts.items())
+    return expression if is_right else None
 
 
 def _by_directory(named: Values, applied: Mapping[str, tuple[str, ...]]) -> str | None:
     """Return an expression for the directories that determine all that names say but how load was applied; None without.
 
-    Two of them must have applied the same load. Directories that are dates are none.
+    Two of them must have applied the same load. Directories that are dates are none; in the names of others dates do not count.
     """
-    paths = {name: name.split("/")[:-1] for name in named}
-    for depth in range(min(map(len, paths.values()))):
-        parts = {name: path[depth] for name, path in paths.items()}
+    for parts, are_dated in _parts({name: name.split("/")[:-1] for name in named}):
         met: dict[tuple[str, ...], set[str]] = {}
         for name, part in parts.items():
             met.setdefault(applied[name], set()).add(part)
         known = {(part, applied[name]) for name, part in parts.items()}
         rows = {(part, applied[name], tuple(named[name].values())) for name, part in parts.items()}
-        are_dates = any(take_stamps(part)[0].form for part in parts.values())
-        if not are_dates and len(rows) == len(known) and max(map(len, met.values())) >= _FEWEST:
-            return f"(?:^|/)({_any_of(map(re.escape, parts.values()))})/"
+        if len(rows) == len(known) and max(map(len, met.values())) >= _FEWEST:
+            return _expression_of(parts, "/", are_dated=are_dated)
     return None
+
+
+def _told_beside(options: Values, applied: Mapping[str, tuple[str, ...]]) -> dict[str, str] | None:
+    """Return candidates by what the files beside runs set differently, in one way; None where nothing can be compared."""
+    groupings: dict[frozenset[frozenset[str]], list[str]] = {}
+    values: dict[str, dict[str, str]] = {}
+    for key in sorted({key for name in applied for key in options.get(name, {})}):
+        values[key] = {name: options.get(name, {}).get(key, NONE) for name in applied}
+        grouping = factors.groups(values[key])
+        is_setting = key not in (factors.RATE, factors.PROGRAM, *factors.LOAD_OPTIONS) and not factors.OF_PLACES.search(key)
+        if is_setting and _FEWEST <= len(grouping) < len(applied):
+            groupings.setdefault(grouping, []).append(key)
+    if len(groupings) != 1:
+        return None
+    (keys,) = groupings.values()
+    found = {name: ", ".join(f"{key}={values[key][name]}" for key in keys[:_SHOWN_OPTIONS]) for name in applied}
+    pairs = {(load, found[name]) for name, load in applied.items()}
+    return found if len(pairs) > len(set(applied.values())) else None
 
 
 def _by_word(keys: Sequence[str], named: Values) -> str | None:
@@ -220,7 +259,7 @@ def _taken_as(
     threads: Mapping[str, str],
     rates: Mapping[str, str],
     loads: Mapping[str, str],
-    expression: str | None,
+    how: str,
     repeats: Mapping[str, Sequence[str]],
 ) -> tuple[str, ...]:
     """Return two sentences: what kind of folder it is, and what was taken for what."""
@@ -237,7 +276,6 @@ def _taken_as(
     }[kind]
     facts = []
     if names and kind is not FolderKind.RATE_RAMP:
-        how = f" (found: --by '{expression}')" if expression else ""
         facts.append(f"candidates {_few(names)}{how}")
     for noun, values in (("threads", threads), ("requested rate", rates), ("load", loads)):
         levels = sorted(set(values.values()), key=natural_order)

@@ -32,6 +32,8 @@ _OF_BENCHBASE = re.compile(
     r"(?P<run>.+)\.(?P<part>samples\.csv|raw\.csv|results(?:\.\w+)?\.csv|summary\.json)(?:\.(?:gz|bz2|xz|zst))?"
 )
 """The files that BenchBase writes of one run, and the one of them that is read, the first that there is."""
+_IN_FILE = re.compile(r"#\d+$")
+"""What tells the runs of one file apart."""
 _LAST = 1.5
 """Intervals between the last line of a complete run and its end."""
 _TIMES = 6
@@ -50,6 +52,7 @@ class Run:
         exact: whether the log of a copy is identical byte for byte; if not, only the figures are identical.
         zeros: NUL bytes in its file, which a power loss leaves; the lines with them were skipped.
         written: when its file was last written, in seconds of Unix time; 0 where it holds several runs.
+        left_out: its lines that were too few to be judged by.
     """
 
     name: str
@@ -59,6 +62,7 @@ class Run:
     exact: bool = False
     zeros: int = 0
     written: float = 0.0
+    left_out: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +100,7 @@ def load(paths: Sequence[Path], columns: CsvColumns = NO_COLUMNS) -> Folder:
                 own_name = f"{name}/{log.label}" if log.label else name
                 label = own_name if len(logs.logs) == 1 else f"{own_name}#{index + 1}"
                 written = path.stat().st_mtime if len(logs.logs) == 1 and logs.name is None else 0.0
-                run = Run(label, path, log, zeros=logs.zeros, written=written)
+                run = _by_totals(Run(label, path, log, zeros=logs.zeros, written=written))
                 if (left_out := _unusable(run)) is None:
                     runs.append(run)
                     texts[label] = (logs.digest, index)
@@ -118,14 +122,14 @@ def _without_samples(runs: Sequence[Run], entries: list[FileEntry]) -> list[Run]
     These are the CSV files beside a result of HammerDB, of BenchBase's files of one run all but the first of `_PARTS`, and
     tables of results beside the logs that they were made of.
     """
-    own_logs = [run for run in runs if run.log.header.get("program") != TABLE]
+    own_logs = [run for run in runs if not _sums_up(run)]
     if own_logs and len(own_logs) < len(runs):
-        sums = dict.fromkeys(run.name.partition("/" + run.log.label)[0] for run in runs if run not in own_logs)
+        sums = dict.fromkeys(_file_of(run) for run in runs if run not in own_logs)
         detail = "a table of results beside the logs"
         entries += [FileEntry(file=name, status=FileStatus.BESIDE, detail=detail) for name in sums]
         runs = own_logs
     results = {PurePath(run.name).parent for run in runs if run.log.header.get("program") == "HammerDB"}
-    tables = {run.name for run in runs if run.log.header.get("program") == "CSV"}
+    tables = {run.name for run in runs if run.log.header.get("program") in ("CSV", "HammerDB TPROC-C")}
     samples = {name for name in tables if PurePath(name).parent in results}
     parts: dict[str, list[tuple[int, str]]] = {}
     for run in runs:
@@ -138,6 +142,16 @@ def _without_samples(runs: Sequence[Run], entries: list[FileEntry]) -> list[Run]
         FileEntry(file=name, status=FileStatus.BESIDE, detail="samples of the run beside it") for name in sorted(samples)
     ]
     return [run for run in runs if run.name not in samples]
+
+
+def _sums_up(run: Run) -> bool:
+    """Return whether a run is a line of a table, or totals that somebody copied out of a log."""
+    program = run.log.header.get("program")
+    return program == TABLE or (is_summary_only(run) and program is None and "sysbench" not in run.log.header)
+
+
+def _file_of(run: Run) -> str:
+    return run.name.partition("/" + run.log.label)[0] if run.log.label else _IN_FILE.sub("", run.name)
 
 
 def _read(path: Path, name: str, entries: list[FileEntry], columns: CsvColumns) -> Iterator[tuple[str, LogFile]]:
@@ -174,6 +188,15 @@ def _unreadable(label: str, error: Exception, path: Path) -> FileEntry:
 def is_summary_only(run: Run) -> bool:
     """Return whether a log has no interval reports, so that the throughput in its summary is used for the run."""
     return not run.log.times.size and run.log.summary is not None and run.log.summary.tps > 0
+
+
+def _by_totals(run: Run) -> Run:
+    """Return a run of too few lines, such as six of ten seconds, without these where its summary covers as many seconds."""
+    log, nothing = run.log, np.empty(0)
+    if not 0 < log.times.size < FEWEST or log.summary is None or not log.summary.tps or (log.summary.seconds or 0) < FEWEST:
+        return run
+    log = replace(log, times=nothing, tps=nothing, latency_ms=nothing, errors=nothing, interval=0.0)
+    return replace(run, log=log, left_out=run.log.times.size)
 
 
 def rate_of(run: Run) -> str:
@@ -243,7 +266,8 @@ def _entry(run: Run, planned: float | None) -> FileEntry:
     if run.copy_of is not None:
         return FileEntry(file=run.name, status=FileStatus.COPY, detail=f"of {run.copy_of}")
     if is_summary_only(run):
-        detail = "no interval reports: the throughput of its summary is used"
+        what = f"{counted(run.left_out, 'line')}, too few" if run.left_out else "no interval reports"
+        detail = f"{what}: the throughput of its summary is used"
         return FileEntry(file=run.name, status=FileStatus.SUMMARY_ONLY, detail=detail)
     if planned is not None and _is_short(run.log, planned):
         took = f"{number(float(run.log.times[-1]))} of {number(planned)} s"

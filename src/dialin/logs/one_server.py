@@ -7,8 +7,10 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from dialin.logs.factors import same_numbers
 from dialin.logs.log_folder import Run, is_queue_full, natural_order, rate_of
 from dialin.logs.run_figures import RunFigures
+from dialin.logs.run_names import NONE
 from dialin.model.analysis import RatePoint, RateRamp, RunAnalysis, ScalingCurve, ThreadsPoint
 from dialin.stats import usl
 from dialin.stats.runs import weighted_mean
@@ -27,21 +29,27 @@ _FULL = 0.97
 
 def scaling_curves(runs: Sequence[RunAnalysis], *, by_candidate: bool) -> list[ScalingCurve]:
     """Return a curve for runs that differ only in threads, where there are two numbers of threads or more."""
+    besides = _besides(runs, {run.file: str(run.threads) for run in runs})
     curves: dict[tuple[str, ...], list[RunAnalysis]] = {}
     for run in runs:
         candidate = (run.candidate or "") if by_candidate else ""
-        curves.setdefault((candidate, *_besides_threads(run, runs).values()), []).append(run)
+        curves.setdefault((candidate, *besides[run.file].values()), []).append(run)
     ordered = sorted(curves.items(), key=lambda one: [natural_order(text) for text in one[0]])
     return [
-        _curve(of[0].candidate or "" if by_candidate else "", _besides_threads(of[0], runs), of)
+        _curve(of[0].candidate or "" if by_candidate else "", besides[of[0].file], of)
         for _, of in ordered
         if len({run.threads for run in of if run.threads}) > 1 and all(run.tps > 0 for run in of)
     ]
 
 
-def _besides_threads(run: RunAnalysis, runs: Sequence[RunAnalysis]) -> dict[str, str]:
-    of_threads = [key for key in run.conditions if all(one.conditions.get(key) == str(one.threads) for one in runs)]
-    return {key: value for key, value in run.conditions.items() if key not in of_threads}
+def _besides(runs: Sequence[RunAnalysis], numbers: Mapping[str, str]) -> dict[str, dict[str, str]]:
+    """Return the conditions of each run, by its name, without those that only say its number."""
+    of_numbers = [
+        key
+        for key in (runs[0].conditions if runs else ())
+        if same_numbers({run.file: run.conditions.get(key, NONE).partition("/")[0] for run in runs}, numbers)
+    ]
+    return {run.file: {key: value for key, value in run.conditions.items() if key not in of_numbers} for run in runs}
 
 
 def _curve(candidate: str, conditions: Mapping[str, str], runs: Sequence[RunAnalysis]) -> ScalingCurve:
@@ -75,10 +83,11 @@ def rate_ramps(runs: Sequence[Run], figures: Sequence[RunFigures], *, by_candida
     of_name = {run.name: run for run in runs}
     ramps: dict[tuple[str, ...], list[tuple[RatePoint, RunAnalysis]]] = {}
     analyzed = [one.run for one in figures if one.run.copy_of is None and one.run.candidate is not None]
+    besides = _besides(analyzed, {run.file: f"{run.requested_rate or 0:g}" for run in analyzed})
     for run in analyzed:
         if run.requested_rate:
             candidate = (run.candidate or "") if by_candidate else ""
-            key = (candidate, *_besides_rate(run, analyzed).values())
+            key = (candidate, *besides[run.file].values())
             ramps.setdefault(key, []).append((_rate_point(of_name[run.file], run), run))
     found = []
     for (candidate, *_), points in sorted(ramps.items(), key=lambda one: [natural_order(text) for text in one[0]]):
@@ -88,19 +97,12 @@ def rate_ramps(runs: Sequence[Run], figures: Sequence[RunFigures], *, by_candida
             found.append(
                 RateRamp(
                     candidate=candidate,
-                    conditions=_besides_rate(points[0][1], analyzed),
+                    conditions=besides[points[0][1].file],
                     points=ordered,
                     highest_sustained=max(sustained, default=None),
                 )
             )
     return found
-
-
-def _besides_rate(run: RunAnalysis, runs: Sequence[RunAnalysis]) -> dict[str, str]:
-    def is_rate(key: str) -> bool:
-        return all((one.conditions.get(key, "").partition("/")[0] or "0") == f"{one.requested_rate or 0:g}" for one in runs)
-
-    return {key: value for key, value in run.conditions.items() if not is_rate(key)}
 
 
 def _rate_point(run: Run, analyzed: RunAnalysis) -> RatePoint:

@@ -49,6 +49,11 @@ _RESULTS = tuple(
     )
 )
 """What programs print at the end of a run: the unit and the line of each. It counts where a file has nothing else of a run."""
+_OF_HAMMERDB = re.compile(r"NOPM|Virtual Users", re.IGNORECASE)
+_SLAP_CSV = re.compile(
+    r"(?P<engine>\w*),(?P<load>[\w -]+),(?P<seconds>\d+\.\d{3}),\d+\.\d{3},\d+\.\d{3},(?P<clients>\d+),(?P<queries>\d+)"
+)
+"""A line of the file that mysqlslap writes for `--csv`."""
 _SLAP = re.compile(
     r"^\s*(?:Running for engine (?P<engine>\w+)|Average number of seconds to run all queries: (?P<seconds>\d+(?:\.\d+)?)"
     r"|Number of clients running queries: (?P<clients>\d+)|Average number of queries per client: (?P<queries>\d+))"
@@ -94,16 +99,29 @@ def _lines(opened: Opened) -> Iterator[Iterator[str]]:
 def _runs_of(start: Sequence[str], rest: Iterator[str], where: str, columns: CsvColumns) -> list[RunLog]:
     if any(map(_NOPM.search, start)):
         return _of_results(chain(start, rest))
+    if any(start) and all(map(_SLAP_CSV.fullmatch, filter(None, start))):
+        runs = [_of_slap(figures.groupdict()) for figures in map(_SLAP_CSV.fullmatch, chain(start, rest)) if figures]
+        return [run for run in runs if run.summary is not None and run.summary.tps > 0]
     if columns.are_given:
         return csv_tables.read(chain(start, rest), columns, where)
     for output, program in _programs():
         read = output.reader()
         with suppress(UserError):  # a CSV without the columns of that program
             if sum(read(line) is not None for line in start) >= min(_ENOUGH, len(start)) > 0:
-                return _of_rows(chain(start, rest), output, program)
+                results: list[str] = []
+                runs = _of_rows(_keeping(chain(start, rest), results), output, program)
+                return _of_results(results) or runs
     if runs := csv_tables.read_known(start, rest, where):
         return runs
     return _of_results(chain(start, rest))
+
+
+def _keeping(lines: Iterable[str], results: list[str]) -> Iterator[str]:
+    """Yield lines, and keep those that tell the result of HammerDB, which counts for more than its counter."""
+    for line in lines:
+        if _OF_HAMMERDB.search(line):
+            results.append(line)
+        yield line
 
 
 @cache
@@ -114,7 +132,7 @@ def _programs() -> tuple[tuple[Output, LoadFile | None], ...]:
 
 def _of_results(lines: Iterable[str]) -> list[RunLog]:
     """Return a run for each result at the end of a run; of HammerDB with the virtual users that were active."""
-    users, runs, slap = 0, [], dict[str, str]()
+    users, runs, slap = 0, list[RunLog](), dict[str, str]()
     for line in lines:
         if active := _USERS.search(line):
             users = int(active["users"] or active["active"])
@@ -124,7 +142,9 @@ def _of_results(lines: Iterable[str]) -> list[RunLog]:
                 runs.append(_of_slap(slap))
                 slap = {}
         elif result := _NOPM.search(line):
-            runs.append(of_summary("HammerDB", "NOPM", Summary(int(result["tpm"]), float(result["nopm"])), users))
+            total = Summary(int(result["tpm"]), float(result["nopm"]))
+            if not runs or (runs[-1].summary, runs[-1].threads) != (total, users):  # printed twice
+                runs.append(of_summary("HammerDB", "NOPM", total, users))
         else:
             runs += [
                 of_summary(program, unit, Summary(round(rate := float(result["rate"])), rate), users)
@@ -139,7 +159,8 @@ def _of_slap(figures: Mapping[str, str]) -> RunLog:
     seconds, clients, queries = (float(figures.get(name, "0")) for name in ("seconds", "clients", "queries"))
     total, unit = (clients * queries, QPS) if queries else (1.0, "rounds/s")
     summary = Summary(round(total), total / seconds if seconds else 0.0)
-    return of_summary("mysqlslap", unit, summary, int(clients), figures.get("engine", ""))
+    label = " ".join(filter(None, (figures.get("engine"), figures.get("load"))))
+    return of_summary("mysqlslap", unit, summary, int(clients), label)
 
 
 def _of_rows(lines: Iterable[str], output: Output, program: LoadFile | None) -> list[RunLog]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase, translate
 from itertools import takewhile
@@ -12,19 +12,27 @@ from dialin.errors import UserError
 from dialin.logs.stamps import Stamp, take_stamps
 from dialin.model.setting import whole_number
 
-_ENDINGS = re.compile(r"(?:\.(?:gz|bz2|xz|zst|zip|txt|log|csv|out|dat|sysbench))+(?=#|$)", re.IGNORECASE)
+_ENDINGS = re.compile(
+    r"(?:(?:\.(?:gz|bz2|xz|zst|zip|txt|log|csv|out|dat|sysbench))+|(?<=\d)(?:txt|log|csv|out))(?=#|$)", re.IGNORECASE
+)
+"""Endings of files, also one whose point somebody forgot: `thr56txt`."""
 _INDEX = re.compile(r"#\d+$")
-_VALUE = r"\d+(?:\.\d+)*(?:[KMGTkmgt]i?[Bb]?)?(?![A-Za-z0-9])"
+_LETTER, _ALONE = r"[^\W\d_]", r"(?![^\W_])"
+"""A letter of any script, and the end of letters and digits."""
+_VALUE = rf"\d+(?:\.\d+)*(?:[KMGTkmgt]i?[Bb]?)?{_ALONE}"
 _PART = re.compile(
-    r"(?P<named>(?!(?:run|r)[=_-])[A-Za-z]{2,})[=_-](?P<letter>[A-Za-z])(?![A-Za-z0-9])"
-    r"|(?P<count>\d+)(?:ths?|thr|thds?|threads?|vus?|users?|conns?|clients?)(?![A-Za-z0-9])"
-    rf"|(?P<key>[A-Za-z]+(?:_[A-Za-z]+)*)[=_-]?(?P<value>{_VALUE})"
+    rf"(?P<named>(?!(?:run|r)[=_-]){_LETTER}{{2,}})[=_-](?P<letter>{_LETTER}){_ALONE}"
+    rf"|(?P<count>\d+)(?:ths?|thr|thds?|threads?|vus?|users?|conns?|clients?){_ALONE}"
+    r"|\((?P<copy>\d{1,2})\)"
+    rf"|(?P<key>{_LETTER}+(?:_{_LETTER}+)*)[=_-]?(?P<value>{_VALUE})"
     rf"|(?P<number>{_VALUE})"
-    r"|(?P<word>read[_-](?:un)?committed|repeatable[_-]read|query[_-]cache|[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z]+(?![A-Za-z0-9]))*)"
-    r"|(?P<mixed>[A-Za-z0-9]+)"
+    rf"|(?P<word>read[_-](?:un)?committed|repeatable[_-]read|query[_-]cache|{_LETTER}[^\W_]*(?:_{_LETTER}+{_ALONE})*)"
+    r"|(?P<mixed>[^\W_]+)"
 )
 _REPEAT = re.compile(
-    "r|run|rep(?:eat)?|iter(?:ation)?|try|trial|attempt|copy|pass|round|seq|take|sample|part|rerun|again|no|nr", re.IGNORECASE
+    "r|run|rep(?:eat|etition)?|iter(?:ation)?|try|trial|attempt|copy|pass|round|seq|take|sample|part|rerun|again|no|nr"
+    "|loop|cycle|exec(?:ution)?",
+    re.IGNORECASE,
 )
 """Words that number the runs of one setting."""
 _OUTPUT = re.compile(r"results?|output", re.IGNORECASE)
@@ -44,12 +52,16 @@ LOAD = "load"
 _LOADS = frozenset(
     re.findall(
         r"\w+",
-        "oltp olap tpcc tpch tpce tprocc tproch ycsb point points select selects query read reads write writes only random "
-        "range ranges scan scans insert inserts bulk update updates delete deletes upsert replace index nonindex key pk sum "
-        "order ordered distinct join joins inlist hot covered notcovered simple mixed ro rw wo ps",
+        "oltp olap tpcc tpch tpce tprocc tproch ycsb tatp smallbank voter twitter epinions seats wikipedia auctionmark "
+        "chbenchmark workloada workloadb workloadc workloadd workloade workloadf point points select selects query read "
+        "reads write writes only random range ranges scan scans insert inserts bulk update updates delete deletes upsert "
+        "replace index nonindex key pk sum order ordered distinct join joins inlist hot covered notcovered simple "
+        "complex mixed ro rw wo",
     )
 )
 """Words that name loads of benchmark programs."""
+_OF_LOADS = frozenset({"non", "ps"})
+"""Words that do so only beside these: `ps` alone is a product."""
 _ID = re.compile(r"(?=.*\d)(?=.*[A-Za-z])[A-Za-z0-9]{6,}")
 _WILDCARDS = re.compile(r"[*?\[]")
 
@@ -156,17 +168,25 @@ def read_name(name: str, expression: str | None) -> NameParts:
     settings: dict[str, str] = {}
     words: set[str] = set()
     loads: list[str] = []
-    before = ""
+    before, load_end = "", -2
     for part in _PART.finditer(rest):
         if part["count"]:
             settings[_unused(THREADS, settings)] = part["count"]
             continue
+        if part["copy"]:
+            settings[_unused(NUMBER, settings)] = part["copy"]
+            before = ""
+            continue
+        if part["letter"] and part["named"].lower() == "workload":
+            loads.append(part[0].lower())
+            continue
         if part["letter"]:
             settings[_unused(part["named"], settings)] = part["letter"]
             continue
-        if part["word"] and _LOADS.issuperset(part["word"].lower().split("_")):
+        follows = part.start() == load_end + 1 and rest[load_end] != "/"
+        if part["word"] and _is_load(part["word"].split("_"), follows=follows):
             loads.append(part["word"].lower())
-            before = ""
+            load_end, before = part.end(), ""
             continue
         if part["word"] or part["mixed"]:
             before = part["word"] or ""
@@ -177,7 +197,7 @@ def read_name(name: str, expression: str | None) -> NameParts:
         before = ""
         *others, last = key.split("_")
         counts = any(word.fullmatch(last) for word in (_REPEAT, _OUTPUT, _OF_THREADS))
-        if others and counts and _LOADS.issuperset(one.lower() for one in others):
+        if counts and _is_load(others):
             loads.append("_".join(others).lower())  # such as `point_select_t16`
             key, others = last, []
         if _REPEAT.fullmatch(last) and (count := whole_number(value)) is not None and count < _MOST_REPEATS:
@@ -187,6 +207,12 @@ def read_name(name: str, expression: str | None) -> NameParts:
     if loads:
         settings[_unused(LOAD, settings)] = " ".join(loads)
     return NameParts(settings, frozenset(words), stamp)
+
+
+def _is_load(words: Iterable[str], *, follows: bool = False) -> bool:
+    """Return whether words name a load; `follows` says that one stands before them."""
+    names = {word.lower() for word in words}
+    return names <= _LOADS | _OF_LOADS and bool(names & _LOADS or (names and follows))
 
 
 def find_factors(
@@ -267,8 +293,10 @@ def _counts_runs(values: Sequence[str]) -> bool:
 
 
 def is_counting(values: Collection[str]) -> bool:
-    """Return whether values are the whole numbers from 1 or 0 on, without a gap, as runs are counted."""
+    """Return whether values are the whole numbers from 1 or 0 on, as runs are counted; the first run may have none."""
     numbers = sorted({number for value in values if (number := whole_number(value)) is not None})
+    if NONE in values and numbers:
+        numbers = [numbers[0] - 1, *numbers]
     is_whole = len(numbers) == len(set(values)) > 1
     return is_whole and numbers[0] in (0, 1) and numbers[-1] - numbers[0] == len(numbers) - 1
 

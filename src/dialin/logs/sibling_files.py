@@ -34,7 +34,9 @@ _ASSIGNMENT = re.compile(r"(?:export\s+)?([A-Za-z]\w*)=(\"[^\"]*\"|'[^']*'|[^\s;
 _PAIR = re.compile(r"(?:--)?([A-Za-z][\w.-]*)(?:\s*[=:]\s*|\s+)(.*)")
 _WORD = re.compile(r"(?:--)?([A-Za-z][\w-]*)")
 _KEY = re.compile(r"[A-Za-z][\w.-]*")
-_SECRET = re.compile(r"(?:passw(?:or)?d\d?|pwd|pass|secret|token)$")
+_SECRET = re.compile(r"(?:passw(?:or)?d\d?|pwd|pass|token)$|secret|credential|(?:api|access|private)_?key")
+_LOGIN = re.compile(r":[^:/@\s]+@")
+"""What stands between a user and a host where an address has a password."""
 _ON = "on"
 
 
@@ -114,6 +116,11 @@ def read_options(logs: Mapping[str, Path], finder: SiblingFinder) -> dict[str, d
     return options
 
 
+def is_secret(option: str, value: str) -> bool:
+    """Return whether an option is a password or the like, or its value has one."""
+    return bool(_SECRET.search(re.sub("[ -]", "_", option.lower())) or _LOGIN.search(value))
+
+
 def parse_listing(text: str, _file_name: str = "") -> dict[str, str]:
     """Return the variables in output of SHOW VARIABLES that settings can change, with the effective size of the redo log.
 
@@ -127,7 +134,7 @@ def _settable(variables: Mapping[str, Value]) -> dict[str, str]:
     options = {
         name: str(value)
         for name, value in variables.items()
-        if reserved_variables.reason(name) is None and not _OF_THE_BUILD.search(name) and not _SECRET.search(name)
+        if reserved_variables.reason(name) is None and not _OF_THE_BUILD.search(name) and not is_secret(name, str(value))
     }
     files = as_number(variables.get("innodb_log_files_in_group", 1)) or 1
     size = as_number(variables.get("innodb_redo_log_capacity", "")) or (
@@ -153,7 +160,7 @@ def parse_parameters(text: str, _file_name: str = "") -> dict[str, str]:
     values = {
         key.lower().replace("-", "_"): str(value)
         for key, value in (document.items() if isinstance(document, dict) else ())
-        if _KEY.fullmatch(key) and isinstance(value, str | int | float) and not _SECRET.search(key.lower())
+        if _KEY.fullmatch(key) and isinstance(value, str | int | float) and not is_secret(key, str(value))
     }
     if "uptime" in values:
         return {}
@@ -175,8 +182,8 @@ def parse_options(text: str, file_name: str) -> dict[str, str]:
         if not stripped or stripped[0] in "#;[":
             continue
         for key, value in _of_script(stripped) if is_script else _of_line(stripped):
-            if not _SECRET.search(option := key.lower().replace("-", "_")):
-                options[option] = value.strip().strip("\"'") or _ON
+            if not is_secret(key, value):
+                options[key.lower().replace("-", "_")] = value.strip().strip("\"'") or _ON
     return options
 
 

@@ -17,6 +17,15 @@ _CANDIDATE = re.compile(
     r"|(?P<epoch>\d{10})"
     r")Z?(?![A-Za-z0-9])"
 )
+_MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec"
+_MONTH = rf"({_MONTHS.replace(' ', '|')})[a-z]{{0,6}}"
+_WRITTEN = re.compile(
+    rf"(?<![A-Za-z0-9])(?:(\d{{1,2}})[-_ .]?{_MONTH}|{_MONTH}[-_ .]?(\d{{1,2}}))[-_ ,.]*((?:19|20)\d{{2}})(?!\d)",
+    re.IGNORECASE,
+)
+"""A date whose month is a word."""
+_CLOCK = re.compile(r"(\d{8}|\d)([-_T])(\d{2})h(\d{2})(?:m(?:(\d{2})s?)?)?(?![A-Za-z0-9])")
+"""A time of day such as `15h30`, after a date."""
 _YEAR, _DAY, _TIME = "Y", "d", "HMS"
 _RANGES = {"Y": (1990, 2099), "y": (10, 39), "m": (1, 12), "d": (1, 31), "H": (0, 23), "M": (0, 59), "S": (0, 59)}
 _LAYOUTS = ("YmdHMS", "YmdHM", "Ymd", "dmY", "mdY", "ymdHMS", "ymdHM", "mdHMS", "mdHM", "ymd", "dmy", "mdy", "HMS")
@@ -123,8 +132,21 @@ def take_stamps(text: str) -> tuple[Stamp, str]:
         key.extend(part for _, part in sorted(zip(layout, parts, strict=True), key=lambda pair: _ORDER.index(pair[0])))
         return f"/{rest}"
 
-    remaining = _CANDIDATE.sub(replace, text)
+    remaining = _CANDIDATE.sub(replace, _CLOCK.sub(_clock, _WRITTEN.sub(_written, text)))
     return Stamp(tuple(form), tuple(key)), remaining
+
+
+def _written(match: re.Match[str]) -> str:
+    """Return a date whose month is a word as numbers."""
+    day, month, month_first, then_day, year = match.groups()
+    number = _MONTHS.index((month or month_first)[:3].lower()) // 4 + 1
+    return f"{year}-{number:02}-{int(day or then_day):02}"
+
+
+def _clock(match: re.Match[str]) -> str:
+    """Return a time of day in the form of the date before it."""
+    date, apart, *time = match.groups()
+    return date + apart + ("" if len(date) > 1 else "-").join(filter(None, time))
 
 
 def _read(match: re.Match[str], *, has_date: bool) -> tuple[str, list[int], str] | None:

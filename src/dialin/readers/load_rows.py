@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from dialin.errors import UserError
@@ -21,6 +21,8 @@ FIELD = re.compile(r"time|seconds|count|rate|kind|errors|latency_ms|p[0-9]{1,2}(
 
 _CLOCK = re.compile(r"(?:(\d{1,9})d)?(?:(\d{1,9})h)?(?:(\d{1,9})m)?(?:(\d{1,9}(?:\.\d{1,18})?)s)?", re.ASCII)
 _TIME_OF_DAY = re.compile(r"(\d{1,9}):(\d\d):(\d\d(?:\.\d{1,18})?)", re.ASCII)
+_OF_CTIME = re.compile(r"[A-Z][a-z]{2} ([A-Z][a-z]{2}) +(\d{1,2}) (\d\d:\d\d:\d\d) \S{1,9} (\d{4})", re.ASCII)
+"""A date as `date` prints it."""
 _LARGEST = 1e18
 _LONGEST_KIND = 100
 """Characters of the name of a kind of transactions; a program may print anything in its place."""
@@ -192,7 +194,7 @@ def _number(value: Any, most: float = _LARGEST) -> float | None:
 
 
 def _time(value: Any, unit: str) -> float | None:
-    """Return a time in seconds, of a number, `00:01:30`, `0d00h01m30.5s`, or a date with a time."""
+    """Return a time in seconds, of a number, `00:01:30`, `0d00h01m30.5s`, or a date with a time in one of two forms."""
     number = _number(value, _LARGEST * _SECONDS_PER[unit])
     if number is not None:
         return number / _SECONDS_PER[unit]
@@ -203,5 +205,7 @@ def _time(value: Any, unit: str) -> float | None:
         days, hours, minutes, seconds = (float(part or 0) for part in match.groups())
         return days * 86_400 + hours * 3600 + minutes * 60 + seconds
     with suppress(ValueError, OverflowError):
+        if match := _OF_CTIME.fullmatch(text):
+            return datetime.strptime(" ".join(match.groups()), "%b %d %H:%M:%S %Y").replace(tzinfo=UTC).timestamp()
         return datetime.fromisoformat(text).timestamp()
     return None

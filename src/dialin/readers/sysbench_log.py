@@ -202,8 +202,8 @@ def _between_records(chunks: Iterable[bytes]) -> Iterator[bytes]:
     rest = b""
     for chunk in chunks:
         text = rest + chunk
-        begin = text.rfind(b'"time":')
-        is_whole = begin < 0 or len(text) - begin > LONGEST_LINE or text.find(b'"reconnects":', begin) >= 0
+        begin = text.rfind(b'"time":', -LONGEST_LINE)
+        is_whole = begin < 0 or text.find(b'"reconnects":', begin) >= 0
         end = len(text) if is_whole else begin
         yield text[:end]
         rest = text[end:]
@@ -236,9 +236,10 @@ def _read(name: str | None, opened: Opened, where: str) -> LogFile:
 
 def _beside_reports(chunk: bytes, starts: list[int]) -> list[tuple[int, int]]:
     """Return the parts of a text that may hold anything but reports: searching all of it would take half of the time."""
-    if not starts or chunk.count(b"\n", starts[0], starts[-1]) != len(starts) - 1:
-        return [(0, len(chunk))]
-    return [(0, starts[0]), (starts[-1], len(chunk))]
+    are_together = len(starts) > 2 and starts[1] == starts[-1]  # `find_reports` has seen that nothing is between them
+    if are_together or (starts and chunk.count(b"\n", starts[0], starts[-1]) == len(starts) - 1):
+        return [(0, starts[0]), (starts[-1], len(chunk))]
+    return [(0, len(chunk))]
 
 
 _Event = tuple[int, str, str]
@@ -250,6 +251,8 @@ def _runs(times: _Array, events: list[_Event]) -> list[tuple[int, int, list[_Eve
     A command that is shown just before a line `sysbench VERSION` belongs to the run that begins there.
     """
     banners = [row for row, kind, _ in events if kind == "banner"]
+    if not len(times) and not any(kind in ("banner", "checkpoint") for _, kind, _ in events):
+        return [(0, 0, group) for group in _excerpts(events)]
     restarts = [row for row in (np.flatnonzero(np.diff(times) < 0) + 1).tolist() if row not in banners]
     begins = sorted([*banners, *restarts])
     if not begins or begins[0] > 0:
@@ -274,11 +277,27 @@ def _runs(times: _Array, events: list[_Event]) -> list[tuple[int, int, list[_Eve
     return list(zip(begins, [*begins[1:], len(times)], grouped, strict=True))
 
 
+def _excerpts(events: list[_Event]) -> list[list[_Event]]:
+    """Return the events of each run in totals that somebody copied out of logs."""
+    groups: list[list[_Event]] = [[]]
+    has_total = False
+    for event in events:
+        if has_total and (_is_total(event) or event[1] in _HEADER_KINDS):
+            groups.append([])
+            has_total = False
+        has_total |= _is_total(event)
+        groups[-1].append(event)
+    return groups
+
+
+def _is_total(event: _Event) -> bool:
+    return event[1] == "summary" and event[2].lstrip().startswith("transactions:")
+
+
 def _is_run(begin: int, end: int, events: list[_Event]) -> bool:
     """Return whether this is a run on a database: sysbench's tests of CPU and files end without a total of transactions."""
     kinds = {kind for _, kind, _ in events}
-    has_total = any(kind == "summary" and text.lstrip().startswith("transactions:") for _, kind, text in events)
-    if end > begin or has_total:
+    if end > begin or any(map(_is_total, events)):
         return True
     return "banner" in kinds and ("fatal" in kinds or ("option" in kinds and "finished" not in kinds))
 
