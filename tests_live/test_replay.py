@@ -12,7 +12,7 @@ from dialin.servers.sandbox import Sandbox
 from dialin.store.store import Store
 from dialin.trials.tools import Tools
 from driving import BINARY, QUICK, finished, load, needs_dialin_load
-from live import LIMIT, MYSQL, ONE_OR_ALL, find, only_with_all
+from live import LIMIT, MYSQL, ONE_OR_ALL, find, interrupt, measuring, only_with_all
 
 pytestmark = needs_dialin_load
 
@@ -203,9 +203,11 @@ def test_a_study_replays_a_capture_on_a_copy_of_the_data(captured, dialin, tmp_p
         pytest.skip("shown on one build")
     (tmp_path / "link").symlink_to(directory / "data")
     before = digest_of_data(directory / "data")
-    words = ["sweep", "innodb_io_capacity=200,2000", "--server", build.id, "--minutes", "1", "--yes", "--out", "study"]
+    words = ["sweep", "innodb_io_capacity=200,2000", "--server", build.id, "--minutes", "4", "--yes", "--out", "study"]
     load = ["--workload", f"capture:{directory / 'shop.capture'}", "--data", tmp_path / "link", "--pace", "1"]
-    dialin(*words, *load, "--json", code=dialin.any_code)
+    process = dialin.start(*words, *load)
+    measuring(tmp_path / "study", block=2)  # two trials are enough to look at
+    interrupt(process)
     assert digest_of_data(directory / "data") == before, "no server ran on what the link leads to"
     with Store.open(tmp_path / "study") as store:
         spec, trials = store.spec, store.trials()
@@ -216,7 +218,7 @@ def test_a_study_replays_a_capture_on_a_copy_of_the_data(captured, dialin, tmp_p
         assert one.gauges["replay_new_errors"].most == one.gauges["replay_other_rows"].most == 0
         assert 0.8 < one.gauges["replay_rows_examined"].mean < 1.25, "of five seconds, each with other transactions"
         assert {"replay_page_misses", "replay_lock_waits", "replay_disk_tables", "replay_threads_running"} <= one.gauges.keys()
-        assert one.gauges["replay_prepared"].mean > 1000
+        assert one.gauges["replay_prepared"].mean > 100
     assert {trial.in_force["event_scheduler"] for trial in trials if trial.in_force} == {"OFF"}
 
 
@@ -273,7 +275,8 @@ def test_data_of_which_a_table_lies_elsewhere_is_refused_before_it_is_changed_th
     finally:
         sandbox.remove()
     before = digest_of_data(tmp_path / "elsewhere")
-    words = ["capture", "check", directory / "shop.capture", "--data", tmp_path / "data", "--pace", "full"]
-    _, err = dialin(*words, code=2)
+    words = ["sweep", "innodb_io_capacity=200,2000", "--server", build.id, "--minutes", "4", "--yes", "--pace", "1"]
+    words += ["--workload", f"capture:{directory / 'shop.capture'}", "--data", tmp_path / "data"]
+    _, err = dialin(*words, code=dialin.any_code)
     assert "far.ibd is a file of that data, and lies outside of its directory" in err
     assert digest_of_data(tmp_path / "elsewhere") == before
