@@ -69,3 +69,24 @@ def test_folded_stacks_begin_with_the_kind_of_thread_and_end_with_the_number_of_
         "connections;main;do_command;fsync;do_fsync_[k] 5",
         "redo log;main;log_writer 2",
     ]
+
+
+@pytest.mark.parametrize(
+    "altered",
+    [
+        pl.lit(None, pl.Int64).alias("samples"),
+        pl.lit("many").alias("samples"),
+        pl.lit(-1).alias("samples"),
+        pl.lit(-1).alias("slice"),
+        pl.lit(float("inf")).alias("ended"),
+        pl.lit(None, pl.String).alias("stack"),
+        pl.lit("nobody").alias("thread"),
+        pl.lit("999999").alias("stack"),
+    ],
+    ids=str,
+)
+def test_a_file_that_somebody_altered_is_no_profile(tmp_path, altered):
+    path = tmp_path / "trial-7.parquet"
+    profile_file.write(path, TRACED)
+    pl.read_parquet(path).with_columns(altered).write_parquet(path)
+    assert profile_file.read(path) is None

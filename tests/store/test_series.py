@@ -101,3 +101,10 @@ def test_a_small_file_that_becomes_more_rows_than_any_trial_has_is_left_out(tmp_
     assert len(series.read(path, [("host", "cpu")]).at) == 1000
     monkeypatch.setattr(series, "_MOST_ROWS", 999)
     assert not series.read(path, [("host", "cpu")]).at
+
+
+@pytest.mark.parametrize("altered", [{"at": ["soon"]}, {"value": [None]}, {"name": [None]}], ids=str)
+def test_a_file_that_somebody_altered_has_no_figures_that_are_none(tmp_path, altered):
+    path = tmp_path / "trial-1.parquet"
+    pl.DataFrame({"at": [1.0], "probe": ["host"], "name": ["cpu"], "value": [1.0]} | altered).write_parquet(path)
+    assert not series.read(path, [("host", "cpu")]).at

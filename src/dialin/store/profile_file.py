@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from dialin.model.profile import Profile, Slice, Stack, ThreadKind
 from dialin.model.trial import Purpose, Trial
+from dialin.store.damaged_study import BAD_ROWS
 from dialin.store.series import file_name, scan
 
 if TYPE_CHECKING:
@@ -31,15 +32,10 @@ _ROWS_AT_ONCE = 20_000
 _Row = tuple[int, float, float, float, str, str, int, str]
 
 
-def write(path: Path, profile: Profile) -> None:
-    """Write a profile to a file, which appears complete or not at all.
-
-    Raises:
-        OSError: the file cannot be written.
-    """
+def _schema() -> dict[str, Any]:
     import polars as pl
 
-    schema = {
+    return {
         "slice": pl.Int32,
         "began": pl.Float64,
         "ended": pl.Float64,
@@ -49,12 +45,22 @@ def write(path: Path, profile: Profile) -> None:
         "samples": pl.Int64,
         "of": pl.String,
     }
+
+
+def write(path: Path, profile: Profile) -> None:
+    """Write a profile to a file, which appears complete or not at all.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
+    import polars as pl
+
     path.parent.mkdir(exist_ok=True)
     making = path.with_suffix(".making")
     try:
         rows, frames = _every_row(profile), []
         while some := list(islice(rows, _ROWS_AT_ONCE)):
-            frames.append(pl.DataFrame(some, schema=schema, orient="row"))
+            frames.append(pl.DataFrame(some, schema=_schema(), orient="row"))
         pl.concat(frames, rechunk=False).write_parquet(making, compression="zstd")
         making.replace(path)
     except pl.exceptions.PolarsError as error:  # a full disk is reported like this
@@ -98,12 +104,22 @@ def read(path: Path) -> Profile | None:
         frame = scan(path).collect()
         if "of" not in frame.columns:  # written before waits were traced
             frame = frame.with_columns(of=pl.lit(_CPU))
+        _check(frame := frame.select(pl.col(name).cast(kind) for name, kind in _schema().items()))
         names = {str(number): sys.intern(name) for number, name in _rows_of(frame, _NAMES, "slice", "stack")}
         parts = {of: _read_part(_rows_of(frame, of, *_OF_PART), names) for of in (_CPU, _WAITS, _CALLS)}
-    except (OSError, pl.exceptions.PolarsError, ValueError, LookupError):
+    except (OSError, pl.exceptions.PolarsError, *BAD_ROWS):
         return None
     profile = parts[_CPU]
     return None if profile is None else replace(profile, waits=parts[_WAITS], calls=parts[_CALLS])
+
+
+def _check(frame: pl.DataFrame) -> None:
+    """Raise ValueError for figures that no profile has, in a file that somebody altered."""
+    import polars as pl
+
+    sizes = frame.select(pl.col(pl.Float64).is_finite().all(), pl.col("samples").min() >= 0, pl.col("slice").min() >= 0)
+    if any(frame.null_count().row(0)) or not all(sizes.row(0)):
+        raise ValueError("it is no profile")
 
 
 _OF_PART = ("slice", "began", "ended", "seconds_per_sample", "thread", "stack", "samples")

@@ -74,7 +74,8 @@ def read(path: Path, wanted: Collection[tuple[str, str]]) -> PointColumns:
         orient="row",
     )
     try:
-        readings = scan(path).with_columns(pl.col("probe").cast(pl.String), pl.col("name").cast(pl.String))
+        kinds = {"probe": pl.String, "name": pl.String, "at": pl.Float64, "value": pl.Float64}
+        readings = scan(path).with_columns(pl.col(name).cast(kind) for name, kind in kinds.items()).drop_nulls()
         frame = readings.join(numbers, on=["probe", "name"], how="inner").sort("at").collect()
     except (OSError, pl.exceptions.PolarsError):
         return PointColumns()
