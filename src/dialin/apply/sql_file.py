@@ -62,7 +62,8 @@ def statements(record: StudyRecord) -> list[Statements]:
         return []
     server = verdict.chosen.server
     persists, known = PERSISTS.is_of(server), known_variables(record, server)
-    reported = _reported(record, verdict.recommended_candidate)
+    recommended = (one.in_force for one in record.trials if one.candidate == verdict.recommended_candidate)
+    reported = next(filter(None, recommended), {})
     items = [_statements(item, persists=persists, known=known, reported=reported) for item in option_file.safe_order(changed)]
     names = {one.name for one in items if one.do}
     return [
@@ -163,11 +164,6 @@ def known_variables(record: StudyRecord, server: str) -> Mapping[str, Variable]:
         return Catalogue.from_json(record.catalogues[server]).variables
     except (KeyError, ValueError):
         return {}
-
-
-def _reported(record: StudyRecord, candidate: str) -> Mapping[str, str]:
-    """Return the variables that the recommended candidate's server reported; empty if no trial has them."""
-    return next((trial.in_force for trial in record.trials if trial.candidate == candidate and trial.in_force), {})
 
 
 def _statements(item: Change, *, persists: bool, known: Mapping[str, Variable], reported: Mapping[str, str]) -> Statements:

@@ -101,7 +101,8 @@ class DatasetCache:
         with locked(self._lock_file(key)):
             if dataset := self.find(key):
                 return dataset
-            self._remove_leftovers()
+            for path in self._root.glob(".making-*"):
+                self._remove_unless_in_use(path.name.split("-")[1], path)
             self._make_room(expected, smaller)
             workplace = self._root / f".making-{key}-{uuid.uuid4().hex[:8]}"
             try:
@@ -138,10 +139,6 @@ class DatasetCache:
 
     def _lock_file(self, key: str) -> Path:
         return self._root / f".{key}.lock"
-
-    def _remove_leftovers(self) -> None:
-        for path in self._root.glob(".making-*"):
-            self._remove_unless_in_use(path.name.split("-")[1], path)
 
     def _remove_unless_in_use(self, key: str, path: Path) -> bool:
         try:

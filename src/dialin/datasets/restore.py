@@ -263,7 +263,8 @@ class TrialData:
             return
         began, was_kept = self._clock.monotonic(), self.has(dataset)
         if not (self._cheapest(dataset) is RestoreWay.PAGES and self._restore(dataset, target)):
-            self._forget(dataset)
+            if self._entry is not None:
+                shutil.rmtree(self._directory() / dataset.key, ignore_errors=True)
             self._make_room(dataset, dataset.size)
             copy(dataset.data, target)
         of_pages = RestoreWay.PAGES if was_kept and self.last else RestoreWay.COPY  # from nothing, all is written
@@ -277,11 +278,6 @@ class TrialData:
             return self._way
         pages, copies = (self._seconds[dataset.key, way] for way in (RestoreWay.PAGES, RestoreWay.COPY))
         return RestoreWay.COPY if len(pages) >= _ENOUGH and copies and copies[-1] < min(pages) else RestoreWay.PAGES
-
-    def _forget(self, dataset: StoredDataset) -> None:
-        """Remove the kept data of a dataset, which is copied in full now."""
-        if self._entry is not None:
-            shutil.rmtree(self._directory() / dataset.key, ignore_errors=True)
 
     def _restore(self, dataset: StoredDataset, target: Path) -> bool:
         """Restore by changed pages; return False where that failed, and nothing is left at the target."""

@@ -54,6 +54,7 @@ class ProcessProbe:
         except OSError as error:
             raise os_error(error, ServerError(f"The server's process cannot be read: {error.strerror}")) from error
         io, note = self._io()
+        periods = control_groups.throttled(self._pid, self._root)
         counters = {
             "server_cpu_user": int(stat[_USER]) / _TICKS,
             "server_cpu_system": int(stat[_SYSTEM]) / _TICKS,
@@ -63,7 +64,7 @@ class ProcessProbe:
             "minor_faults": float(stat[_MINOR]),
             "major_faults": float(stat[_MAJOR]),
             **io,
-            **self._throttled(),
+            **({"throttled_periods": float(periods[0]), "quota_periods": float(periods[1])} if periods else {}),
         }
         gauges = {"resident_bytes": float(stat[_RESIDENT]) * _PAGE, "threads": float(stat[_THREADS])}
         return Reading(counters, gauges, note)
@@ -75,10 +76,6 @@ class ProcessProbe:
             return {}, (ProbeNote(ProbeNoteCode.NO_PROCESS_IO),)
         values = dict(line.split(": ") for line in lines if ": " in line)
         return {_IO[name]: float(value) for name, value in values.items() if name in _IO}, ()
-
-    def _throttled(self) -> dict[str, float]:
-        periods = control_groups.throttled(self._pid, self._root)
-        return {} if periods is None else {"throttled_periods": float(periods[0]), "quota_periods": float(periods[1])}
 
     def _follow_threads(self) -> None:
         """Add the context switches of each thread since the previous reading.

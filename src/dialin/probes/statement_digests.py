@@ -67,7 +67,8 @@ class StatementProbe:
         for _, _, *sums in executions:
             _add(counters, _PREPARED, sums)
         for high, count in self._histogram.rows():
-            counters[f"histogram/{_microseconds(number(high))}"] = number(count)
+            microseconds = "inf" if number(high) >= _NOT_BOUNDED else f"{number(high) / 1e6:.6g}"
+            counters[f"histogram/{microseconds}"] = number(count)
         notes = notes_of(self._digests, self._executions, self._histogram)
         return Reading(counters, notes=(*notes, _PREPARED_NOTE) if executions else notes)
 
@@ -94,7 +95,3 @@ def _name(text: str | None) -> str:
 
 def _squeezed(text: str | None) -> str:
     return " ".join((text or "").split())
-
-
-def _microseconds(picoseconds: float) -> str:
-    return "inf" if picoseconds >= _NOT_BOUNDED else f"{picoseconds / 1e6:.6g}"

@@ -71,7 +71,8 @@ class Sandbox:
         self.log = directory / "error.log"
         self.option_file = directory / "my.cnf"
         self.account = Account(socket=self.socket, port=entry.port or STANDARD_PORT)
-        self._container = Container(build.image, entry.id, _volumes(directory, self.socket)) if build.image else None
+        volumes = [*dict.fromkeys((directory, self.socket.parent))]
+        self._container = Container(build.image, entry.id, volumes) if build.image else None
         self._server_pid: int | None = None
 
     @classmethod
@@ -317,10 +318,6 @@ class Sandbox:
         self._ledger.end(self.entry)
         if self._container is not None:
             self._container.dismiss()
-
-
-def _volumes(directory: Path, socket: Path) -> list[Path]:
-    return [directory] if socket.parent == directory else [directory, socket.parent]
 
 
 def tcp_account(account: Account, database: str) -> Account:

@@ -7,7 +7,7 @@ every variable; those that differ from the build's defaults, and are not derived
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dialin.errors import UserError
@@ -156,7 +156,8 @@ def _were_set(reported: Setting, setting: Setting, catalogue: Catalogue) -> tupl
             continue
         if rules.identifies_instance(known.name) or rules.inert(known.name) or shared_name(known.name) in named:
             continue
-        if same_value(value, known.default) or _follows(known.name, value, numbers, catalogue.build_id):
+        derived = behaviour.derived_value(known.name, numbers, catalogue.build_id)
+        if same_value(value, known.default) or (derived is not None and same_value(value, derived)):
             continue
         if known.kind is not Kind.STRING and str(value) == "":
             continue
@@ -172,11 +173,6 @@ def _were_set(reported: Setting, setting: Setting, catalogue: Catalogue) -> tupl
 
 def _numbers(values: Setting) -> dict[str, float]:
     return {name: number for name, value in values.items() if (number := as_number(value)) is not None}
-
-
-def _follows(name: str, value: Value, numbers: Mapping[str, float], build: str) -> bool:
-    derived = behaviour.derived_value(name, numbers, build)
-    return derived is not None and same_value(value, derived)
 
 
 def _note_on_missing(missing: Sequence[str], build: str) -> str:

@@ -69,7 +69,8 @@ class SharedSandbox:
             self.end()
             self._boot = boot
         instance = self.stage.instance()
-        if self._switched is None or instance is None or instance.is_gone() or self._is_over(trial.block):
+        is_over = self._for_one_block and trial.block != self._block
+        if self._switched is None or instance is None or instance.is_gone() or is_over:
             return (yield from self._serve_from_new_server(trial))
         yield Step.SET
         if not _tidied(self._switched):
@@ -85,9 +86,6 @@ class SharedSandbox:
         self._switched = SwitchedServer(instance, self._changes, self._clock, self.stage.detector)
         self._switched.become(trial.candidate)
         return instance
-
-    def _is_over(self, block: int) -> bool:
-        return self._for_one_block and block != self._block
 
     def end(self) -> None:
         """End the server, if there is one; the next trial starts another."""
