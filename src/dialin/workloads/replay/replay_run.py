@@ -127,7 +127,7 @@ class ReplayRun(DialinLoadRun):
         `replay_repaired` were rolled back as in the capture, `replay_again` were played again; `replay_prepared` statements are
         prepared as in
         the capture, `replay_prepared_as_text` were prepared there and are sent as text; `replay_begins_added` transactions
-        begin with a BEGIN that the log lacks. The figures of digests are named by `model.replay.digest_figure`.
+        begin with a BEGIN that the log lacks. The figures of digests are named by `model.load_driver.digest_figure`.
         """
         sums = self._sums
         outcomes = max(sums["outcomes"], self._statements)
