@@ -18,7 +18,7 @@ have nothing else to do: the table shows what other programs used. --bare adds t
 point selects: a client that sends the next request as soon as it can takes no less.
 
 With --name, it writes the figures under that name into benchmarks/results/driver.json, and the table between the marks of that
-name in benchmarks/README.md, if there are such marks. Without it, it prints the table only.
+name in benchmarks/results/driver.md, if there are such marks. Without it, it prints the table only.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ from dialin.workloads.sysbench_workloads import GROWING, SYSBENCH_SCRIPTS
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results" / "driver.json"
-PAGE = ROOT / "benchmarks" / "README.md"
+PAGE = ROOT / "benchmarks" / "results" / "driver.md"
 
 PREFIX = "oltp_"
 WORKLOADS = tuple(name for name in SYSBENCH_SCRIPTS if name.startswith(PREFIX) and name not in GROWING)

@@ -2,7 +2,7 @@
 
 Hosts are simulated in time, and the coordinator is real: race, store, looks and progress. A host reports a sample each second.
 The CPU that the coordinator takes passes on the clock of the study, so that a host waits for its next block as it would in
-life; the CPU that simulates hosts does not. The figures are in benchmarks/README.md.
+life; the CPU that simulates hosts does not. The figures are in benchmarks/results/fleet.md.
 """
 
 from __future__ import annotations

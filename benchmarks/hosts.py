@@ -3,7 +3,7 @@
 Hosts differ by 30 % in level and threefold in noise. A study is simulated from its first trial to its verdict, with its looks:
 a false claim is a winner, or a candidate shown to be better, where that is not so on every host; or a disagreement where hosts
 agree. Each study that has ended is a line of `--log`; a benchmark that is started again with it simulates only those that are
-missing. The figures are in benchmarks/README.md.
+missing. The figures are in benchmarks/results/hosts.md.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@
 
 Hosts are actors of a node of this machine; each writes a sample per second to its journal. Prints CPU per host and how old a
 sample is when it arrives. With `--cut`, a host is in a network namespace of its own (as root), and its cable is pulled for so
-many seconds. The figures are in benchmarks/README.md.
+many seconds. The figures are in benchmarks/results/ray_reports.md.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Run the benchmarks that need neither arguments nor a quiet machine with real servers for long; every file of benchmarks/ prints
-# what benchmarks/README.md reports of it, which has the commands for the others.
+# what benchmarks/results reports of it; the pages there have the commands for the others.
 # shellcheck source=scripts/common.sh
 . "$(dirname "$0")/common.sh"
 

@@ -27,5 +27,4 @@ export RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER=0
 code=0
 SERVER=$SERVER OUT=$out .venv/bin/python scripts/three_nodes.py || code=$?
 [ -e "$out/report.html" ] || exit "$code"
-say "the report is $PWD/$out/report.html"
 [ "$code" -le 1 ] || exit "$code"

@@ -24,6 +24,5 @@ code=0
     --server "$SERVER" --workload oltp_write_only --threads 8 --tables 4 --table-size 50000 \
     --minutes 15 --yes --out "$out" || code=$?
 [ -e "$out/report.html" ] || exit "$code"
-say "the report is $PWD/$out/report.html"
 [ "$code" -ne 1 ] || say "inconclusive: 15 minutes are too few on this machine; more time: .venv/bin/dialin resume $out --minutes 30"
 [ "$code" -le 1 ] || exit "$code"

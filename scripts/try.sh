@@ -16,6 +16,5 @@ code=0
     --server "$SERVER" --workload oltp_point_select --threads 4 --tables 4 --table-size 300000 --rand-type uniform \
     --minutes 4 --yes --out "$out" || code=$?
 [ -e "$out/report.html" ] || exit "$code"
-say "the report is $PWD/$out/report.html"
 [ "$code" -ne 1 ] || say "inconclusive: 4 minutes are too few to detect the difference on this machine; more time: .venv/bin/dialin resume $out --minutes 10"
 [ "$code" -le 1 ] || exit "$code"

@@ -23,9 +23,7 @@ _PAGES = (
     "CONTRIBUTING.md",
     "BENCHMARKS.md",
     "benchmarks/README.md",
-    "benchmarks/results/container.md",
-    "benchmarks/results/published.md",
-    "benchmarks/results/simulated_traffic.md",
+    *(str(path.relative_to(_ROOT)) for path in sorted((_ROOT / "benchmarks" / "results").glob("*.md"))),
 )
 """Pages beside docs/."""
 

@@ -224,7 +224,7 @@ def test_an_interval_that_dwarfs_all_figures_does_not_hide_them():
 def test_seconds_that_the_host_lost_are_marked_and_reported():
     page = page_of("safe_choice")
     assert "3 s of host stalls; 6 confirmation trials." in page.words
-    assert "A triangle marks a second that the host lost" in page.words
+    assert "A triangle marks a second of a host stall" in page.words
     assert "5 s of host stalls are excluded." in page.words
     marked = {
         trial

@@ -38,7 +38,7 @@ from dialin.race.runner import finished
 from dialin.report import files
 from dialin.report.document.tune_section import left_out_pairs, space_table
 from dialin.report.plain_lines import PlainLines
-from dialin.report.render.terminal import print_summary
+from dialin.report.render.terminal_summary import print_summary
 from dialin.report.render.terminal_page import Page
 from dialin.report.render.terminal_table import GAP, columns_of, long_texts
 from dialin.report.screen import LiveScreen
@@ -284,7 +284,8 @@ def show(directory: Path, *, json: bool, must_write: bool = True, printed: Print
         if must_write:
             raise
         say(f"Note: the files in {directory} were not rewritten: you may not write there")
-    say(f"Report: {(directory / 'report.html').absolute()}")
+    if json or record.verdict is None or printed is not print_summary:  # else the summary names it
+        say(f"Report: {(directory / 'report.html').absolute()}")
     if record.verdict is None:
         say(f"There is no verdict yet. Resume the study: {_resume(directory)}")
     return exit_code(record.verdict.verdict if record.verdict else None)

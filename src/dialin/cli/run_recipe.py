@@ -19,7 +19,7 @@ from dialin.recipes import execution, library
 from dialin.recipes.execution import StudyPlace
 from dialin.recipes.library import ScaleName
 from dialin.report import files
-from dialin.report.render.terminal import print_summary
+from dialin.report.render.terminal_summary import print_summary
 from dialin.text import about, visible
 from dialin.trials.tools import Tools
 
@@ -70,7 +70,8 @@ def _show(places: Sequence[StudyPlace], *, as_json: bool) -> ExitCode:
             console.print("\n".join(["\nIn short", *summary]), markup=False, soft_wrap=True)
     for place, record, why in studies:
         files.write_all(record, place.directory, why)
-        say(f"Report: {(place.directory / 'report.html').absolute()}")
+        if as_json:  # else the summary names it
+            say(f"Report: {(place.directory / 'report.html').absolute()}")
     resolved = sum(verdict.verdict is not Outcome.INCONCLUSIVE for _, verdict in verdicts)
     return ExitCode.VERDICT if resolved == len(places) else ExitCode.NO_VERDICT
 

@@ -256,7 +256,8 @@ def report(
         raise typer.Exit(show_suite(directory, json=json, markdown=markdown, full=full, must_write=False))
     from dialin.cli.conduct import show
     from dialin.report.render.markdown import print_markdown
-    from dialin.report.render.terminal import print_summary, print_verdict
+    from dialin.report.render.terminal import print_verdict
+    from dialin.report.render.terminal_summary import print_summary
 
     if accept_weaker_durability:
         _accept_weaker_durability(directory)

@@ -174,12 +174,18 @@ class WorkloadSpec(LoadOptions):
         """How many numbers of threads each trial measures."""
         return max(1, len(self.levels))
 
-    def describe(self) -> str:
+    @property
+    def brief(self) -> str:
+        """The load and its threads: `oltp_read_write, 16 threads`."""
         if self.traits.observed:
             return "live, own traffic"
         threads = " and ".join(filter(None, [", ".join(map(str, self.levels[:-1])), str(self.threads)]))
-        parts = [self.asked, f"{threads} {'thread' if self.threads == 1 else 'threads'}"]
-        parts += [self.traits.size] if self.traits.size else []
+        return f"{self.asked}, {threads} {'thread' if self.threads == 1 else 'threads'}"
+
+    def describe(self) -> str:
+        if self.traits.observed:
+            return self.brief
+        parts = [self.brief, *([self.traits.size] if self.traits.size else [])]
         if self.rand_type:
             parts.append(self.rand_type)
         if self.rate:

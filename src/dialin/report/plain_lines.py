@@ -31,6 +31,7 @@ class PlainLines:
         self._names: Mapping[str, str] = {}
         self._has_hosts = False
         self._samples: dict[int, list[Sample]] = {}
+        self._seconds_left: dict[int, float] = {}
         self._workload = WorkloadSpec()
         self._rate = SECONDS.rate
         self._measure = MEASURES[Goal.THROUGHPUT]
@@ -38,13 +39,11 @@ class PlainLines:
     def study_began(self, spec: StudySpec, blocks_planned: int, seconds_planned: float) -> None:
         names = self._learn(spec)
         if spec.tuned:
-            self._write(f"Tune of {counted(len(spec.tuned), 'variable')}.")
+            what, unit = f"Tune of {counted(len(spec.tuned), 'variable')}", "trial"
         else:
-            what = f"{len(names.labels)} values of {names.subject}" if names.subject else f"{len(names.labels)} candidates"
-            self._write(f"Study of {what}: {', '.join(names.labels.values())}; the baseline is {names.labels[spec.baseline]}.")
-        self._write(f"Load: {spec.workload.describe()}.")
-        planned = counted(blocks_planned, "trial" if spec.tuned else "block")
-        self._write(f"About {planned}, about {about(seconds_planned)}.")
+            several = f"{len(names.labels)} values of {names.subject}" if names.subject else f"{len(names.labels)} candidates"
+            what, unit = f"Study of {several}, baseline {names.labels[spec.baseline]}", "block"
+        self._write(f"{what}: about {counted(blocks_planned, unit)}, about {about(seconds_planned)}.")
 
     def _learn(self, spec: StudySpec) -> Naming:
         """Keep what the lines of a study need; return the names of its candidates."""
@@ -67,8 +66,9 @@ class PlainLines:
         self._write(text)
 
     def trial_began(self, trial: Trial, seconds_left: float) -> None:
+        """Write nothing: the line of a trial comes at its end, with the time that is left then."""
         self._samples[trial.id] = []
-        self._write(f"{self._where(trial)} begins; about {about(seconds_left)} left.")
+        self._seconds_left[trial.id] = seconds_left
 
     def step_began(self, trial: Trial, step: Step) -> None:
         """Write nothing: a step is not worth a line."""
@@ -78,14 +78,16 @@ class PlainLines:
         self._samples[trial.id].append(sample)
 
     def trial_ended(self, trial: Trial, standings: Mapping[str, Standing]) -> None:
-        """Write how the trial ended, how many of its seconds were host stalls, and how its candidate stands."""
+        """Write how the trial ended, how many of its seconds were host stalls, how its candidate stands, and the time left."""
         where = self._where(trial)
         figures = figures_of_trial(trial, self._samples, self._workload)
         lost_seconds = sum(sample.lost and sample.step is Step.MEASURE for sample in self._samples.pop(trial.id, ()))
         standing = None if trial.purpose.is_instrumented else standings.get(trial.candidate)
-        out = "; it gets no further trials" if standing and standing.out else ""
+        rest = "; it gets no further trials" if standing and standing.out else ""
+        left = self._seconds_left.pop(trial.id, 0.0) - sum(trial.steps.values())
+        rest += f"; about {about(left)} left" if left >= 1 else ""
         if trial.state is not TrialState.DONE:
-            self._write(f"{where} {trial.state}{out}.")
+            self._write(f"{where} {trial.state}{rest}.")
             return
         figure = f" with {self._figure(figures)}" if figures else ""
         so_far = ""
@@ -93,10 +95,10 @@ class PlainLines:
             of_goal = "" if self._measure.goal is Goal.THROUGHPUT else f" {self._measure.name}"
             so_far = f"; {change(standing.ratio)}{of_goal} to the baseline after {counted(standing.trials, 'trial')}"
         lost_part = f", {lost_seconds_text(lost_seconds)}" if lost_seconds else ""
-        self._write(f"{where} ended{figure}{lost_part}{so_far}{out}.")
+        self._write(f"{where} ended{figure}{lost_part}{so_far}{rest}.")
 
     def study_ended(self, verdict: Verdict) -> None:
-        self._write(f"Verdict: {verdict.headline}")
+        """Write nothing: the verdict follows on standard output."""
 
     def _figure(self, figures: Figures) -> str:
         throughput, measure = f"{number(figures.window.mean)} {self._rate}", self._measure
@@ -142,8 +144,11 @@ class WorkloadLines(PlainLines):
         """Write nothing: the suite was announced as a whole."""
         self._learn(spec)
 
+    def study_ended(self, verdict: Verdict) -> None:
+        self._write(f"Verdict: {verdict.headline}")
+
     def trial_began(self, trial: Trial, seconds_left: float) -> None:  # noqa: ARG002 - it is not the suite's estimate
-        """Write nothing: a suite has many trials."""
+        """Write nothing, nor later the time that is left: it is the suite's."""
         self._samples[trial.id] = []
 
     def _write(self, text: str) -> None:

@@ -84,16 +84,33 @@ def _headline(spec: StudySpec, verdict: Verdict) -> str:
         return f"Inconclusive: {_why_inconclusive(spec, verdict, near)}."
     chosen = subject(verdict) or verdict.chosen
     name = name_in_sentence(spec, chosen.name)
+    why = _claim(spec, verdict, chosen)
     if chosen.name == verdict.baseline:
         role = "what the server has now" if chosen.name == spec.initial else "the baseline"
-        if verdict.verdict is Outcome.WINNER:
-            return f"Keep {name}, {role}: every other candidate is {measure_of(verdict).worse}."
-        return f"Keep {name}, {role}: {_why_baseline(spec, verdict, chosen, near)}."
+        return f"Keep {name}, {role}: {why}."
+    return f"{name}: {why}." if verdict.verdict is Outcome.WINNER else f"{name} is a safe choice: {why}."
+
+
+def claim(spec: StudySpec, verdict: Verdict) -> str:
+    """Return the verdict for a place that names the recommendation: `Winner:` and its figures; else the whole headline."""
+    if verdict.verdict is Outcome.GAIN:
+        return f"Gain proven: {gain(spec, verdict, verdict.chosen) or 'by confirmation trials'}."
+    words = {Outcome.WINNER: "Winner", Outcome.SAFE_CHOICE: "Safe choice"}.get(verdict.verdict)
+    chosen = subject(verdict) or verdict.chosen
+    if words is None or verdict.tune is not None or spec.is_aa or chosen.name != verdict.recommended_candidate:
+        return headline(spec, verdict)
+    return " ".join([f"{words}: {_claim(spec, verdict, chosen)}.", *_unsafe(spec, verdict)])
+
+
+def _claim(spec: StudySpec, verdict: Verdict, chosen: CandidateVerdict) -> str:
+    """Return what a winner or a safe choice gains, or why the baseline is one."""
+    is_winner, near = verdict.verdict is Outcome.WINNER, f"within {exact_percent(verdict.worthwhile)} of the best"
+    if chosen.name == verdict.baseline:
+        worse = f"every other candidate is {measure_of(verdict).worse}"
+        return worse if is_winner else _why_baseline(spec, verdict, chosen, near)
     figures = gain(spec, verdict, chosen) or "the best of those that could be measured"
     price = "; but it weakens durability" if chosen.weaker_durability else ""
-    if verdict.verdict is Outcome.WINNER:
-        return f"{name}: {figures}{_derived_clause(verdict)}{price}."
-    return f"{name} is a safe choice: {figures}; {_how_near(chosen, near)}{price}."
+    return f"{figures}{_derived_clause(verdict) if is_winner else f'; {_how_near(chosen, near)}'}{price}"
 
 
 def _why_no_difference(verdict: Verdict, near: str) -> str:

@@ -203,14 +203,16 @@ def compared(record: StudyRecord) -> str:
     return f"{candidates} {'' if where.startswith('on ') else 'of '}{where}"
 
 
-def circumstances(record: StudyRecord, verdict: Verdict) -> str:
-    """Return on which builds, under which load, on which machine and for how long it was measured."""
+def circumstances(record: StudyRecord, verdict: Verdict, *, is_brief: bool = False) -> str:
+    """Return on which builds, under which load, on which machine and for how long it was measured; in brief without sizes."""
     builds = " and ".join(dict.fromkeys(candidate.server for candidate in verdict.candidates))
     cpus = record.host.get("cpus")
     measured = (
         f"{duration(60 * verdict.minutes_of_wall_clock)}, {counted(sum(one.trials for one in verdict.candidates), 'trial')}"
     )
-    facts = [builds, record.spec.workload.describe(), counted(cpus, "CPU") if isinstance(cpus, int) else "", measured]
+    workload = record.spec.workload
+    load = workload.brief if is_brief else workload.describe()
+    facts = [builds, load, counted(cpus, "CPU") if isinstance(cpus, int) else "", measured]
     return visible(" · ".join(filter(None, facts)))
 
 

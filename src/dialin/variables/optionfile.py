@@ -57,7 +57,7 @@ _TEMPLATE = re.compile(r"\{\{|\{%|<%|\$\{")
 _QUOTED = re.compile(r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'")
 """Text in quotes, in which braces are text."""
 
-_WITHOUT_INCLUDES = "Correct the line, or go on without includes: --no-includes"
+_WITHOUT_INCLUDES = "Correct the line, or continue without includes: --no-includes"
 _OPERATORS = re.compile(r"\{\{\s*container\w+")
 _SKIPS_BY_NAME = {
     "skip_external_locking", "skip_grant_tables", "skip_name_resolve", "skip_networking", "skip_replica_start",

@@ -29,7 +29,7 @@ def forest(verdict: Verdict) -> str:
 def key(series: Sequence[Series]) -> str:
     """Return what the marks in the charts over time mean."""
     marks = [
-        (f"A triangle marks a {_noun(series)} that the host lost, which is excluded.", any(one.lost for one in series)),
+        (f"A triangle marks a {_noun(series)} of a host stall, which is excluded.", any(one.lost for one in series)),
         ("A circle marks the end of a trial that did not become steady.", any(not one.steady for one in series)),
         ("A cross marks where a trial failed.", any(one.trial.state is TrialState.FAILED for one in series)),
         ("Dotted lines are confirmation trials.", any(one.is_fresh for one in series)),

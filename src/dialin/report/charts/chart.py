@@ -197,7 +197,7 @@ def cut_off(
             y=along if upright else across,
             mode="markers",
             marker={"symbol": [one[3] for one in arrows], "size": 9, "color": [one[2] for one in arrows]},
-            hovertemplate="the interval goes on beyond the axis<extra></extra>",
+            hovertemplate="the interval extends beyond the axis<extra></extra>",
             cliponaxis=False,
             **axes,
         )

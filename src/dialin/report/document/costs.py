@@ -48,5 +48,5 @@ def tables(why: Why, names: Sequence[str], labels: Mapping[str, str]) -> tuple[T
     transaction = [Row([first[name], *(cost_cell(row.per_transaction.get(name)) for row in why.costs)]) for name in names]
     return (
         Table("cost-per-query", f"Cost of a query. {READING}", columns, query, is_wide=True),
-        Table("cost-per-transaction", f"Cost of a transaction. {READING}", columns, transaction, is_wide=True),
+        Table("cost-per-transaction", f"Cost per transaction. {READING}", columns, transaction, is_wide=True),
     )

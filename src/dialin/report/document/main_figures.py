@@ -31,6 +31,7 @@ class MainFigure:
 
     Attributes:
         show: writes a level.
+        brief: what names it, unit included, where there is little room.
         remark: a sentence on how it is meant, by candidate.
     """
 
@@ -40,13 +41,15 @@ class MainFigure:
     show: Callable[[float], str]
     of: Mapping[str, ComparedFigure]
     remark: str = ""
+    brief: str = ""
 
 
 def main_figures(record: StudyRecord, verdict: Verdict, why: Why) -> list[MainFigure]:
     """Return the main figures, those of the goal first; each level divided by the baseline's is the ratio beside it."""
     unit, aim = units_of_record(record), measure_of(verdict)
-    title = "Offered load" if verdict.is_throughput_offered else "Throughput"
-    figures = [MainFigure("throughput", title, unit.title, number, _of(verdict, lambda one: (one.tps, one.ratio)))]
+    title, brief = ("Offered load", f"offered {unit.title}") if verdict.is_throughput_offered else ("Throughput", unit.title)
+    of_throughput = _of(verdict, lambda one: (one.tps, one.ratio))
+    figures = [MainFigure("throughput", title, unit.title, number, of_throughput, brief=brief)]
     if verdict.goal not in (Goal.THROUGHPUT, Goal.LATENCY):  # both are shown in any case
         of = _of(verdict, lambda one: (aim.level(one), one.goal_ratio))
         figures.append(MainFigure("goal", capital(aim.noun), aim.unit_or(unit.title), aim.show, of))
@@ -55,7 +58,9 @@ def main_figures(record: StudyRecord, verdict: Verdict, why: Why) -> list[MainFi
     else:
         figures += [*_queries(verdict), *_latencies(verdict, why)]
     cpu = [one for one in why.costs if one.name == _CPU]
-    figures += [MainFigure("cpu", "Server CPU per query", one.unit, number, one.per_query) for one in cpu]
+    figures += [
+        MainFigure("cpu", "Server CPU per query", one.unit, number, one.per_query, brief=f"CPU/query {one.unit}") for one in cpu
+    ]
     figures.append(MainFigure("memory", "Server memory (RSS)", "", size, why.memory))
     return figures
 
@@ -103,7 +108,8 @@ def _latencies(verdict: Verdict, why: Why) -> list[MainFigure]:
     remark = "" if every or verdict.percentile == MEAN else _OF_SECONDS
     of_verdict = _of(verdict, lambda one: (one.latency_ms, one.latency_ratio))
     figures = {name: MainFigure(name, f"{name} latency", "ms", number, of_transactions(name)) for name in ("p50", "p95", "p99")}
-    figures[reported] = MainFigure("latency", f"{title} latency", "ms", number, of_verdict, remark)
+    brief = f"{title} ms" if verdict.percentile != MEAN else ""
+    figures[reported] = MainFigure("latency", f"{title} latency", "ms", number, of_verdict, remark, brief)
     return [figures[name] for name in sorted(figures, key=lambda name: name[1:].zfill(2))]
 
 
@@ -113,11 +119,11 @@ def percentile_of(one: TransactionLatency, name: str) -> ComparedFigure | None:
 
 
 def figures_table(
-    record: StudyRecord, verdict: Verdict, why: Why, labels: Mapping[str, str], left_out: Container[str] = ()
+    record: StudyRecord, verdict: Verdict, why: Why, labels: Mapping[str, str], *, left_out: Container[str] = ()
 ) -> Table:
     """Return the main figures of the baseline and, beside it, of the candidate that the verdict is about.
 
-    `left_out` are keys of figures that are not shown.
+    With `left_out`, the keys of figures that are not shown, the others have brief names.
     """
     other, baseline = _beside_baseline(verdict), labels[verdict.baseline]
     every = main_figures(record, verdict, why)
@@ -129,16 +135,17 @@ def figures_table(
         title = labels[other.name] if not record.spec.tuned else found  # the headline has its changes
         columns.append(Column("after", title, is_figure=True, candidate=other.name))
         columns.append(Column("change", f"change ({exact_percent(verdict.confidence)} CI)"))
-    return Table("main-figures", "", columns, [_row(one, verdict, other) for one in figures])
+    return Table("main-figures", "", columns, [_row(one, verdict, other, is_brief=bool(left_out)) for one in figures])
 
 
-def _row(figure: MainFigure, verdict: Verdict, other: CandidateVerdict | None) -> Row:
+def _row(figure: MainFigure, verdict: Verdict, other: CandidateVerdict | None, *, is_brief: bool) -> Row:
     cells = [figure.show(figure.of[verdict.baseline].level.mean)]
     if other is not None:
         beside = figure.of.get(other.name)
         cells.append(figure.show(beside.level.mean) if beside else "")
         cells.append(_change(beside.ratio, other) if beside and beside.ratio else "")
-    return Row([Cell(text) for text in (f"{figure.title} {figure.unit}".rstrip(), *cells)])
+    title = (figure.brief if is_brief else "") or f"{figure.title} {figure.unit}".rstrip()
+    return Row([Cell(text) for text in (title, *cells)])
 
 
 def _change(ratio: Estimate, other: CandidateVerdict) -> str:

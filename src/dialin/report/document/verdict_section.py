@@ -76,7 +76,7 @@ def _apply(record: StudyRecord, verdict: Verdict) -> list[Part]:
     parts: list[Part] = []
     if lines:
         parts.append(Code("setting", "\n".join(["[mysqld]", *lines]), "Lines for my.cnf", "ini"))
-    parts += [Paragraph(_unwritten(item)) for item in unwritten]
+    parts += [Paragraph(unwritten_text(item)) for item in unwritten]
     if not changed:
         parts.append(Paragraph(verdict_sentences.no_change(record)))
     items = sql_file.statements(record)
@@ -115,7 +115,8 @@ def consequences(record: StudyRecord) -> list[tuple[str, str]]:
     return [("restart", restart), ("durability", durability)]
 
 
-def _unwritten(item: Change) -> str:
+def unwritten_text(item: Change) -> str:
+    """Return what to do about a change that no line of an option file makes."""
     if item.value is None:
         return f"Remove the line that sets {visible(item.name)}."
     return f"{visible(item.name)} cannot be written as a line: {visible(item.refusal)}."

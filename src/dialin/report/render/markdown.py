@@ -34,7 +34,8 @@ from dialin.report.document.parts import (
     Terms,
     flat,
 )
-from dialin.report.document.study_document import study_document, summary_document
+from dialin.report.document.study_document import study_document
+from dialin.report.document.summary_document import summary_document
 from dialin.report.render.markdown_text import code, fenced, folded, prose, table
 from dialin.text import visible, without_secrets
 

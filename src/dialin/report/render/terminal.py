@@ -1,4 +1,4 @@
-"""The document in the terminal: the verdict, its explanation, the whole document, or its summary."""
+"""The document in the terminal: the verdict with its figures, its explanation, or the whole document."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from rich.console import Console
 
 from dialin.model.record import StudyRecord
 from dialin.model.why import Why
-from dialin.report.charts.chart import Chart
 from dialin.report.charts.style import headline_style
 from dialin.report.document import profile_parts, why_sentences
-from dialin.report.document.parts import Document, Pairs, Paragraph, Reasons, SectionKey, Table, find
-from dialin.report.document.study_document import study_document, summary_document
+from dialin.report.document.parts import Document, Paragraph, Reasons, SectionKey, Table, find
+from dialin.report.document.study_document import study_document
 from dialin.report.document.verdict_section import IN_BRIEF
 from dialin.report.render.terminal_page import Page
 from dialin.report.render.terminal_writer import Writer
@@ -100,27 +99,3 @@ def _print_strongest(record: StudyRecord, document: Document, why: Why | None, w
         page.text("Costs, charts and all reasons:", "dim", _INDENT)
         page.copyable(f"{_INDENT}{visible(shlex.join(['dialin', 'explain', record.directory]))}")
     page.gap()
-
-
-def print_summary(record: StudyRecord, console: Console, why: Why) -> None:
-    """Print the summary, and where more is; control characters in text from servers and files are escaped."""
-    document, page = summary_document(record, why), Page(console)
-    writer = Writer(page, document, is_whole=False)
-    if record.verdict is not None:
-        page.text(document.circumstances, "dim")
-        page.gap()
-    page.text(document.headline, headline_style(record.verdict))
-    for part in document.section(SectionKey.VERDICT).parts:
-        match part:
-            case Table() | Chart():
-                page.gap()
-                writer.show([part])
-            case Pairs():
-                page.gap()
-                for label, text in part.pairs:
-                    page.fact(f"{label}:", text)
-            case _:
-                writer.show([part])
-    if record.verdict is not None:
-        directory = visible(shlex.quote(record.directory))
-        page.fact("More:", f"dialin report {directory} --full; dialin explain {directory}")

@@ -42,15 +42,21 @@ class Page:
     def labelled(self, label: str, text: str, style: str = "dim") -> None:
         self._labelled(label, f"{label} ", "", text, style)
 
-    def fact(self, label: str, text: str, style: str = "dim") -> None:
-        """Print a paragraph that begins with a label; where there is room, all such paragraphs have the same indent."""
+    def fact(self, label: str, text: str, style: str = "dim", columns: int = _LABEL, most: int | None = None) -> None:
+        """Print a paragraph that begins with a label; where there is room, all such paragraphs are indented by `columns`.
+
+        `most` are the lines after which it is cut off.
+        """
         if self.width < _SET_IN:
             self.labelled(label, text, style)
         else:
-            self._labelled(label, f"{label:<{_LABEL - 1}} ", " " * _LABEL, text, style)
+            self._labelled(label, f"{label:<{columns - 1}} ", " " * columns, text, style, most)
 
-    def _labelled(self, label: str, head: str, hanging: str, text: str, style: str) -> None:
+    def _labelled(self, label: str, head: str, hanging: str, text: str, style: str, most: int | None = None) -> None:
         first, *rest = wrapped(self._fit(text), self._prose, indent=head, hanging=hanging) or [head]
+        if most is not None and len(rest) >= most:
+            cut = self._fit("…")
+            rest = [*rest[: most - 2], f"{rest[most - 2][: self._prose - len(cut)].rstrip(' ,;:(')}{cut}"]
         self._console.print(Text.assemble((label, style), first[len(label) :]), soft_wrap=True)
         for line in rest:
             self._console.print(Text(line), soft_wrap=True)

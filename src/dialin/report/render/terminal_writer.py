@@ -112,15 +112,16 @@ class Writer:
         page = self.page
         if part.forest:
             page.text(f"{part.title} (shaded: too small to matter)", "dim")
-            self._forest(part.forest)
+            self.forest(part.forest)
         if self._is_whole:
             page.gap()
             page.text(part.title, "bold")
             page.text(part.text)
 
-    def _forest(self, plot: forest.ForestPlot) -> None:
+    def forest(self, plot: forest.ForestPlot, *, has_axis: bool = True, has_figures: bool = True) -> None:
+        """Draw a forest plot, a line for each candidate."""
         page, rows = self.page, plot.rows
-        figures = [row.figure for row in rows]
+        figures = [row.figure if has_figures else "" for row in rows]
         if page.width < _IN_PLOT:
             figures = [figure.partition(" (")[0] for figure in figures]
         labels = distinct([self._document.candidates[row.candidate] for row in rows], max(8, page.width // 3))
@@ -135,7 +136,8 @@ class Writer:
             style = "bold" if row.is_recommended else ""
             gap = " " * (left - cell_len(label) + _GAP)
             page.line([(label + gap, style), (line, style or "default"), (" " * _GAP, ""), (figure, style)])
-        page.line([(" " * (left + _GAP), ""), (axis, "dim")])
+        if has_axis:
+            page.line([(" " * (left + _GAP), ""), (axis, "dim")])
 
     def _caveats(self, part: Caveats) -> None:
         for one in part.caveats:
