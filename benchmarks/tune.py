@@ -6,7 +6,7 @@
 The servers are those of benchmarks/surfaces.py; each surface and session has its number as seed. dialin is asked and told
 as by a study, its proof included in the budget. Random search, TPE and SMAC have the same budget, trials of 30 s and the known
 memory formula, and recommend the trial with the highest throughput, as is usual. TPE needs Optuna and SMAC smac, which
-dialin does not; benchmarks/results/tune.md says how to install them. What is missing is left out, and said. With `--worlds many`
+dialin does not (benchmarks/results/tune.md). What is missing is left out, and said. With `--worlds many`
 thirty variables carry 0 to 1.5 % each, 9 % together; with `interacting` seventeen do, ten of them in pairs. With `--choose`,
 dialin takes only so many variables, ranked as without names: first those of rules, then by what they carry, known to a factor
 of 4.5.
