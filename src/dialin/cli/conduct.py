@@ -38,8 +38,8 @@ from dialin.race.runner import finished
 from dialin.report import files
 from dialin.report.document.tune_section import left_out_pairs, space_table
 from dialin.report.plain_lines import PlainLines
-from dialin.report.render.terminal_summary import print_summary
 from dialin.report.render.terminal_page import Page
+from dialin.report.render.terminal_summary import print_summary
 from dialin.report.render.terminal_table import GAP, columns_of, long_texts
 from dialin.report.screen import LiveScreen
 from dialin.sentences.names import naming
