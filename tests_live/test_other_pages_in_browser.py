@@ -28,7 +28,8 @@ def _analysis(name):
     folder = load([path])
     found = analyze(folder, Request(), read_beside({run.name: run.path for run in folder.runs}, [path]))
     series = [RunSeries(run.name, run.log.times.tolist(), run.log.tps.tolist()) for run in folder.runs]
-    return html.render_document(analysis_document(found, series), looks(found), "analysis of logs")
+    body = html.document_body(analysis_document(found, series), looks(found))
+    return html.page_of(body, "analysis of logs")
 
 
 def _suite(_name):

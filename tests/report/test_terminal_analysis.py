@@ -7,7 +7,7 @@ from rich.console import Console
 
 from dialin import json_documents
 from dialin.model.analysis import Analysis, FileEntry, FileStatus
-from dialin.report.render.terminal import print_analysis
+from dialin.report.render.terminal_writer import print_analysis
 
 SCHEMA = Path(__file__).parents[2] / "schema"
 GOOD = sorted((SCHEMA / "good").glob("analysis-*.json"))
