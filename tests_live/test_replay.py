@@ -206,14 +206,14 @@ def test_a_study_replays_a_capture_on_a_copy_of_the_data(captured, dialin, tmp_p
     words = ["sweep", "innodb_io_capacity=200,2000", "--server", build.id, "--minutes", "4", "--yes", "--out", "study"]
     load = ["--workload", f"capture:{directory / 'shop.capture'}", "--data", tmp_path / "link", "--pace", "1"]
     process = dialin.start(*words, *load)
-    measuring(tmp_path / "study", block=2)  # two trials are enough to look at
+    measuring(tmp_path / "study", position=2)  # one whole trial is enough to look at
     interrupt(process)
     assert digest_of_data(directory / "data") == before, "no server ran on what the link leads to"
     with Store.open(tmp_path / "study") as store:
         spec, trials = store.spec, store.trials()
         watched = [store.watched()[trial.id]["load"] for trial in trials if trial.state == "done"]
     assert (spec.goal, spec.workload.threads) == ("latency", 4)
-    assert len(watched) >= 2
+    assert watched
     for one in watched:
         assert one.gauges["replay_new_errors"].most == one.gauges["replay_other_rows"].most == 0
         assert 0.8 < one.gauges["replay_rows_examined"].mean < 1.25, "of five seconds, each with other transactions"
