@@ -124,8 +124,10 @@ def test_only_what_makes_the_data_smaller_is_advised(home, clock, smaller, says)
 
 
 def test_data_larger_than_the_caches_limit_is_refused_with_the_name_of_the_limit(home, clock):
+    DatasetCache(home, clock).ensure({"name": "old"}, maker(10), expected=10)
     with pytest.raises(UserError, match="DIALIN_CACHE_LIMIT_GB"):
         DatasetCache(home, clock, limit=1000).ensure(FACTS, maker(), expected=2000)
+    assert names_of(home) == {"old"}, "nothing is removed in vain"
 
 
 def test_data_in_use_is_never_removed_to_make_room(home, clock):
@@ -176,8 +178,8 @@ def names_of(home):
 
 
 def test_where_the_disk_is_tight_data_that_nobody_uses_gives_way_the_oldest_first(home, clock, disk):
-    cache = DatasetCache(home, clock)
-    made = {}
+    said = []
+    cache, made = DatasetCache(home, clock, say=said.append), {}
     for name in ("oldest", "used", "newer", "newest"):
         clock.sleep(10)
         made[name] = cache.ensure({"name": name}, maker(80_000), expected=80_000)
@@ -191,6 +193,7 @@ def test_where_the_disk_is_tight_data_that_nobody_uses_gives_way_the_oldest_firs
         assert names_of(home) == {"used", "newer", "newest", "more"}
         cache.make_room(home.datasets, 2 * each)
     assert names_of(home) == {"used", "more"}
+    assert said == ["Removed prepared data that no study uses, to make room: 0.0 GB"] * 3
 
 
 def test_where_all_that_could_go_would_not_suffice_nothing_is_removed(home, clock, disk):

@@ -59,13 +59,16 @@ def key_of(facts: Mapping[str, Any]) -> str:
 class DatasetCache:
     """All datasets of this machine, of at most `limit` bytes in total.
 
-    The least recently used are removed first: for the limit, and where the disk lacks room.
+    The least recently used are removed first: for the limit, and where the disk lacks room. `say` takes a line for each.
     """
 
-    def __init__(self, home: Home, clock: Clock, limit: int = DEFAULT_LIMIT) -> None:
+    def __init__(
+        self, home: Home, clock: Clock, limit: int = DEFAULT_LIMIT, say: Callable[[str], None] = lambda _line: None
+    ) -> None:
         self._root = home.datasets
         self._clock = clock
         self._limit = limit
+        self._say = say
 
     def find(self, key: str) -> StoredDataset | None:
         """Return a dataset and mark it as used now; None if it does not exist."""
@@ -174,7 +177,14 @@ class DatasetCache:
         for dataset in self._stored():
             if lacking_space(directory, needed) <= 0:
                 return
-            self._remove_unless_in_use(dataset.key, dataset.directory)
+            self._give_up(dataset)
+
+    def _give_up(self, dataset: StoredDataset) -> bool:
+        """Remove a dataset to make room; False where it is in use."""
+        is_removed = self._remove_unless_in_use(dataset.key, dataset.directory)
+        if is_removed:
+            self._say(f"Removed prepared data that no study uses, to make room: {dataset.size / 1e9:.1f} GB")
+        return is_removed
 
     def _is_in_use(self, key: str) -> bool:
         try:
@@ -193,12 +203,13 @@ class DatasetCache:
         return [dataset for _, _, dataset in sorted(stored)]
 
     def _make_room(self, needed: int, smaller: str) -> None:
+        self.check_limit(needed, smaller)
         datasets = self._stored()
         total = sum(dataset.size for dataset in datasets)
         for dataset in datasets:
             if total + needed <= self._limit:
                 break
-            if self._remove_unless_in_use(dataset.key, dataset.directory):
+            if self._give_up(dataset):
                 total -= dataset.size
         self.check_limit(total + needed, smaller)
         self.make_room(self._root, needed)

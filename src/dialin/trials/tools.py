@@ -50,7 +50,7 @@ class Tools:
         process_limits.check()
         home, clock = Home.of(environment), SystemClock()
         ledger = Ledger(home.ledger)
-        cache = DatasetCache(home, clock, _limit(environment))
+        cache = DatasetCache(home, clock, _limit(environment), say)
         return cls(home, clock, ledger, Preparer(home, cache, ledger, clock, say), say)
 
     def check_setting(self, build: Build, setting: Mapping[str, Value]) -> None:
