@@ -180,3 +180,12 @@ def test_nobody_is_recorded_where_others_use_the_same_account(server, unreported
         server.add(number)
     assert not unreported.record(4711)
     assert numbers(path) == []
+
+
+def test_a_machine_s_clock_that_was_set_after_dialin_began_leaves_no_statement(server, clock, path, monkeypatch):
+    """The driver, which is another process, writes what the clock says now."""
+    monkeypatch.setattr(clock, "wall", lambda: clock.now() - 3600)
+    server.uptime = 60
+    server.add(1)
+    record(path, [1], clock.wall() - 30)
+    assert end_recorded(server.query, path, clock) == Ended(1, 0)

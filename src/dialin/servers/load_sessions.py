@@ -2,7 +2,8 @@
 
 A server notices that a client is gone only when it sends the result. dialin-load ends its own statements; this ends those of a
 driver that was killed, and of one that cannot do so itself. The record is a file of lines with the server's number of a
-session, as KILL takes it, and the Unix time at which it was opened. A number belongs to one session while the server runs.
+session, as KILL takes it, and the Unix time at which it was opened, by the machine's clock, which all processes share. A number
+belongs to one session while the server runs.
 """
 
 from __future__ import annotations
@@ -86,7 +87,7 @@ def end_recorded(query: Query, path: Path, clock: Clock) -> Ended:
     known = recorded(path)
     if not known:
         return Ended(0, 0)
-    started = clock.now() - number(status(query, "Uptime") or 0) - _SAME_START
+    started = clock.wall() - number(status(query, "Uptime") or 0) - _SAME_START
     numbers = {session.number for session in known if session.opened >= started}
     still = _present(query, numbers)
     executing = sum(not session.is_idle for session in still)
@@ -117,7 +118,7 @@ def end_left(account: Account, path: Path) -> None:
 @contextmanager
 def on_record(account: Account, query: Query, path: Path) -> Iterator[None]:
     """Record the session of `query` during a `with` block; if that fails or is interrupted, end what the session executes."""
-    record(path, [connection_id(query)], SystemClock().now())
+    record(path, [connection_id(query)], SystemClock().wall())
     try:
         yield
     except BaseException:
@@ -148,7 +149,7 @@ class UnreportedSessions:
         if not self._is_recorded:
             with suppress(ServerError, OSError), connect(self._account, timeout=_ANSWERS_WITHIN) as query:
                 if numbers := self._find(query, pid):
-                    record(self._path, numbers, SystemClock().now())
+                    record(self._path, numbers, SystemClock().wall())
                     self._is_recorded = True
         return self._is_recorded
 
