@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import psutil
 import pytest
@@ -299,4 +300,21 @@ def test_files_of_a_file_system_that_is_still_mounted_are_not_removed(ledger, di
     finally:
         subprocess.run(["umount", directory / "a b"], check=True)
     assert ledger.end_orphans() == [(entry, False)]
+    assert not directory.exists()
+
+
+def test_where_mounts_cannot_be_read_nothing_is_removed(ledger, directory, monkeypatch):
+    entry, real = orphaned(ledger, directory), Path.read_text
+
+    def fail(path, *arguments, **words):
+        if path == Path("/proc/self/mountinfo"):
+            raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+        return real(path, *arguments, **words)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "read_text", fail)
+        with pytest.raises(OSError, match="Too many open files"):
+            ledger.end(entry)
+    assert directory.exists()
+    ledger.end(entry)
     assert not directory.exists()

@@ -29,8 +29,12 @@ _ESCAPE = re.compile(r"\\([0-7]{3})")
 
 
 def mounts_within(directory: Path) -> list[str]:
-    """Return the paths at and below a directory that something is mounted on in this mount namespace, the deepest last."""
-    lines = read(Path("/proc/self/mountinfo")).splitlines()
+    """Return the paths at and below a directory that something is mounted on in this mount namespace, the deepest last.
+
+    Raises:
+        OSError: this machine has no room to find out.
+    """
+    lines = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="replace").splitlines()
     places = [_ESCAPE.sub(lambda found: chr(int(found[1], 8)), line.split(" ")[4]) for line in lines]
     root = os.path.realpath(directory)
     return sorted(place for place in places if place == root or place.startswith(f"{root}/"))
