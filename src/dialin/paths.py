@@ -7,10 +7,11 @@ import json
 import os
 import pwd
 import stat
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from dialin.errors import UserError
 
@@ -101,6 +102,17 @@ def replace_text(path: Path, text: str, mode: int = 0o666) -> None:
     Raises:
         OSError: the file cannot be written, or its directory does not exist; the old text stays.
     """
+    with replacing(path, mode) as stream:
+        stream.write(text.encode("utf-8"))
+
+
+@contextmanager
+def replacing(path: Path, mode: int = 0o666) -> Iterator[BinaryIO]:
+    """Yield a stream; what was written replaces a file at the end of the `with` block, as `replace_text` does.
+
+    Raises:
+        OSError: as from `replace_text`.
+    """
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC  # so that nothing is written through a link that is there
     try:
@@ -109,8 +121,8 @@ def replace_text(path: Path, text: str, mode: int = 0o666) -> None:
         except FileExistsError:  # of a killed process that had the same number
             temporary.unlink()
             descriptor = os.open(temporary, flags, mode)
-        with open(descriptor, "w", encoding="utf-8", newline="\n") as stream:  # noqa: PTH123 - a descriptor
-            stream.write(text)
+        with open(descriptor, "wb") as stream:  # noqa: PTH123 - a descriptor
+            yield stream
             stream.flush()
             os.fsync(stream.fileno())
         temporary.replace(path)

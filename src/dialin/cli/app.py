@@ -22,7 +22,7 @@ from dialin.cli.commands import OnDemand
 from dialin.cli.console import errors
 from dialin.cli.standard_streams import discard, protect_standard_streams
 from dialin.errors import DialinError, ExitCode, MachineError, machine_error
-from dialin.paths import Home
+from dialin.paths import Home, replace_text
 
 EPILOG = (
     "Exit codes: 0 a verdict was reached, 1 it ended without one, 2 misuse (nothing was started), "
@@ -177,6 +177,6 @@ def _write_fault(error: BaseException) -> Path | None:
         with suppress(OSError, DialinError):
             path = directory() / f"fault-{os.getpid()}.log"
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8", errors="backslashreplace")
+            replace_text(path, text.encode("utf-8", "backslashreplace").decode("utf-8"))
             return path
     return None

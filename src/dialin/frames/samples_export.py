@@ -10,7 +10,7 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
@@ -20,6 +20,7 @@ from dialin.errors import UserError
 from dialin.frames import Format, columns
 from dialin.frames.tables import frame, of_trial
 from dialin.model.trial import LOST_GAP, LOST_OF_A_RUN, LOST_STOLEN, Trial
+from dialin.paths import replacing
 from dialin.store import STUDY_FILE, lock, requests
 from dialin.store.store import Store
 from dialin.text import csv_cell
@@ -97,20 +98,13 @@ def write(store: Store, path: Path, form: Format) -> int:
     Raises:
         UserError: it cannot be written.
     """
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        with temporary.open("wb") as stream, _as_os_errors():
+        with replacing(path) as stream, _as_os_errors():
             count = write_csv(store, stream) if form is Format.CSV else _write_parquet(store, stream)
-            stream.flush()
-            os.fsync(stream.fileno())
-        temporary.replace(path)
     except OSError as error:
         raise UserError(
             f"{path} cannot be written: {error.strerror}", "Name another file with --out, or free disk space"
         ) from error
-    finally:
-        with suppress(OSError):
-            temporary.unlink()
     return count
 
 
