@@ -12,6 +12,7 @@ import pytest
 
 from dialin.model.trial import TrialState
 from dialin.paths import Home
+from dialin.servers.ledger import Ledger
 from dialin.store.store import Store
 from failing_calls import FOR_EVER, MOST, ON_FILES, FailingCalls, needs_compiler, often
 from live import EASY, FAST, LIMIT, SHORT, find, only_with_all
@@ -21,7 +22,7 @@ from playground import SCHEMA, attached_sweep, playground
 pytestmark = needs_compiler
 
 BEGIN, TRIALS, END = "begin", "trials", "end"
-SANDBOX, ATTACHED, MANAGED = "sandbox", "attached", "managed"
+SANDBOX, SNAPSHOT, ATTACHED, MANAGED = "sandbox", "snapshot", "attached", "managed"
 
 
 class Cell(NamedTuple):
@@ -52,6 +53,12 @@ MANAGED_MATRIX = [
     Cell(MANAGED, "write", BEGIN, 1, "/undo/"),
 ]
 """Calls on the record of what is to be undone, on what the command is given, and those by which it is run."""
+
+SNAPSHOT_MATRIX = [
+    *(Cell(SNAPSHOT, call, TRIALS, times, "at-end") for call in ("open", "write", "rename") for times in (1, FOR_EVER)),
+    *(Cell(SNAPSHOT, "fork", TRIALS, times) for times in (1, FOR_EVER)),
+]
+"""Calls on the record of what a snapshot command is to remove, and that by which the command is run."""
 
 STARTS_NO_PYTHON = {
     ("mmap", BEGIN, FOR_EVER, ""),
@@ -167,6 +174,31 @@ def check_sandbox(cell, dialin, injector):
     check(Study(dialin, sandboxed(), injector), cell)
 
 
+SNAPSHOTS = """#!/bin/sh
+set -eu
+volume=$1 phase=$2 name=$3 place=${4-}
+case $phase in
+  take) cp -a "$place" "$volume/$name" ;;
+  restore) cp -a "$volume/$name" "$volume/$name-trial"; ln -s "$volume/$name-trial" "$place" ;;
+  remove) if [ -n "$place" ]; then rm -rf "$place" "$volume/$name-trial"; else rm -rf "$volume/$name"; fi ;;
+esac
+"""
+
+
+def check_snapshot(cell, dialin, injector):
+    """What a snapshot command has made is removed by the study, or by the next command."""
+    volume, script = dialin.directory / "volume", dialin.directory / "snapshot.sh"
+    volume.mkdir()
+    script.write_text(SNAPSHOTS)
+    script.chmod(0o755)
+    given = ["--snapshot-command", f"{script} {volume}"]
+    check(Study(dialin, [*sandboxed(), *given], injector, again=given), cell)
+    said = []
+    Ledger(Home.of().ledger).end_orphans(said.append)
+    assert said == []
+    assert [path.name for path in volume.iterdir()] == []
+
+
 def check_attached(cell, dialin, injector, server):
     before = server.variables()
     study = Study(dialin, [*attached_sweep(server, dialin.directory), *BUDGET, "--yes"], injector)
@@ -209,6 +241,12 @@ def test_a_failing_call_harms_no_attached_server(dialin, injector, server, cell)
 @of(MANAGED_MATRIX, MANAGED)
 def test_a_failing_call_harms_no_server_whose_settings_a_command_applies(dialin, injector, by_command, cell):
     check_managed(cell, dialin, injector, by_command)
+
+
+@only_with_all
+@of(SNAPSHOT_MATRIX, SNAPSHOT)
+def test_a_failing_call_leaves_nothing_that_a_snapshot_command_has_made(dialin, injector, cell):
+    check_snapshot(cell, dialin, injector)
 
 
 @only_with_all
