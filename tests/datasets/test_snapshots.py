@@ -1,5 +1,6 @@
 """Data that a command of the user restores: a script that copies directories stands in for a volume with snapshots."""
 
+import errno
 import json
 import os
 import signal
@@ -304,3 +305,19 @@ def test_a_remove_that_leaves_its_file_system_mounted_is_found_out_and_no_file_o
         subprocess.run(["umount", directory / "data"], check=True)
     end()
     assert not directory.exists()
+
+
+def test_on_a_full_disk_what_a_snapshot_command_has_made_is_removed_nevertheless(
+    trials, ledger, home, dataset, volume, monkeypatch
+):
+    directory, end = sandbox(ledger, home)
+    trials.take(dataset, directory / "data")
+
+    def full(*_arguments, **_words):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("dialin.servers.ledger.replace_text", full)
+    end()
+    trials.end()
+    assert left(volume) == []
+    assert list(home.sandboxes.iterdir()) == []

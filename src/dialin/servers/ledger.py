@@ -20,6 +20,7 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -129,7 +130,8 @@ def _undo_user_commands(directory: Path) -> None:
         for place in one.arguments:
             _check_gone(directory, Path(place))
         recorded = recorded[:-1]
-        _record(directory, recorded)
+        with suppress(OSError):  # a full disk must not keep what is on it; at worst the command is asked to remove it again
+            _record(directory, recorded)
 
 
 def _check_gone(directory: Path, place: Path) -> None:

@@ -69,7 +69,7 @@ def _end_data(data: TrialData, say: Callable[[str], None], _: object, error: Bas
     """
     try:
         data.end()
-    except DialinError as fault:
+    except (DialinError, OSError) as fault:
         if error is None:
             raise
         say(f"Not removed: what restored the data of trials. {fault}")
