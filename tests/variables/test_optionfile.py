@@ -276,3 +276,9 @@ def test_a_loose_option_is_a_variable_that_a_server_may_lack_unless_it_is_given_
     assert result.setting == {"innodb_io_capacity": 300, "back_log": 5, "rocksdb_max": 2}
     assert result.loose == {"innodb_io_capacity"}
     assert result.places["back_log"].endswith("line 4")
+
+
+def test_a_file_of_the_kernel_that_is_included_is_not_waited_for(tmp_path):
+    """Such as /proc/kmsg, which answers once there is news."""
+    (tmp_path / "my.cnf").write_text("[mysqld]\nback_log=7\n!include /proc/self/mountinfo\n")
+    assert optionfile.read(tmp_path / "my.cnf").setting == {"back_log": 7}

@@ -309,9 +309,9 @@ def _text(path: Path, reader: _Reader) -> str:
     try:
         if not path.is_file():
             raise UserError(f"{path} {'is not a file' if path.exists() else 'does not exist'}", reader.remedy)
-        if path.stat().st_size > MAX_SIZE:
+        if (size := path.stat().st_size) > MAX_SIZE:
             raise UserError(f"{path} is larger than 1 MiB: it is not an option file", reader.remedy)
-        content = path.read_bytes()
+        content = path.read_bytes() if size else b""  # a file of the kernel has no size, and some never end
     except OSError as error:
         raise UserError(f"{path} cannot be read: {error.strerror}", "Check its permissions") from None
     if b"\0" in content:
