@@ -282,3 +282,11 @@ def test_a_file_of_the_kernel_that_is_included_is_not_waited_for(tmp_path):
     """Such as /proc/kmsg, which answers once there is news."""
     (tmp_path / "my.cnf").write_text("[mysqld]\nback_log=7\n!include /proc/self/mountinfo\n")
     assert optionfile.read(tmp_path / "my.cnf").setting == {"back_log": 7}
+
+
+def test_files_that_include_each_other_without_end_are_refused_soon(tmp_path):
+    for number in range(8):
+        (tmp_path / f"{number}.cnf").write_text(f"!include {number + 1}.cnf\n" * 100)
+    (tmp_path / "8.cnf").write_text("[mysqld]\nback_log=7\n")
+    with pytest.raises(UserError, match="more than 1,000 files are included"):
+        optionfile.read(tmp_path / "0.cnf")

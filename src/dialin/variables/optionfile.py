@@ -29,6 +29,9 @@ MAX_SIZE = 1024 * 1024
 MAX_DEPTH = 10
 """How deep includes may be nested; the servers' own limit."""
 
+_MOST_FILES = 1000
+"""Files that may be included: a few that include each other several times would be read without end."""
+
 _LONGEST_LINE = 4000
 """Bytes. Servers read a line in pieces of 4096 bytes and take the second piece for a new line."""
 
@@ -234,9 +237,13 @@ def _lines(
     reader: _Reader,
     notes: dict[str, None],
     where: str = "",
+    reads: Iterator[int] | None = None,
 ) -> Iterator[_Line]:
-    """Yield the options of a file and of those that it includes, in the order in which a server or client reads them."""
-    group = ""
+    """Yield the options of a file and of those that it includes, in the order in which a server or client reads them.
+
+    `reads` has an item for each file that may still be included.
+    """
+    group, reads = "", iter(range(_MOST_FILES)) if reads is None else reads
     for number, raw in enumerate((_text(path, reader) if content is None else content).split("\n"), start=1):
         line = _Line(path, number, raw.strip(), group, where)
         if not line.text or line.text[0] in "#;":
@@ -250,9 +257,11 @@ def _lines(
             for target in included:
                 if target.resolve() in (path.resolve(), *within) or len(within) >= MAX_DEPTH:
                     raise line.fault(f"{target} is included in itself, or too deep", "Take this line out")
+                if next(reads, None) is None:
+                    raise line.fault(f"more than {_MOST_FILES:,} files are included", "Include each file once")
                 if not reader.is_client or os.access(target, os.R_OK):
                     inner = reader if reader.is_client else replace(reader, remedy=_WITHOUT_INCLUDES)
-                    yield from _lines(target, (*within, path.resolve()), reader=inner, notes=notes)
+                    yield from _lines(target, (*within, path.resolve()), reader=inner, notes=notes, reads=reads)
         elif line.text.startswith("["):
             name, closed, _ = line.text[1:].partition("]")
             if not closed:
