@@ -6,11 +6,10 @@
 One sandbox with data that fits in memory, and one dialin-load in a closed loop that keeps running. Its time is cut into slices
 with perf and without, four to a block: with, without, without, with, or the other way round, by the toss of a coin. In a
 slice without it perf does not run at all, as in the trials that decide; it starts and ends between slices, in seconds that
-count for neither. In a slice with it what samples and what traces are both ready, as in a trial, and one of them is on. The
-difference of a block is that of the logarithms of throughput; the interval is Student's over the blocks. The server
-flushes its log once per second, so that the load waits for nothing but the CPU, which is what perf takes.
+count for neither. The difference of a block is that of the logarithms of throughput; the interval is Student's over the
+blocks. The server flushes its log once per second, so that the load waits for nothing but the CPU, which is what perf takes.
 
-A trial for a profile traces for a second of eight and samples stacks in the others, so its trace costs an eighth of what is
+A trial for a profile traces for its first eighth and samples stacks in the rest, so its trace costs an eighth of what is
 printed of throughput, and nothing of the figures of CPU time.
 """
 
@@ -52,16 +51,13 @@ class Written:
 def profiled(what: str, pid: int, written: Written) -> Iterator[None]:
     """Let perf record as in a trial while this is open."""
     with scratch() as directory:
-        stacks, trace = directory / "stacks", directory / "trace"
-        with (
-            perf.recording_stacks(pid, stacks) as (sampling, _),
-            perf.recording(pid, trace, perf.TRACE) as tracing,
-            (sampling if what == "stacks" else tracing).window(),
-        ):
+        file = directory / "recorded"
+        chosen = perf.recording_stacks(pid, file) if what == "stacks" else perf.recording(pid, file, perf.TRACE)
+        with chosen as opened, (opened[0] if isinstance(opened, tuple) else opened).window():
             began = time.monotonic()
             yield
             written.seconds += time.monotonic() - began
-        written.bytes += (stacks if what == "stacks" else trace).stat().st_size
+        written.bytes += file.stat().st_size
 
 
 def drain(load: Load) -> None:

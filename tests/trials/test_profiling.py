@@ -67,6 +67,7 @@ def recorded(monkeypatch, clock):
             if trace is None:
                 raise MachineError("No permission to trace")
             yield Recording("trace", orders, broken)
+            orders.append("trace ended")
 
         monkeypatch.setattr(perf, "recording_stacks", recording_stacks)
         monkeypatch.setattr(perf, "recording", recording)
@@ -83,7 +84,7 @@ def trial(purpose):
 
 
 def run(server, clock, seconds=3.0):
-    watcher = profiling.by_purpose(watch_nothing, clock)
+    watcher = profiling.by_purpose(watch_nothing, clock, 0.0)
     with watcher(trial(Purpose.PROFILE), server, None, lambda: 0.0) as watching:
         with watching.window():
             clock.sleep(seconds)
@@ -108,7 +109,7 @@ def turns(monkeypatch, clock):
 
         made = profiling.Profiler
         monkeypatch.setattr(profiling, "Profiler", lambda *given: made(*given, wait=wait))
-        watcher = profiling.by_purpose(watch_nothing, clock)
+        watcher = profiling.by_purpose(watch_nothing, clock, profiling.traced_seconds(seconds))
         with watcher(trial(Purpose.PROFILE), Server([]), None, lambda: 0.0) as watching, watching.window():
             over.wait()
         return watching.evidence(1).profile
@@ -143,7 +144,7 @@ def test_a_profile_without_a_sample_is_a_fault_of_this_machine(recorded, clock):
 
 
 def test_other_trials_are_not_profiled(clock):
-    with profiling.by_purpose(watch_nothing, clock)(trial(Purpose.RACE), Server([]), None, lambda: 0.0) as watching:
+    with profiling.by_purpose(watch_nothing, clock, 0.0)(trial(Purpose.RACE), Server([]), None, lambda: 0.0) as watching:
         assert isinstance(watching, NoProbes)
 
 
@@ -156,13 +157,13 @@ def test_a_server_on_another_machine_is_refused():
 
 def test_waits_and_calls_are_traced_in_slices_of_their_own(recorded, turns):
     work = Sample("connection", 12, 0.5, ("main", "work"))
-    wait = Sample("connection", 12, 3.5, ("main", "wait"), 3.75)
-    late = Sample("connection", 12, 11.9, ("main", "wait"), float("inf"))
-    while_sampled = Sample("connection", 12, 1.0, ("main", "wait"), 1.5)
-    orders = recorded(work, trace=[wait, late, while_sampled, Call("connection", 12, 3.2, ("futex",))])
-    profile = turns(14.0)
-    assert orders == ["stacks on", "stacks off", "trace on", "trace off"] * 2 + ["stacks on", "stacks off"]
-    assert [round(one.ended - one.began, 6) for one in profile.slices] == [1.0] * 12
+    wait = Sample("connection", 12, 0.5, ("main", "wait"), 0.75)
+    late = Sample("connection", 12, 1.9, ("main", "wait"), float("inf"))
+    while_sampled = Sample("connection", 12, 3.0, ("main", "wait"), 3.5)
+    orders = recorded(replace(work, time=2.5), trace=[wait, late, while_sampled, Call("connection", 12, 0.2, ("futex",))])
+    profile = turns(16.0)
+    assert orders == ["trace on", "trace off", "trace ended", "stacks on", "stacks off"]
+    assert [round(one.ended - one.began, 6) for one in profile.slices] == [1.0] * 14
     assert [round(one.ended - one.began, 6) for one in profile.waits.slices] == [1.0, 1.0]
     (waited,) = profile.waits.stacks
     assert waited.samples == (250_000, 100_000), "microseconds, a wait without an end to that of its slice"
@@ -171,11 +172,16 @@ def test_waits_and_calls_are_traced_in_slices_of_their_own(recorded, turns):
     assert profile.untraced == ""
 
 
-def test_a_long_window_is_traced_for_a_second_of_eight_and_for_eight_seconds_at_most(recorded, turns):
+@pytest.mark.parametrize(("measure", "traced"), [(2.0, 0), (4.0, 1), (10.0, 1), (30.0, 3), (60.0, 7), (600.0, 8)])
+def test_an_eighth_of_a_window_is_traced_eight_seconds_at_most_and_nothing_of_a_short_one(measure, traced):
+    assert profiling.traced_seconds(measure) == traced
+
+
+def test_a_short_window_is_not_traced_and_says_so(recorded, turns):
     orders = recorded(Sample("connection", 12, 0.5, ("main", "work")), trace=[])
-    profile = turns(600.0)
-    assert orders.count("trace on") == 8
-    assert len(profile.slices) == 3 + 7 * 7 + 20
+    profile = turns(3.0)
+    assert orders == ["stacks on", "stacks off"]
+    assert "less than 4 s" in profile.untraced
 
 
 def test_without_the_right_to_trace_stacks_are_sampled_all_the_same(recorded, turns):
@@ -189,12 +195,12 @@ def test_without_the_right_to_trace_stacks_are_sampled_all_the_same(recorded, tu
 def test_a_trace_that_breaks_does_not_take_the_profile_with_it(recorded, turns):
     orders = recorded(Sample("connection", 12, 0.5, ("main", "work")), trace=[], broken=True)
     profile = turns(10.0)
-    assert orders == ["stacks on", "stacks off"] * 2
+    assert orders == ["trace ended", "stacks on", "stacks off"]
     assert profile.samples == 1
     assert "does not answer" in profile.untraced
 
 
 def test_samples_of_cycles_share_the_cpu_time_that_the_kernel_counted(recorded, turns, clock, monkeypatch):
     monkeypatch.setattr(profiling.host, "cpu_seconds", lambda pid: clock.monotonic() / 2)
-    recorded(*[Sample("connection", 12, 0.5, ("main", "work"))] * 100, trace=[], per_sample=None)
+    recorded(*[Sample("connection", 12, 1.5, ("main", "work"))] * 100, trace=[], per_sample=None)
     assert turns(10.0).per_sample == pytest.approx((10 - 1) / 2 / 100)

@@ -76,6 +76,8 @@ def local_worker(
             workload=ready.workload,
             stage=site.stage,
             check=functools.partial(load_identity.check, spec, load_facts, ready.workload),
-            watch=profiling.by_purpose(raw_waits.by_purpose(probes, spec.waits, clock, directory), clock),
+            watch=profiling.by_purpose(
+                raw_waits.by_purpose(probes, spec.waits, clock, directory), clock, profiling.traced_seconds(ready.plan.measure)
+            ),
         )
         yield LocalWorker(site, context, WorkerHost(name or socket.gethostname(), host.inventory(tools.home.root)))

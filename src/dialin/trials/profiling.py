@@ -1,7 +1,7 @@
 """Trials that profile the server: perf samples the stacks of its threads while the load is measured.
 
-For a second of every eight, at first, perf traces where threads wait and their system calls instead, where it may. The probes
-run as in the trials that decide, so that both differ in nothing but perf.
+For the first eighth of the window perf traces where threads wait and their system calls instead, where it may. The probes run
+as in the trials that decide, so that both differ in nothing but perf.
 """
 
 from __future__ import annotations
@@ -33,10 +33,9 @@ _SLICES = 20
 _SHORTEST = 1.0
 """Seconds of a slice at least: the load driver reports no shorter times."""
 
-_TRACED = 1.0
-_SAMPLED = (3.0, *[8.0 - _TRACED] * 7)
-"""Seconds in which stacks are sampled before each of the stretches in which waits are traced. Traces are large, and cost a
-tenth of throughput while they are on; the first is early, so that short trials have one."""
+_SHORTEST_TRACED, _LONGEST_TRACE = 4.0, 8.0
+"""Seconds of a window below which nothing is traced, and of a trace at most. Traces are large, and cost a tenth of throughput:
+from the start to the end of perf, which records switches between threads all the time. So it ends before stacks are sampled."""
 
 _THREADS = "SELECT THREAD_OS_ID, NAME FROM performance_schema.threads WHERE THREAD_OS_ID IS NOT NULL"
 
@@ -61,18 +60,31 @@ class Recorder:
 
 @dataclass(slots=True)
 class Recorders:
-    """What samples stacks, and what traces waits and system calls; where nothing does that, why."""
+    """What samples stacks, and what traces waits and system calls; where nothing does that, why.
+
+    Attributes:
+        end_trace: ends the perf that traces; its file is complete then.
+    """
 
     stacks: Recorder
     trace: Recorder | None = None
     untraced: str = ""
+    end_trace: Callable[[], None] = lambda: None
 
     def give_up_trace(self, error: MachineError) -> None:
         self.trace, self.untraced = None, error.what
 
 
-def by_purpose(watched: TrialWatcher, clock: Clock) -> TrialWatcher:
-    """Return a watcher that also profiles the server in the trials for that; `watched` is used for all trials."""
+def traced_seconds(measure: float) -> float:
+    """Return for how many of a trial's measured seconds waits are traced: whole ones, none in a short trial."""
+    return float(min(max(1, measure // 8), _LONGEST_TRACE)) if measure >= _SHORTEST_TRACED else 0.0
+
+
+def by_purpose(watched: TrialWatcher, clock: Clock, traced: float) -> TrialWatcher:
+    """Return a watcher that also profiles the server in the trials for that; `watched` is used for all trials.
+
+    Waits are traced for the first `traced` seconds.
+    """
 
     @contextmanager
     def watcher(trial: Trial, instance: Instance, build: Versioned, client_cpu: ClientCpu) -> Iterator[Watching]:
@@ -83,8 +95,8 @@ def by_purpose(watched: TrialWatcher, clock: Clock) -> TrialWatcher:
             if instance.pid is None:
                 raise MachineError("The process of the server was not found on this machine")
             with ProbeConnection(instance) as query, scratch() as directory:
-                with _ready(instance.pid, directory) as both:
-                    profiler = Profiler(instance.pid, watching, both, query, clock)
+                with _ready(instance.pid, directory, traced) as both:
+                    profiler = Profiler(instance.pid, watching, both, query, clock, traced)
                     yield profiler
                 profiler.add_up()  # while the server still runs, whose maps name its functions
 
@@ -92,7 +104,7 @@ def by_purpose(watched: TrialWatcher, clock: Clock) -> TrialWatcher:
 
 
 @contextmanager
-def _ready(pid: int, directory: Path) -> Iterator[Recorders]:
+def _ready(pid: int, directory: Path, traced: float) -> Iterator[Recorders]:
     """Keep perf ready for the windows of a trial.
 
     Raises:
@@ -102,8 +114,13 @@ def _ready(pid: int, directory: Path) -> Iterator[Recorders]:
     with ExitStack() as opened:
         recording, per_sample = opened.enter_context(perf.recording_stacks(pid, stacks))
         both = Recorders(Recorder(recording, stacks, per_sample))
+        of_trace = opened.enter_context(ExitStack())
         try:
-            both.trace = Recorder(opened.enter_context(perf.recording(pid, trace, perf.TRACE)), trace)
+            if traced:
+                both.trace = Recorder(of_trace.enter_context(perf.recording(pid, trace, perf.TRACE)), trace)
+                both.end_trace = of_trace.close
+            else:
+                both.untraced = f"trials measured for less than {_SHORTEST_TRACED:.0f} s"
         except MachineError as error:
             both.give_up_trace(error)
         yield both
@@ -119,6 +136,7 @@ class Profiler:
         recorders: Recorders,
         query: Query,
         clock: Clock,
+        traced: float,
         wait: Wait = lambda event, seconds: event.wait(seconds),
     ) -> None:
         self._watching = watching
@@ -126,6 +144,7 @@ class Profiler:
         self._query = query
         self._pid = pid
         self._clock = clock
+        self._traced = traced
         self._wait = wait
         self._threads: dict[int, str] = {}
         self._profile: Profile | None = None
@@ -151,19 +170,18 @@ class Profiler:
         self._name_threads()
 
     def _record(self, began: threading.Event, ended: threading.Event, failures: list[MachineError]) -> None:
-        """Sample and trace in turn until the window has ended."""
+        """Trace in the first window, and sample after that until the window has ended."""
         both = self._recorders
         try:
-            for sampled in _SAMPLED:
-                if both.trace is None:
-                    break
-                if self._in_slices(both.stacks, began, ended, sampled):
-                    return
+            if both.trace is not None and not both.trace.slices:
+                is_over = False
                 try:
-                    if self._in_slices(both.trace, began, ended, _TRACED):
-                        return
+                    is_over = self._in_slices(both.trace, began, ended, self._traced)
                 except MachineError as error:
                     both.give_up_trace(error)
+                both.end_trace()
+                if is_over:
+                    return
             self._in_slices(both.stacks, began, ended, None)
         except MachineError as error:
             failures.append(error)

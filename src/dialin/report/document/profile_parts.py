@@ -222,8 +222,8 @@ def _trials(trials: Sequence[ProfileTrial], labels: Mapping[str, str], tps: str,
         for one in trials
     ]
     caption = (
-        "Profiled trials. perf took samples while they were measured, with the probes of every trial beside it. For a second "
-        "of eight, at first, it traced waits and system calls instead, which costs more and counts in no other figure."
+        "Profiled trials. perf took samples while they were measured, with the probes of every trial beside it. In the first "
+        "eighth it traced waits and system calls instead, which costs more and counts in no other figure."
     )
     return Table("profiled-trials", caption, columns, rows)
 
