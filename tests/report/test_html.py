@@ -323,3 +323,9 @@ def test_an_interval_that_is_cut_off_has_an_arrow_at_the_end_of_the_axis():
     (upright,) = cut_off([(wide, 1, "red")], (-100.0, 10.0), upright=True)
     assert (upright["x"], upright["y"]) == ([1], [10.0])
     assert cut_off([(wide, 1, "red")], (-100.0, 20.0)) == []
+
+
+def test_every_column_of_every_table_has_a_name_for_screen_readers(judged):
+    heads = re.findall(r"<th scope=\"col\"[^>]*>(.*?)</th>", html.render(judged), flags=re.DOTALL)
+    assert len(heads) > 10
+    assert all(re.sub(r"<[^>]*>", "", head).strip() for head in heads)
