@@ -72,11 +72,14 @@ class Opened:
             assert time.monotonic() < end, f"{condition} did not come true"
             time.sleep(0.2)
 
-    def violations(self) -> list[str]:
-        """Return what axe-core finds serious or critical: the rule, and the elements that break it."""
+    def violations(self, within: str | None = None) -> list[str]:
+        """Return what axe-core finds serious or critical: the rule, and the elements that break it.
+
+        It takes seconds of CPU for a whole report; `within` selects an element of it.
+        """
         from axe_playwright_python.sync_playwright import Axe
 
-        found = Axe().run(self.page).response["violations"]
+        found = Axe().run(self.page, within).response["violations"]
         return [
             f"{one['id']} ({one['impact']}): {[node['target'] for node in one['nodes']]}"
             for one in found
