@@ -25,6 +25,10 @@ def persist_90(modern, attached, restart_command):
         attached.restart(restart_command)
 
 
+def quoted(value):
+    return value if value.replace(".", "").isdecimal() else f"'{value}'"
+
+
 def test_a_variable_of_the_start_is_set_by_a_restart_and_put_back_by_another(modern, tmp_path, log, restart_command):
     attachment = Attachment(defaults_file=str(option_file(modern, tmp_path / "my.cnf")))
     modern.query("SET GLOBAL max_connections = 88")
@@ -116,11 +120,10 @@ def test_without_a_restart_what_stays_in_force_is_said(modern, tmp_path, log, re
 
 def test_run_time_values_that_a_restart_loses_are_set_again(modern, tmp_path, log, restart_command):
     attachment = Attachment(defaults_file=str(option_file(modern, tmp_path / "my.cnf")))
-    names = ("general_log_file", "max_connections", "long_query_time")
-    modern.query(
-        "SET GLOBAL general_log_file = 'mine.log'", "SET GLOBAL max_connections = 88", "SET GLOBAL long_query_time = 3"
-    )
+    at_run_time = {"general_log_file": "mine.log", "max_connections": "88", "long_query_time": "3"}
     attached = attach(attachment)
+    was = attached.variables()
+    modern.query(*(f"SET GLOBAL {name} = {quoted(value)}" for name, value in at_run_time.items()))
     before = attached.variables()
     entry = log.begin(attached, attachment, ["back_log"], restart=True)
     attached.persist_only({"back_log": 70})
@@ -129,8 +132,8 @@ def test_run_time_values_that_a_restart_loses_are_set_again(modern, tmp_path, lo
         UndoLog(tmp_path / "another home").begin(attach(attachment), attachment, ["back_log"])
     log.undo(entry, attached, restart_command=restart_command)
     after = attached.variables()
-    assert {name: after[name] for name in names} == {name: before[name] for name in names}
-    attached.restart(restart_command)
+    assert {name: after[name] for name in at_run_time} == {name: before[name] for name in at_run_time}
+    modern.query(*(f"SET GLOBAL {name} = {quoted(was[name])}" for name in at_run_time))
 
 
 # pymysql leaves the sockets of attempts that failed to the collector.
