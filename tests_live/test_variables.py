@@ -2,13 +2,13 @@
 
 import json
 import os
-import subprocess
 import sys
 from contextlib import ExitStack
 from dataclasses import replace
 
 import pytest
 
+from dialin.cli import app
 from dialin.datasets.cache import copy
 from dialin.model.setting import as_number
 from dialin.paths import Home
@@ -229,8 +229,10 @@ def test_a_build_is_asked_within_seconds_and_once(tmp_path, catalogues):
 
 
 @pytest.mark.parametrize("build", sorted(HERE))
-def test_the_command_answers_for_every_build(build):
-    words = [sys.executable, "-c", "import typer; from dialin.cli.variables import variables; typer.run(variables)"]
-    done = subprocess.run([*words, "read_buffer_size", "--server", build, "--json"], capture_output=True, text=True, check=True)
-    reported = json.loads(done.stdout)["builds"][build]
+def test_the_command_answers_for_every_build(monkeypatch, capsys, build):
+    monkeypatch.setattr(sys, "argv", ["dialin", "variables", "read_buffer_size", "--server", build, "--json"])
+    with pytest.raises(SystemExit) as ended:
+        app.main()
+    assert ended.value.code == 0
+    reported = json.loads(capsys.readouterr().out)["builds"][build]
     assert (reported["minimum"], reported["maximum"], reported["block"]) == (8192, 2147479552, 4096)

@@ -26,9 +26,15 @@ MODULES = (
     "dialin.fleet.local_worker",
     "dialin.places.check_study",
     "dialin.report.files",
+    "dialin.report.render.terminal",
+    "dialin.workloads.dialin_load",
+    "dialin.workloads.sysbench",
+    "scipy.ndimage",
+    "scipy.optimize",
+    "tsdownsample",
     "typer.rich_utils",
 )
-"""What a study imports, but for libraries that start threads."""
+"""What a study imports sooner or later, but for libraries that start threads."""
 
 _CLONE = {"x86_64": 56, "aarch64": 220}
 """The numbers of the system call; glibc has no function for a child of one's parent."""
@@ -85,11 +91,21 @@ def _copied(number):
     return pid
 
 
+def _compile_templates():
+    """Compile what a report is made of, which every command that writes one would do anew."""
+    from dialin.report.render.markup import _environment
+
+    templates = _environment()
+    for name in templates.list_templates(extensions=["j2"]):
+        templates.get_template(name)
+
+
 def serve(asked):
     """Make a copy for each request; returns in the copies, each with what its request says."""
     gc.disable()
     for name in MODULES:
         import_module(name)
+    _compile_templates()
     gc.freeze()
     gc.enable()
     while True:
