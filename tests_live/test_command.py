@@ -113,18 +113,18 @@ class TestCommand(LoadSourceConformance):
         assert load.was_killed == (behaviour == "deaf")
 
     @pytest.mark.parametrize(
-        ("behaviour", "says"),
+        ("behaviour", "seconds", "says"),
         [
-            ("dies", "mine ended by itself: out of luck"),
-            ("silent", "reported nothing for 2 s"),
-            ("other", "mine printed no figures that its file describes for 2 s; last line: speed SEE"),
+            ("dies", 30, "mine ended by itself: out of luck"),
+            ("silent", 2, "reported nothing for 2 s"),
+            ("other", 6, "mine printed no figures that its file describes for 6 s; last line: speed SEE"),
         ],
     )
-    def test_each_failure_has_its_sentence(self, behaviour, says):
+    def test_each_failure_has_its_sentence(self, behaviour, seconds, says):
         load = command(self.directory, behaviour).start(self.target, threads=1, seed=1, cpus=None)
         try:
             with pytest.raises(WorkloadError) as failed:
-                read_on(load, 2)
+                read_on(load, seconds)
         finally:
             load.stop()
         assert says in failed.value.what
@@ -150,7 +150,8 @@ def test_a_study_of_a_server_that_dialin_did_not_start_is_measured_by_a_program(
     with playground(find(FAST)) as server:
         before, out = server.variables(), dialin.directory / "study"
         command(tmp_path, "works")
-        words = attached_sweep(server, tmp_path, ["--workload", f"command:{tmp_path / 'works.toml'}", "--threads", "1"])
+        load = ["--workload", f"command:{tmp_path / 'works.toml'}", "--threads", "1", "--minutes", "0.7"]
+        words = attached_sweep(server, tmp_path, load)
         text, _ = dialin(*words, "--yes", "--json", "--out", out, code=dialin.any_code)
         verdict = json.loads(text)
         assert all(candidate["trials"] >= 1 for candidate in verdict["candidates"])

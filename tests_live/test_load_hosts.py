@@ -51,7 +51,7 @@ def test_two_agents_apply_the_load_of_a_study_and_no_password_leaves_their_hosts
     account = option_file(server, tmp_path / "load.cnf")
     with agent(token, account, tmp_path) as (east, of_east), agent(token, account, tmp_path) as (west, of_west):
         where = ["--load-hosts", f"{east},{west}", "--load-token", token, "--out", out, "--yes"]
-        process = dialin.start(*attached_sweep(server, tmp_path), *where)
+        process = dialin.start(*attached_sweep(server, tmp_path), "--minutes", "0.7", *where)
         shown = until(lambda: (words := shown_of_processes()) and "--agents=" in words and "oltp_read_write" in words and words)
         process.communicate()
         said = [file.read_text() for file in (of_east, of_west)]

@@ -35,7 +35,7 @@ def tools(said, monkeypatch):
 @pytest.fixture
 def rows():
     """A number of rows that no other process prepares."""
-    return 30_000 + os.getpid() % 1000
+    return 8_000 + os.getpid() % 1000
 
 
 def contents(tools, build, dataset):

@@ -17,7 +17,7 @@ import pytest
 
 from live import until
 
-SIZES = [(100, 30), (20, 5), (200, 50), (37, 9), (80, 24), (20, 5), (100, 30)]
+SIZES = [(100, 30), (20, 5), (200, 50), (37, 9), (100, 30)]
 
 STUDY = """
 import sys, time
