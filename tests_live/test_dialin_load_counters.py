@@ -11,7 +11,7 @@ import pytest
 
 from dialin.workloads.sysbench_workloads import SYSBENCH_SCRIPTS
 from driving import load, needs_dialin_load, serving, sysbench
-from live import ONE_OR_ALL, only_with_all
+from live import FAST_OR_ALL, only_with_all
 
 pytestmark = needs_dialin_load
 
@@ -73,7 +73,7 @@ class Counting:
                 query(statement)
 
 
-@pytest.fixture(scope="module", params=ONE_OR_ALL, ids=lambda build: build.id)
+@pytest.fixture(scope="module", params=FAST_OR_ALL, ids=lambda build: build.id)
 def server(request):
     with serving(request.param) as sandbox:
         load("prepare", "oltp_read_write", sandbox, tables=2, table_size=ROWS, rand_type="uniform")

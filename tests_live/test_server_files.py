@@ -12,10 +12,10 @@ from dialin.servers.attached.attached_build import start_time
 from dialin.servers.attached.client_options import find_account
 from dialin.servers.attached.server import Attached
 from dialin.servers.processes import processes
-from live import ONE_OR_ALL
+from live import FAST_OR_ALL
 from playground import option_file, playground
 
-BUILDS = [pytest.param(build, id=build.id) for build in ONE_OR_ALL]
+BUILDS = [pytest.param(build, id=build.id) for build in FAST_OR_ALL]
 
 
 @pytest.fixture(scope="module", params=BUILDS)

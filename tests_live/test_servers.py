@@ -79,7 +79,7 @@ def test_a_sandbox_stops_cleanly_and_its_data_starts_again(sandbox):
 
 
 def test_a_server_to_play_with_runs_until_it_is_stopped(dialin):
-    _, err = dialin("servers", "start", MYSQL, "--set", "max_connections=33")
+    _, err = dialin("servers", "start", FAST, "--set", "max_connections=33")
     options = re.search(r"--defaults-file=(\S+)", err)[1]
     port = int(re.search(r"127\.0\.0\.1:(\d+)", err)[1])
     name = re.search(r"dialin servers stop (\w+)", err)[1]
@@ -94,7 +94,7 @@ def test_a_server_to_play_with_runs_until_it_is_stopped(dialin):
         assert Path(options).stat().st_mode & 0o077 == 0
         out, _ = dialin("servers")
         assert options in out.replace("\n", "")
-        _, err = dialin("servers", "start", MYSQL, "--port", port, code=2)
+        _, err = dialin("servers", "start", FAST, "--port", port, code=2)
         assert f"Port {port} cannot be listened on" in err
     finally:
         dialin("servers", "stop", name)
