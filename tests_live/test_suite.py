@@ -1,6 +1,7 @@
 """Suites on real servers: killed in the middle, resumed, read by every command that shows one, watched, and of every kind."""
 
 import json
+import os
 import shutil
 import sys
 from pathlib import Path
@@ -20,7 +21,8 @@ GATE = ["--fail-if-worse", "60%", "--minutes", "6", *SHORT, *EASY]
 """Under a load of a fixed rate nothing differs, so that the gate is passed as soon as there are enough trials."""
 
 
-PROFILED = ["--profile"] if shutil.which("perf") else []
+PROFILED = ["--profile"] if shutil.which("perf") and "DIALIN_TEST_ALL" in os.environ else []
+"""tests/suites shows that each workload is profiled, test_profile.py what perf sees of a real server."""
 
 
 def trials(directory):

@@ -98,6 +98,7 @@ def test_one_server_serves_trial_after_trial_and_each_has_its_own_values_in_forc
     assert all(str(Home.of().sandboxes) not in value for trial in (one, other) for value in trial.in_force.values())
 
 
+@only_with_all  # test_study.py kills the server of a trial, other tests resume
 def test_a_server_that_is_killed_fails_its_trial_and_the_next_life_begins_with_the_next_as_after_a_resume(dialin):
     out = dialin.directory / "study"
     process = dialin.start(*SWEEP, "--server", FAST, "--out", out)

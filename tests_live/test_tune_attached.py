@@ -23,6 +23,7 @@ def words(server, tmp_path):
     return ["tune", f"{CAPACITY}=200..2000", "innodb_flush_neighbors=0,1", *account, *SHORT, *EASY, "--goal", "latency"]
 
 
+@only_with_all  # test_attached_study.py kills a study, test_managed.py shows a tune of a server that dialin did not start
 def test_a_tune_that_was_killed_is_undone_by_restore_and_goes_on_with_the_server_as_it_was_in_the_end(dialin, server, words):
     before, out = server.variables(), dialin.directory / "tune"
     process = dialin.start(*words, "--minutes", "20", "--worst", "90%", "--out", out)
