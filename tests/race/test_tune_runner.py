@@ -122,6 +122,7 @@ def test_a_crash_costs_one_trial_and_is_named(tune):
     assert float(verdict.recommended[POOL]) <= 2**30
 
 
+@only_with_all  # as a value that they die of, above
 def test_a_word_that_servers_die_of_costs_few_trials(tune):
     def dies(setting):
         return str(setting.get(METHOD)) == "2"

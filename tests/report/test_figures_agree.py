@@ -45,6 +45,7 @@ from fixtures.tuned import tuned
 
 EXAMPLES = Path(__file__).parents[2] / "docs" / "example"
 GENERATED = range(24 if IS_LONG else 4)
+OF_SERVERS = sorted(RECORDED.glob("*.json"))[:: 1 if IS_LONG else 3]
 TIMED = ("winner", "safe_choice", "by_latency", "failed_candidate")
 LIVE = {
     "live": Live(effects={"400": 0.8, "9000": 0.5}, trips=("9000",)),
@@ -80,7 +81,7 @@ STUDIES = {
     **{f"invented {name}": make for name, make in example_studies.EVERY.items()},
     **{f"timed {name}": lambda name=name: with_histograms(example_studies.EVERY[name]()) for name in TIMED},
     **{f"watched {name}": lambda make=make: judged(make()) for name, make in example_evidence.EVERY.items()},
-    **{f"recorded {path.stem}": lambda path=path: judged(load(path.stem)) for path in RECORDED.glob("*.json")},
+    **{f"recorded {path.stem}": lambda path=path: judged(load(path.stem)) for path in OF_SERVERS},
     **{f"tune {gain}": lambda gain=gain: tuned(gain=gain) for gain in (True, False)},
     **{name: lambda live=live: live_record(live) for name, live in LIVE.items()},
     **{f"generated {seed}": lambda seed=seed: generated(seed) for seed in GENERATED},

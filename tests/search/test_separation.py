@@ -14,6 +14,7 @@ from dialin.search.space import Space
 from dialin.search.surrogate import Observations, Surrogate, learn_weights
 from dialin.search.trial_records import Options, Result, TrialOutcome
 from dialin.search.tuner import Tuner
+from fixtures.long_form import IS_LONG
 
 SPACE = Space(
     (
@@ -49,14 +50,18 @@ def seen_together(default: np.ndarray, both: np.ndarray) -> Surrogate:
     return Surrogate(seen, learn_weights(seen))
 
 
+SESSIONS, MOST = (8, 3) if IS_LONG else (5, 2)
+"""Tunes, and how many of them may keep the useless variable: where nine of ten keep it, five pass one time in a hundred."""
+
+
 @pytest.fixture(scope="module")
 def results() -> list[Result]:
-    return [session(seed).result() for seed in range(1, 9)]
+    return [session(seed).result() for seed in range(1, SESSIONS + 1)]
 
 
 def test_variables_that_a_rule_moved_along_mostly_go(results: list[Result]) -> None:
     assert all("pool" in result.setting for result in results)
-    assert sum("log_buffer" in result.setting for result in results) <= 3
+    assert sum("log_buffer" in result.setting for result in results) <= MOST
 
 
 def test_the_variable_that_matters_carries_the_gain(results: list[Result]) -> None:

@@ -10,6 +10,7 @@ from dialin.model.verdict import CandidateState
 from dialin.store import requests
 from dialin.suites import runner
 from dialin.suites.suite_file import write_suite
+from fixtures.long_form import only_with_all
 from fixtures.simulated_runs import Killed
 from fixtures.simulated_suites import SimulatedSuite, suite_plan
 from fixtures.simulated_trials import SimulatedTrials
@@ -37,7 +38,7 @@ def cell(suite, workload):
 
 
 def test_each_round_gives_a_block_to_every_workload_whose_answer_is_open(suite):
-    suite.run(suite_plan({"a": 1, "b": 1, "c": 1}, minutes=20, until="best"), {name: levels(1000) for name in "abc"})
+    suite.run(suite_plan({"a": 1, "b": 1, "c": 1}, minutes=8, until="best"), {name: levels(1000) for name in "abc"})
     assert suite.order[:6] == ["a", "b", "c", "a", "b", "c"]
 
 
@@ -119,7 +120,7 @@ def kill_in(workload, when):
     return {name: levels(1000, **({hook: kill} if name == workload else {})) for name in "ab"}
 
 
-@pytest.mark.parametrize("workload", ["a", "b"])
+@pytest.mark.parametrize("workload", [pytest.param("a", marks=only_with_all), "b"])
 @pytest.mark.parametrize("when", [("begins", 1), ("ends", 1), ("begins", 2), ("ends", 4), ("begins", 5)])
 def test_killed_anywhere_it_keeps_what_was_measured_and_comes_to_its_result(suite, workload, when):
     plan = suite_plan({"a": 1, "b": 1}, minutes=8)
