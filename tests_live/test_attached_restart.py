@@ -147,7 +147,8 @@ def test_a_server_that_cannot_start_with_what_was_persisted_is_got_back_as_it_is
     path = modern.directory / "data" / "mysqld-auto.cnf"
     path.write_text(path.read_text().replace('"70"', '"oops"'))  # no value that SET takes ends every version
     attached.journal.was_persisted({"back_log": "oops"}, {"back_log": "oops"})  # as if dialin had persisted that
-    attached.patience = 8.0  # a server that is down for long is taken for one that nobody needs by the next dialin
+    # A server that is down for long is taken for one that nobody needs by the next dialin.
+    usual, attached.patience = attached.patience, 8.0
     words = r"what dialin persisted for it \(\w+\).*--persisted-globals-load=OFF.*dialin restore"
     with pytest.raises(ServerError, match=words):
         attached.restart(restart_command)
@@ -155,6 +156,7 @@ def test_a_server_that_cannot_start_with_what_was_persisted_is_got_back_as_it_is
         log.undo(entry, attached)
     subprocess.run([*shlex.split(restart_command), "--persisted-globals-load=OFF"], check=True)
     until(lambda: not attached.is_gone(), 60)
+    attached.patience = usual
     with suppress(ServerError):  # what back_log was is set by the next start, if dialin may have caused what it is now
         log.undo(entry, attached)
     attached.restart(restart_command)
