@@ -192,9 +192,9 @@ def expression(key: str, values: Mapping[str, str]) -> str | None:
     if key == WORDING:
         if any(" " in value for value in alternatives):
             return None
-        expressions = [any_of(alternatives)]
+        expressions = [any_of(map(re.escape, alternatives))]
     elif key.startswith(NUMBER) and all("." in value for value in alternatives):  # versions
-        expressions = [rf"(?<![^\W_]){any_of(alternatives)}(?![^\W_])"]
+        expressions = [rf"(?<![^\W_]){any_of(map(re.escape, alternatives))}(?![^\W_])"]
     else:
         number = r"\d+" if all(value.isdigit() for value in alternatives) else r"\d+(?:\.\d+)*[KMGTkmgtiBb]*"
         number = "[A-Za-z]" if all(len(value) == 1 and value.isalpha() for value in alternatives) else number
@@ -202,9 +202,9 @@ def expression(key: str, values: Mapping[str, str]) -> str | None:
     return next((one for one in expressions if all(_finds(one, name, value) for name, value in values.items())), None)
 
 
-def any_of(texts: Iterable[str]) -> str:
-    """Return an expression whose group is any of these texts, the longest that fits."""
-    return f"({'|'.join(sorted({*map(re.escape, texts)}, key=lambda one: (-len(one), one)))})"
+def any_of(expressions: Iterable[str]) -> str:
+    """Return an expression whose group is what any of these finds, the longest first."""
+    return f"({'|'.join(sorted(set(expressions), key=lambda one: (-len(one), one)))})"
 
 
 def _finds(expression: str, name: str, value: str) -> bool:

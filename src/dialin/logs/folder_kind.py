@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from dialin.logs import factors, run_names
@@ -173,8 +173,9 @@ def _found(keys: Sequence[str], named: Values, conditions: Mapping[str, tuple[st
     is_numbering = all(key.startswith(NUMBER) for key in keys) and len(set(candidates.values())) == len(candidates)
     if is_numbering or all(len(of) < _FEWEST for of in levels.values()):
         return None
-    expressions = (factors.expression(key, factors.column(named, key)) for key in keys)
-    return next(filter(None, expressions), None) or _by_path(candidates) or _by_word(keys, named)
+    found = {key: factors.expression(key, factors.column(named, key)) for key in keys}
+    of_words = next((one for key, one in found.items() if one and not key.startswith(NUMBER)), None)
+    return of_words or _by_path(candidates) or _by_word(keys, named) or next(filter(None, found.values()), None)
 
 
 def _by_path(candidates: Mapping[str, str]) -> str | None:
@@ -197,7 +198,7 @@ def _parts(paths: Mapping[str, Sequence[str]]) -> Iterator[tuple[dict[str, str],
 
 def _expression_of(parts: Mapping[str, str], end: str, *, are_dated: bool) -> str | None:
     """Return an expression for these parts of names, followed by `end`; None where it finds another part of a name."""
-    expression = factors.any_of(parts.values())
+    expression = factors.any_of(map(re.escape, parts.values()))
     dated = f"(?<![^\\W_]){expression}(?={_OF_DATES}{end})"
     expression = dated if are_dated else f"(?:^|/){expression}{end}"
     is_right = all((match := re.search(expression, name)) and match[1] == part for name, part in parts.items())
@@ -246,11 +247,7 @@ def _by_word(keys: Sequence[str], named: Values) -> str | None:
         if len(own) != 1 or own[0][0] in (LOAD, WORDING, NUMBER):
             return None
         alternatives.add("[=_-]?".join(map(re.escape, own[0])))
-    return f"({_any_of(alternatives)})"
-
-
-def _any_of(expressions: Iterable[str]) -> str:
-    return "|".join(sorted(set(expressions), key=lambda one: (-len(one), one)))
+    return factors.any_of(alternatives)
 
 
 def _taken_as(

@@ -145,9 +145,9 @@ def _without_samples(runs: Sequence[Run], entries: list[FileEntry]) -> list[Run]
 
 
 def _sums_up(run: Run) -> bool:
-    """Return whether a run is a line of a table, or totals that somebody copied out of a log."""
-    program = run.log.header.get("program")
-    return program == TABLE or (is_summary_only(run) and program is None and "sysbench" not in run.log.header)
+    """Return whether a run is a line of a table, or one of several totals that somebody copied out of logs."""
+    program = run.log.header.get("program", run.log.header.get("sysbench"))
+    return program == TABLE or (program is None and is_summary_only(run) and _IN_FILE.search(run.name) is not None)
 
 
 def _file_of(run: Run) -> str:

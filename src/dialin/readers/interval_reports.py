@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 _Array = NDArray[np.float64]
 _Codes = NDArray[np.uint8]
+_Words = NDArray[np.uint64]
 
 _FIGURE = r"\d{1,20}(?:\.\d{1,18})?"
 HUMAN = re.compile(
@@ -66,6 +67,8 @@ _BLANKS = bytes(code if code in _OF_NUMBERS else 32 for code in range(256))
 _NEWLINE, _POINT, _SLASH = b"\n./"
 _WHOLE_DIGITS, _PERCENTILE_DIGITS = 9, 3
 """Digits that every format takes in a whole number, and in a percentile."""
+_WORD, _PADDING = 8, 16
+"""Characters of a machine word, and zeros before a text, so that there are words before its first number."""
 _FEWEST_EVEN = 32
 """Lines of one form from which on it pays to read them together."""
 
@@ -132,10 +135,11 @@ def _even_lines(chunk: bytes, match: re.Match[bytes], form: _Format) -> tuple[_A
     if not line or (begin and chunk[begin - 1] != _NEWLINE) or match[0] != line.rstrip():
         return None
     body = chunk[begin : chunk.rfind(b"\n") + 1]
+    padded = b"".join((bytes(_PADDING), body, bytes(-len(body) % _WORD + _WORD)))
     count = _count_even(line.translate(None, _OF_NUMBERS), body.translate(None, _OF_NUMBERS))
     if count < _FEWEST_EVEN:
         return None
-    codes = np.frombuffer(body, dtype=np.uint8)
+    codes, words = np.frombuffer(body, dtype=np.uint8), np.frombuffer(padded, dtype="<u8")
     size = int(np.flatnonzero(codes == _NEWLINE)[count - 1]) + 1
     codes = codes[:size]
     begins, ends = _spans(codes)
@@ -145,11 +149,12 @@ def _even_lines(chunk: bytes, match: re.Match[bytes], form: _Format) -> tuple[_A
     between = begins[1:] - ends[:-1]
     if (between[form.width :] != between[: -form.width]).any() or size - ends[-1] != len(line) - ends[form.width - 1]:
         return None
-    lengths, ends = (np.ascontiguousarray(one.reshape(count, form.width).T) for one in (ends - begins, ends))
+    lengths, ends = (ends - begins).reshape(count, form.width), np.ascontiguousarray(ends.reshape(count, form.width).T)
+    shortest, longest = lengths.min(axis=0), lengths.max(axis=0)
     decimals = [len(number.partition(b".")[2]) for number in line.translate(_BLANKS).split()]
     for column, places in enumerate(decimals):
         most = _DIGITS if places else _PERCENTILE_DIGITS if column == form.columns[5] else _WHOLE_DIGITS
-        if lengths[column].max() > most or lengths[column].min() < places + 1 + bool(places):
+        if places >= _WORD or longest[column] > most or shortest[column] < places + 1 + bool(places):
             return None
         if places and (codes[ends[column] - places - 1] != _POINT).any():
             return None
@@ -158,7 +163,7 @@ def _even_lines(chunk: bytes, match: re.Match[bytes], form: _Format) -> tuple[_A
     table = np.zeros((count, COLUMNS))
     for index, column in enumerate(form.columns):
         if column >= 0:
-            table[:, index] = _column(codes, ends[column], lengths[column], decimals[column])
+            table[:, index] = _column(words, ends[column] + _PADDING, lengths[:, column], decimals[column])
     table[:, 3] *= form.unit
     return table, begin + size
 
@@ -173,10 +178,28 @@ def _count_even(form: bytes, text: bytes) -> int:
     return int(differs[0]) // len(form) if differs.size else count
 
 
-def _column(codes: _Codes, ends: NDArray[np.intp], lengths: NDArray[np.intp], decimals: int) -> _Array:
-    """Return the numbers of a column, each with as many decimals: the digits of each from its last one on, in a column."""
-    back = np.arange(1, lengths.max() + 1)[:, np.newaxis]
-    back = np.delete(back, decimals, axis=0) if decimals else back
-    digits = (codes[ends - back] & np.uint8(15)) * (back <= lengths)
-    numbers: _Array = _POWERS[: len(back)] @ digits / _POWERS[decimals]
-    return numbers
+def _column(words: _Words, ends: NDArray[np.intp], lengths: NDArray[np.intp], decimals: int) -> _Array:
+    """Return the numbers of a column, each with as many decimals, eight characters at a time."""
+    last = _eight(words, ends, lengths)
+    if decimals:  # the digits before the point take its place
+        point = 8 * (_WORD - 1 - decimals)
+        last = last >> (point + 8) << (point + 8) | (last & (1 << point) - 1) << 8
+    numbers: _Array = _number(last).astype(float)
+    if lengths.max() > _WORD:
+        numbers += _number(_eight(words, ends - _WORD, lengths - _WORD)) * _POWERS[_WORD - bool(decimals)]
+    return numbers / _POWERS[decimals]
+
+
+def _eight(words: _Words, ends: NDArray[np.intp], lengths: NDArray[np.intp]) -> _Words:
+    """Return the last eight characters of each number, the last one in the highest byte, zeros before the first one."""
+    place, beyond = ends >> 3, (ends & 7).astype(np.uint64) << 3
+    before = np.maximum(_WORD - lengths, 0).astype(np.uint64) << 3
+    eight: _Words = words[place - 1] >> beyond | words[place] << (64 - beyond)
+    return eight >> before << before  # a shift by 64 gives zero
+
+
+def _number(eight: _Words) -> _Words:
+    """Return the numbers that eight digits make: pairs of digits, then of pairs, then of fours are put together."""
+    eight = (eight & 0x0F0F0F0F0F0F0F0F) * 0xA01 >> 8
+    eight = (eight & 0x00FF00FF00FF00FF) * 0x640001 >> 16
+    return (eight & 0x0000FFFF0000FFFF) * 0x271000000001 >> 32

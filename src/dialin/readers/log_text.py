@@ -240,7 +240,7 @@ class LogText:
         """
         size, rest = 0, b""
         for data in chunks:
-            if size == 0 and is_binary(data):
+            if size == 0 and is_binary(data.lstrip(b"\0")[:_START] or data[:_START]):
                 return
             size += len(data)
             if size > LARGEST:
@@ -248,12 +248,10 @@ class LogText:
                 raise TooLargeError(f"{self._where} is larger than {most}", "Leave it out, or keep only the lines of one run")
             self.digest.update(data)
             self.zeros += data.count(0) if 0 in data else 0  # looking for one takes a tenth of the time of counting
-            head, newline, tail = data.rpartition(b"\n")
-            if newline:
-                yield _without_zeros(rest + head + newline)
-                rest = tail[-LONGEST_LINE:]
-            else:
-                rest = (rest + tail)[-LONGEST_LINE:]
+            end = data.rfind(b"\n") + 1
+            if end:
+                yield _without_zeros(rest + data[:end])
+            rest = ((b"" if end else rest) + data[end:])[-LONGEST_LINE:]
         yield _without_zeros(rest)
 
 
