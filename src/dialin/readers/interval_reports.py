@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 _Array = NDArray[np.float64]
 _Codes = NDArray[np.uint8]
-_Words = NDArray[np.uint64]
+_Words = NDArray[np.integer[Any]]
 
 _FIGURE = r"\d{1,20}(?:\.\d{1,18})?"
 HUMAN = re.compile(
@@ -187,7 +188,8 @@ def _column(words: _Words, ends: NDArray[np.intp], lengths: NDArray[np.intp], de
     numbers: _Array = _number(last).astype(float)
     if lengths.max() > _WORD:
         numbers += _number(_eight(words, ends - _WORD, lengths - _WORD)) * _POWERS[_WORD - bool(decimals)]
-    return numbers / _POWERS[decimals]
+    numbers /= _POWERS[decimals]
+    return numbers
 
 
 def _eight(words: _Words, ends: NDArray[np.intp], lengths: NDArray[np.intp]) -> _Words:
