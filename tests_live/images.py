@@ -11,7 +11,9 @@ from dialin.paths import Home
 from live import FAST, LIMIT, find, until
 
 BUILD = find(FAST)
-NAME = "localhost/dialin-test/server"
+NAME = f"localhost/dialin-test/server-{os.getpid()}"
+"""Of this process alone: tests of another clone may run beside it."""
+
 PODMAN = shutil.which("podman")
 SIMPLE = """
 [containers]

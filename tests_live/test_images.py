@@ -53,7 +53,7 @@ def file_system(tmp_path_factory):
     root = tmp_path_factory.mktemp("image") / "root"
     make_file_system(root)
     yield root
-    for build in Home.of().builds.glob("*-image.localhost.dialin.test.server.*"):
+    for build in Home.of().builds.glob(f"*-image.{NAME.replace('/', '.').replace('-', '.')}.*"):
         shutil.rmtree(build)
 
 
@@ -225,41 +225,45 @@ TRIED = (("build", 3.0),)
 )
 def test_no_container_outlives_a_dialin_that_is_killed_at_any_instant(request, dialin, named, seconds):
     build = request.getfixturevalue(named)
-    process, mine = started(dialin, build.id, seconds)
-    process.kill()
-    process.wait()
-    time.sleep(1)
-    until(lambda: not mine & containers(build.image.engine), 60, 0.5)
-    time.sleep(0 if (named, seconds) in TRIED else 8)  # the watchdog has looked for the last time
-    assert not mine & containers(build.image.engine)
+    process, names = killed(dialin, build, seconds)
+    until(lambda: not watchdogs(names))
+    assert not names & containers(build.image.engine)
     Ledger(Home.of().ledger).end_orphans()
-    assert not [entry for entry in Ledger(Home.of().ledger).entries() if entry.owner == process.pid]
+    until(lambda: not containers_of(process))  # another dialin may be removing them at this moment
 
 
 def test_the_next_dialin_removes_a_container_whose_watchdog_was_killed_too(dialin, build):
-    process, mine = started(dialin, build.id, 0.0)
-    until(lambda: mine & containers())
-    for child in psutil.Process(process.pid).children():
-        if child.cmdline()[0] == "/bin/sh" and set(child.cmdline()) & mine:
-            child.kill()
+    _, names = killed(dialin, build, 0.0, with_watchdog=True)
+    assert names & containers()
+    Ledger(Home.of().ledger).end_orphans()
+    assert not names & containers()
+
+
+def killed(dialin, build, seconds, *, with_watchdog=False):
+    """A study that was killed some seconds after its first container was made, and its containers' names."""
+    words = ["sweep", "sort_buffer_size=256K,512K", "--server", build.id, *SHORT, *EASY, "--minutes", "2"]
+    process = dialin.start(*words, "--out", f"killed-{seconds}")
+    until(lambda: containers_of(process))
+    time.sleep(seconds)
+    if with_watchdog:
+        until(lambda: containers_of(process) & containers(build.image.engine))
+        for each in watchdogs(containers_of(process)):
+            each.kill()
+    names = containers_of(process)
     process.kill()
     process.wait()
-    assert mine & containers()
-    Ledger(Home.of().ledger).end_orphans()
-    assert not mine & containers()
+    return process, names | containers_of(process)
 
 
-def started(dialin, server, seconds):
-    """A study that runs since some seconds, and the names of its containers so far."""
-    words = ["sweep", "sort_buffer_size=256K,512K", "--server", server, *SHORT, *EASY, "--minutes", "2"]
-    process = dialin.start(*words, "--out", f"killed-{seconds}")
+def containers_of(process):
+    """The names of all containers that the ledger has of a dialin, which may have been killed."""
+    return {name_of(entry.id) for entry in Ledger(Home.of().ledger).entries() if entry.owner == process.pid}
 
-    def names():
-        return {name_of(entry.id) for entry in Ledger(Home.of().ledger).entries() if entry.owner == process.pid}
 
-    first = until(names)
-    time.sleep(seconds)
-    return process, first | names()
+def watchdogs(names):
+    """The processes that remove containers when their dialin is gone."""
+    running = psutil.process_iter(["cmdline"])
+    return [each for each in running if (words := each.info["cmdline"]) and words[0] == "/bin/sh" and set(words) & names]
 
 
 @only_with_all  # tests/servers/test_containers.py shows the sizes, the sweep the limit
@@ -277,13 +281,15 @@ def test_sizes_of_a_pod_are_compared_with_the_pool_at_half_of_each(dialin, image
 @may_limit
 def test_a_tune_in_containers_tries_nothing_that_its_limit_does_not_hold(dialin, image):
     words = ["tune", "innodb_buffer_pool_size=64M..8G", "--server", image, "--server-memory", "900M", *SHORT, *EASY]
-    dialin(*words, "--goal", "latency", "--minutes", "4", "--out", "tune", "--json", code=dialin.any_code)
+    found = dialin.verdict(*words, "--goal", "latency", "--minutes", "4", "--out", "tune", code=dialin.any_code)
     with Store.open(dialin.directory / "tune") as store:
-        trials = store.trials()
+        plan, trials = store.read().spec.question, store.trials()
     tried = {int(trial.in_force["innodb_buffer_pool_size"]) for trial in trials if trial.in_force}
-    assert len(tried) > 2
+    assert plan.memory.limit <= 900 * MIB
+    assert len(tried) > 1
     assert max(tried) < 900 * MIB
     assert not [trial for trial in trials if trial.state is TrialState.FAILED]
+    assert found["tune"]["proven"] > 0
 
 
 @only_with_all  # tests of advice show the command

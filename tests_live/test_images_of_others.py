@@ -89,20 +89,31 @@ def nobody(tmp_path_factory):
             user.run(PODMAN, "system", "migrate")  # ends the process that holds the user namespace
 
 
-def sweep(nobody, *words):
+def sweep(nobody, name, *words):
     words = ["sweep", "sort_buffer_size=256K,512K", "--server", f"image:{NAME}", *SHORT, *EASY, *words]
-    return nobody.start(*words, "--out", nobody.home / "work" / "study")
+    return nobody.start(*words, "--out", nobody.home / "work" / name)
 
 
 @only_with_all  # a study is one whoever runs podman
 def test_a_study_of_an_ordinary_user_runs_in_its_containers_and_leaves_none_when_it_is_killed(nobody):
-    process = sweep(nobody, "--minutes", "5")
-    measuring(nobody.home / "work" / "study", position=2)
+    out = nobody.home / "work" / "study"
+    process = sweep(nobody, out.name, "--minutes", "5")
+    measuring(out, position=2)
     assert nobody.containers()
-    assert not containers(), "root's podman has none of them"
+    assert not containers() & {f"dialin-{path.stem}" for path in (nobody.home / "cache" / "ledger").iterdir()}
     process.kill()
     process.communicate()
     until(lambda: not nobody.containers(), every=0.5)
-    with Store.open(nobody.home / "work" / "study") as store:
+    with Store.open(out) as store:
         (facts,) = store.read().servers.values()
     assert (facts["image"], facts["container"]) == (NAME, "podman")
+
+
+@only_with_all
+@pytest.mark.skipif(Path("/sys/fs/cgroup/cgroup.controllers").exists(), reason="version 2 of control groups may limit it")
+def test_a_limit_that_the_podman_of_an_ordinary_user_ignores_is_an_error(nobody):
+    process = sweep(nobody, "limited", "--minutes", "1", "--server-memory", "700M")
+    _, err = process.communicate(timeout=LIMIT)
+    assert process.returncode not in (0, 1)
+    assert "podman does not enforce the memory limit of 700 MiB (--server-memory) here" in err
+    assert nobody.containers() == []
