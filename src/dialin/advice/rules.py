@@ -23,14 +23,6 @@ MIB = 2**20
 Text = Callable[[float, ServerReading], str]
 
 
-def _always(_reading: ServerReading) -> bool:
-    return True
-
-
-def _nothing(_reading: ServerReading) -> str:
-    return ""
-
-
 @dataclass(frozen=True, slots=True)
 class AdviceRule:
     """A rule that proposes an experiment with one variable.
@@ -56,8 +48,8 @@ class AdviceRule:
     least: float
     values: Values
     source: str
-    when: Callable[[ServerReading], bool] = _always
-    beside: Callable[[ServerReading], str] = _nothing
+    when: Callable[[ServerReading], bool] = lambda _reading: True
+    beside: Callable[[ServerReading], str] = lambda _reading: ""
     text: Text = field(kw_only=True)
 
 

@@ -70,11 +70,7 @@ def start(
     ] = None,
     log_dir: Annotated[
         Path | None,
-        typer.Option(
-            "--log-dir",
-            metavar="DIR",
-            help="Where the server writes the log. Default: where it writes its own.",
-        ),
+        typer.Option("--log-dir", metavar="DIR", help="Where the server writes the log. Default: where it writes its own."),
     ] = None,
     accept_unarmed: Annotated[
         bool,

@@ -164,9 +164,7 @@ def start(
 
 
 @servers.command("stop")
-def stop(
-    name: Annotated[str | None, typer.Argument(metavar="ID", help="The sandbox to stop. Default: all.")] = None,
-) -> None:
+def stop(name: Annotated[str | None, typer.Argument(metavar="ID", help="The sandbox to stop. Default: all.")] = None) -> None:
     """Stop sandboxes that were started with `dialin servers start`, and remove their data."""
     tools = Tools.open(say)
     running = lasting_sandboxes.running(tools.ledger)

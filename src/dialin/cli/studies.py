@@ -25,10 +25,7 @@ Directory = Annotated[Path, typer.Argument(metavar="DIR", help="The study's dire
 TotalMinutes = Annotated[float | None, typer.Option(min=0.1, help="A new budget, including the minutes already used.")]
 Scale = Annotated[
     ScaleName | None,
-    typer.Option(
-        help="Size of a recipe: laptop takes minutes, server hours, paper may take days.",
-        show_default=False,
-    ),
+    typer.Option(help="Size of a recipe: laptop takes minutes, server hours, paper may take days.", show_default=False),
 ]
 AcceptWeaker = Annotated[
     bool,

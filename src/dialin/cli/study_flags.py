@@ -104,10 +104,7 @@ OnFleet = Annotated[
         rich_help_panel=_HOSTS,
     ),
 ]
-FleetHosts = Annotated[
-    int | None,
-    typer.Option(min=1, help="The most hosts to use. Default: all.", rich_help_panel=_HOSTS),
-]
+FleetHosts = Annotated[int | None, typer.Option(min=1, help="The most hosts to use. Default: all.", rich_help_panel=_HOSTS)]
 
 
 def _show_all(context: typer.Context, asked: bool) -> None:
@@ -252,12 +249,7 @@ def _parameter(name: str, panel: str) -> inspect.Parameter:
     kind, default = (list[str], [field.default]) if name == "workload" else _as_typed(field)
     if name in DEPENDENT:
         kind, default = kind | None, None
-    return inspect.Parameter(
-        name,
-        inspect.Parameter.KEYWORD_ONLY,
-        default=default,
-        annotation=Annotated[kind, option],
-    )
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, option])
 
 
 def _changed(parameter: inspect.Parameter, text: str | None, *, is_hidden: bool) -> inspect.Parameter:

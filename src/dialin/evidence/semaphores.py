@@ -17,12 +17,7 @@ SEEN_PREFIX = "semaphore_seen/"
 
 MOST_PLACES = 8
 
-LOCK_KINDS = {
-    "mutex": "mutexes",
-    "rw_shared": "shared locks",
-    "rw_excl": "exclusive locks",
-    "rw_sx": "shared-exclusive locks",
-}
+LOCK_KINDS = {"mutex": "mutexes", "rw_shared": "shared locks", "rw_excl": "exclusive locks", "rw_sx": "shared-exclusive locks"}
 """The name of each kind of lock in a sentence."""
 
 _PROBE = "innodb"

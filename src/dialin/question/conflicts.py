@@ -98,12 +98,7 @@ TABLE: Final = (
     _refused("suite fail-if-worse", Kind.TUNE, why="is not for a tune, which searches under one workload"),
     _refused("tune", Kind.SUITE, why="is not for a suite: it searches under one workload", remedy="Tune under one workload"),
     _refused("attach", Kind.SUITE, why="is not for a suite, which runs on servers that dialin starts"),
-    _refused(
-        "waits wait-trials confirm",
-        Kind.SUITE,
-        why="is for a study of one workload",
-        remedy="Leave it out of the suite",
-    ),
+    _refused("waits wait-trials confirm", Kind.SUITE, why="is for a study of one workload", remedy="Leave it out of the suite"),
     _refused(
         "switch=set",
         Kind.SUITE,

@@ -20,15 +20,7 @@ from dialin.model.live import LiveOptions
 from dialin.model.option_types import ATTACHED, FILES, LIVE, LOAD, METHOD, Fraction, Threads, kebab
 from dialin.model.place import WAIT_FOR_SERVER, AttachedPlace, LivePlace, ManagedPlace, Place, SandboxPlace
 from dialin.model.setting import Value
-from dialin.model.study import (
-    AA,
-    MAX_CANDIDATES,
-    Candidate,
-    Comparison,
-    Goal,
-    MethodOptions,
-    StudySpec,
-)
+from dialin.model.study import AA, MAX_CANDIDATES, Candidate, Comparison, Goal, MethodOptions, StudySpec
 from dialin.model.tune import TunePlan
 from dialin.model.workload import MOST_THREADS, LoadOptions, WorkloadSpec
 from dialin.question import conflicts
@@ -313,11 +305,7 @@ class StudyOptions(MethodOptions, LoadOptions, LiveOptions):
                 f"Load hosts are agents of dialin-load, which does not apply the workload {self.workload}",
                 "Leave out --load-hosts and --load-token, or name a workload of dialin-load",
             )
-        by_second = {
-            "measure": self.measure is not None,
-            "warmup": self.warmup is not None,
-            "whole-warmup": self.whole_warmup,
-        }
+        by_second = {"measure": self.measure is not None, "warmup": self.warmup is not None, "whole-warmup": self.whole_warmup}
         return kind.spec(
             LoadRequest(
                 asked=asked,

@@ -38,13 +38,7 @@ class _Column(NamedTuple):
 _TPS = "tps"
 _FIGURE = "figure"
 _COLUMNS = (_Column("trials", 8, 44), _Column("failed", 8, 56), _Column(_TPS, 10, 34), _Column("to baseline", 13, 0))
-_BY_FIGURE = (
-    _Column("trials", 8, 54),
-    _Column("failed", 8, 66),
-    _Column(_TPS, 10, 44),
-    _Column(_FIGURE, 10, 34),
-    _COLUMNS[-1],
-)
+_BY_FIGURE = (_Column("trials", 8, 54), _Column("failed", 8, 66), _Column(_TPS, 10, 44), _Column(_FIGURE, 10, 34), _COLUMNS[-1])
 """The columns where the goal is not throughput. The last one shows the change of the goal's figure."""
 _OUT = _Column("race", 7, 40)
 """The column that is added once some candidate gets no further trials."""

@@ -33,10 +33,7 @@ SHARES = {
 }
 """The shares by which a replay differs, by the name of the driver's figure."""
 
-AMOUNTS = {
-    "replay_rows_returned": "rows returned per transaction",
-    "replay_rows_changed": "rows changed per transaction",
-}
+AMOUNTS = {"replay_rows_returned": "rows returned per transaction", "replay_rows_changed": "rows changed per transaction"}
 """What two replays of one capture must have in common: amounts, by the name of the driver's figure."""
 
 RATIOS = {

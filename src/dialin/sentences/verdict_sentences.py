@@ -133,10 +133,7 @@ def proof(verdict: Verdict) -> str:
     if verdict.chosen.state is CandidateState.WORSE:
         return "Another candidate was shown to be better, and is not recommended for the reason above."
     best = f"nothing is better than it by more than {exact_percent(verdict.worthwhile)}"
-    shown = [
-        *(["it is better than the baseline"] if verdict.shown_better else []),
-        *([best] if verdict.shown_best else []),
-    ]
+    shown = [*(["it is better than the baseline"] if verdict.shown_better else []), *([best] if verdict.shown_best else [])]
     if shown:
         return f"Shown: {' and '.join(shown)}."
     if verdict.verdict is Outcome.NO_WORTHWHILE_DIFFERENCE:

@@ -162,10 +162,7 @@ def decide(
     compared = fitted if each_alone else fit(with_representatives(trials, stands_for), list(dict.fromkeys(stands_for.values())))
     if fitted is None or compared is None or not is_enough(compared, shares_start=rules.shares_start):
         return decision
-    decision = replace(
-        decision,
-        detectable=detectable(fitted.sd, len(present), len(trials), confidence=rules.confidence),
-    )
+    decision = replace(decision, detectable=detectable(fitted.sd, len(present), len(trials), confidence=rules.confidence))
     decision = _compare(decision, compared, stands_for, baseline, rules)
     figures = figures_of_fit(fitted, trials, names, baseline, rules.alpha, decision.choice)
     return replace(decision, ratios=figures.ratios, levels=figures.levels)

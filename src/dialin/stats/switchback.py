@@ -154,10 +154,7 @@ def decide_periods(
         estimates = {name: fitted.ratio(name, baseline, rules.alpha) if fitted and name in known else None for name in names}
         return {name: _with_what_comes(one, carry.get(name)) for name, one in estimates.items()} if of_value else estimates
 
-    decision = replace(
-        decision,
-        ratios={name: _with_what_comes(one, carry.get(name)) for name, one in decision.ratios.items()},
-    )
+    decision = replace(decision, ratios={name: _with_what_comes(one, carry.get(name)) for name, one in decision.ratios.items()})
     table = _means_of_quads(compared, names)
     quads = len(set(table[1])) if table else 0
     is_unsettled = any(one.lasts or _could_change(decision.ratios.get(name), one, rules.margin) for name, one in carry.items())

@@ -176,12 +176,7 @@ log = Table(
 )
 """The text of a line is a sentence, or a code with figures in JSON."""
 
-progress = Table(
-    "progress",
-    metadata,
-    Column("id", Integer, primary_key=True),
-    Column("stands", Object, nullable=False),
-)
+progress = Table("progress", metadata, Column("id", Integer, primary_key=True), Column("stands", Object, nullable=False))
 """One row: the current progress of the study."""
 
 tune_ask = Table(

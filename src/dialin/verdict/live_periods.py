@@ -183,13 +183,7 @@ def observed_figures(spec: StudySpec, plan: Plan, samples: Sequence[Sample]) -> 
     if observed is None:
         return figures
     hours = {
-        str(each): detectable_in(
-            observed,
-            each,
-            plan.trial_seconds,
-            len(spec.candidates),
-            confidence=spec.confidence,
-        )
+        str(each): detectable_in(observed, each, plan.trial_seconds, len(spec.candidates), confidence=spec.confidence)
         for each in (*FORECAST_HOURS, spec.minutes / 60)
     }
     return figures | {

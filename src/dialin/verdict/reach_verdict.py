@@ -40,14 +40,7 @@ from dialin.stats.trial_figures import Figures, figures_of_trial, queries_per_tr
 from dialin.stats.trial_fit import CandidateFigures, TrialFit
 from dialin.variables.catalogue import catalogues_of
 from dialin.variables.durability import weaker_durability
-from dialin.verdict import (
-    caveats,
-    comparison,
-    driver_delay,
-    late_effect,
-    outcome_notes,
-    rates,
-)
+from dialin.verdict import caveats, comparison, driver_delay, late_effect, outcome_notes, rates
 from dialin.verdict.candidate_states import Claim, Compared, candidate_states
 from dialin.verdict.host_comparison import compare_hosts
 from dialin.verdict.live_findings import live_findings, live_notes

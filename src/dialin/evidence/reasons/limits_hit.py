@@ -67,10 +67,6 @@ def _most(probe: str, gauge: str) -> FigureOf:
     return figure
 
 
-def _queued(one: MeasuredTrial) -> float | None:
-    return _most("innodb", "queries_queued")(one) if shared_figures.thread_concurrency(one) else None
-
-
 def _checkpoint_most(one: MeasuredTrial) -> float | None:
     age, forced = _most("innodb", "checkpoint_age")(one), shared_figures.forced_flushing_age(one)
     return None if age is None or not forced else age / forced
@@ -119,7 +115,8 @@ LIMITS: tuple[Limit, ...] = (
     Limit("open_files_near_limit", "open files, of open_files_limit", "share",
         quotient(_most("status", "Open_files"), setting("open_files_limit")), 0.95,
         lambda x, _: f"{percent(x)} of open_files_limit was in use", sources.OPEN_FILES),
-    Limit("queries_queued_for_concurrency", "queries queued", "highest number", _queued, 1.0,
+    Limit("queries_queued_for_concurrency", "queries queued", "highest number",
+        lambda one: _most("innodb", "queries_queued")(one) if shared_figures.thread_concurrency(one) else None, 1.0,
         lambda x, _: f"innodb_thread_concurrency made up to {number(x)} queries wait", sources.CONCURRENCY),
     Limit("purge_behind", "growth of the history list", "undo logs per transaction", _purge_behind, 0.5,
         lambda x, one: f"Purge did not keep up: the history list grew by {number(x)} per {one}", sources.PURGE),

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from dialin.evidence import measured
-from dialin.evidence.measured import MeasuredTrial, by_candidate
+from dialin.evidence.measured import FigureOf, MeasuredTrial, by_candidate
 from dialin.evidence.reasons import shared_figures, sources
-from dialin.evidence.reasons.rule import holding_for
+from dialin.evidence.reasons.rule import holding_for, setting
 from dialin.model.record import StudyRecord
 from dialin.model.why import Reason, ReasonChart, ReasonKind
 from dialin.text import number, percent, size
@@ -123,19 +123,12 @@ def _adaptive_hash(one: MeasuredTrial) -> Use | None:
     return None if share is None or one.trial.in_force.get("innodb_adaptive_hash_index", "").upper() != "ON" else (share, 1.0)
 
 
-def _table_cache(one: MeasuredTrial) -> Use | None:
-    tables, limit = one.gauge("status", "Open_tables"), one.setting("table_open_cache")
-    return None if tables is None or limit is None else (tables.most, limit)
+def _most_of(probe: str, gauge: str, limit: FigureOf) -> Callable[[MeasuredTrial], Use | None]:
+    def use(one: MeasuredTrial) -> Use | None:
+        used, capacity = one.gauge(probe, gauge), limit(one)
+        return None if used is None or capacity is None else (used.most, capacity)
 
-
-def _thread_cache(one: MeasuredTrial) -> Use | None:
-    cached, limit = one.gauge("status", "Threads_cached"), one.setting("thread_cache_size")
-    return None if cached is None or not limit else (cached.most, limit)
-
-
-def _redo_log(one: MeasuredTrial) -> Use | None:
-    age, capacity = one.gauge("innodb", "checkpoint_age"), shared_figures.redo_capacity(one)
-    return None if age is None or capacity is None else (age.most, capacity)
+    return use
 
 
 _REDO_VARIABLES = ("innodb_redo_log_capacity", "innodb_log_file_size", "innodb_log_files_in_group")
@@ -154,13 +147,13 @@ CAPACITIES: tuple[Capacity, ...] = (
     Capacity("adaptive_hash_unused", "adaptive hash index", _adaptive_hash, 0.02,
         lambda use: f"The adaptive hash index was on and answered {percent(use[0])} of all searches", sources.ADAPTIVE_HASH,
         "share of searches"),
-    Capacity("table_cache_unused", "table cache", _table_cache, 0.25,
+    Capacity("table_cache_unused", "table cache", _most_of("status", "Open_tables", setting("table_open_cache")), 0.25,
         lambda use: f"The table cache never held more than {number(use[0])} of its {number(use[1])} tables",
         sources.TABLE_CACHE, "tables", ("table_open_cache", "table_open_cache_instances")),
-    Capacity("thread_cache_unused", "thread cache", _thread_cache, 0.25,
+    Capacity("thread_cache_unused", "thread cache", _most_of("status", "Threads_cached", setting("thread_cache_size")), 0.25,
         lambda use: f"The thread cache never held more than {number(use[0])} of its {number(use[1])} threads",
         sources.THREAD_CACHE, "threads", ("thread_cache_size",)),
-    Capacity("redo_log_unused", "redo log", _redo_log, 0.25,
+    Capacity("redo_log_unused", "redo log", _most_of("innodb", "checkpoint_age", shared_figures.redo_capacity), 0.25,
         lambda use: f"The checkpoint age never exceeded {size(use[0])} of the redo log's {size(use[1])}", sources.REDO_LOG,
         "bytes", _REDO_VARIABLES),
 )  # fmt: skip

@@ -16,16 +16,7 @@ from dialin.model.study import StudySpec
 from dialin.model.tune import TuneStage
 from dialin.model.verdict import Estimate, FigureSource, TunedVariable, TuneFindings
 from dialin.report.charts import plotly_data as go
-from dialin.report.charts.chart import (
-    Chart,
-    LegendKey,
-    axis,
-    blank,
-    error_bars,
-    plain,
-    rows_with_figures,
-    safe,
-)
+from dialin.report.charts.chart import Chart, LegendKey, axis, blank, error_bars, plain, rows_with_figures, safe
 from dialin.sentences.changes import change_with_interval
 from dialin.sentences.load_units import change_in_percent, units
 from dialin.sentences.tune_words import STAGES, not_separated, setting_text, value_text

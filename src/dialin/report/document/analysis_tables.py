@@ -145,10 +145,7 @@ def ramp_table(ramp: RateRamp) -> Table:
             0,
         ),
         _texts("waiting at end", [number(0.0 if point.sustained else point.waiting) for point in points], 0),
-        (
-            _column("", 1),
-            [Cell(_kept_up(point)) for point in points],
-        ),
+        (_column("", 1), [Cell(_kept_up(point)) for point in points]),
     ]
     roles = [RowRole.RECOMMENDED if point.rate == ramp.highest_sustained else RowRole.PLAIN for point in points]
     where = ", ".join(filter(None, (ramp.candidate, *ramp.conditions.values())))
@@ -178,10 +175,7 @@ def cells_table(analysis: Analysis) -> list[Part]:
         *((_column(visible(key)), [Cell(visible(cell.where[key])) for cell in shown]) for key in keys),
         _texts(f"{baseline} {analysis.unit}", [_cell_tps(cell, analysis.baseline) for cell in shown], 2),
         *(
-            (
-                _column(visible(name), 3 + index, is_figure=True, candidate=name),
-                [_cell_ratio(cell, name) for cell in shown],
-            )
+            (_column(visible(name), 3 + index, is_figure=True, candidate=name), [_cell_ratio(cell, name) for cell in shown])
             for index, name in enumerate(others)
         ),
         _texts("runs", [span([one.runs for one in cell.candidates], str) for cell in shown], 1),

@@ -11,19 +11,7 @@ from dialin.report.charts import by_value, explaining, forest_chart, transaction
 from dialin.report.charts.style import Style
 from dialin.report.document import transaction_tables as tables
 from dialin.report.document.figure_columns import FigureColumn, columns
-from dialin.report.document.parts import (
-    Cell,
-    Column,
-    Group,
-    Paragraph,
-    Part,
-    Role,
-    Row,
-    RowRole,
-    Section,
-    SectionKey,
-    Table,
-)
+from dialin.report.document.parts import Cell, Column, Group, Paragraph, Part, Role, Row, RowRole, Section, SectionKey, Table
 from dialin.report.document.verdict_section import MOST_ROWS
 from dialin.report.trade_off import compare_ends, trade_off
 from dialin.sentences import state_sentences, verdict_sentences

@@ -17,18 +17,7 @@ from dialin.sentences.load_units import units
 from dialin.sentences.log_sentences import STEPS, log_text
 from dialin.sentences.names import naming
 from dialin.sentences.verdict_sentences import goal
-from dialin.text import (
-    NOTHING,
-    clock_time,
-    counted,
-    duration,
-    exact_percent,
-    listed,
-    moment,
-    percent,
-    size,
-    visible,
-)
+from dialin.text import NOTHING, clock_time, counted, duration, exact_percent, listed, moment, percent, size, visible
 
 DIFFERS = "no"
 """The answer in the column `same` for a value that a server changed."""

@@ -66,12 +66,7 @@ def _part(figure: LoadFigure) -> Row:
         return _amount(figure)
     mean = ReplayPart(limit, statistics.fmean(gauge.mean for gauge in gauges))
     worst = ReplayPart(limit, max((value for gauge in gauges for value in (gauge.least, gauge.most)), key=limit.distance))
-    cells = [
-        Cell(mean.name),
-        Cell(mean.shown),
-        Cell(worst.shown, order=worst.distance),
-        Cell(worst.limit_shown),
-    ]
+    cells = [Cell(mean.name), Cell(mean.shown), Cell(worst.shown, order=worst.distance), Cell(worst.limit_shown)]
     return Row(cells, RowRole.BAD if limit.is_exceeded(figure.judged) else RowRole.PLAIN)
 
 

@@ -56,13 +56,7 @@ def tables(why: Why, names: Sequence[str], labels: Mapping[str, str], important:
         for place, name in enumerate(names, start=1)
     ]
     return [
-        Table(
-            f"semaphores-{noun}",
-            reading,
-            [Column(noun, noun), *columns],
-            rows,
-            is_wide=True,
-        )
+        Table(f"semaphores-{noun}", reading, [Column(noun, noun), *columns], rows, is_wide=True)
         for noun, reading, rows in (("place", PLACES_READING, places(why, names)), ("lock", SPINS_READING, spins(why, names)))
         if rows
     ]

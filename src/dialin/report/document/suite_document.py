@@ -112,7 +112,7 @@ def workload_table(plan: SuitePlan, result: SuiteResult) -> Table:
     if single:
         columns += [Column("change", result.others[0].label, is_figure=True), Column("state", "state", 1)]
         columns += [
-            Column(f"cost-{place}", title, 3 + place, is_figure=True) for place, title in enumerate(_cost_titles(result))
+            Column(f"cost-{place}", COSTS[name], 3 + place, is_figure=True) for place, name in enumerate(_cost_names(result))
         ]
     else:
         columns += [Column(f"change-{place}", one.label, is_figure=True) for place, one in enumerate(result.others)]
@@ -173,10 +173,6 @@ def _state(plan: SuitePlan, cell: SuiteCell) -> str:
 def _cost_names(result: SuiteResult) -> list[str]:
     known = {cost.name for row in result.rows for cost in row.costs}
     return [name for name in COSTS if name in known]
-
-
-def _cost_titles(result: SuiteResult) -> list[str]:
-    return [COSTS[name] for name in _cost_names(result)]
 
 
 def _costs(result: SuiteResult) -> list[Part]:

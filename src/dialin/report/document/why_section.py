@@ -10,17 +10,7 @@ from dialin.report import wait_groups
 from dialin.report.charts import dots, explaining
 from dialin.report.charts.style import Style
 from dialin.report.document import costs, profile_parts, semaphore_tables, statement_tables, wait_tables, why_sentences
-from dialin.report.document.parts import (
-    Fold,
-    Group,
-    Paragraph,
-    Part,
-    ReasonCard,
-    Reasons,
-    Role,
-    Section,
-    SectionKey,
-)
+from dialin.report.document.parts import Fold, Group, Paragraph, Part, ReasonCard, Reasons, Role, Section, SectionKey
 from dialin.sentences.load_units import units_of_record
 from dialin.text import visible
 
