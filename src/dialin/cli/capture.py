@@ -25,8 +25,7 @@ capture = typer.Typer(
 )
 
 Json = Annotated[bool, typer.Option("--json", help="Print the summary as JSON (schema/capture-summary.schema.json).")]
-
-
+Directory = Annotated[Path, typer.Argument(metavar="DIR", help="The directory of the capture.")]
 KeepDays = Annotated[
     float,
     typer.Option(
@@ -170,9 +169,7 @@ def from_logs(
 
 
 @capture.command()
-def show(
-    directory: Annotated[Path, typer.Argument(metavar="DIR", help="The directory of the capture.")], json: Json = False
-) -> None:
+def show(directory: Directory, json: Json = False) -> None:
     """Show the summary of a capture: digests, transactions, coverage, and how well it can be replayed. Values are not shown.
 
     dialin capture show shop.capture
@@ -207,7 +204,7 @@ def counters(
 
 @capture.command()
 def check(
-    directory: Annotated[Path, typer.Argument(metavar="DIR", help="The directory of the capture.")],
+    directory: Directory,
     data: Annotated[
         str, typer.Option(metavar="DIR", help="The data from before the capture: a data directory, a backup, or an SQL dump.")
     ],

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from typing import Any
@@ -15,45 +14,34 @@ from typer.core import TyperGroup
 from dialin.errors import UserError
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    """A command.
-
-    Attributes:
-        module: the module of `dialin.cli` with the function or the group of the command.
-        tidies: whether servers that a dead dialin left running or changed are stopped and restored before the command runs,
-            because it starts or changes servers itself. Other commands read only, or tidy by themselves where their options
-            start a server (`advise`, `doctor`). Help never tidies.
-    """
-
-    module: str
-    tidies: bool = False
-
-
 _COMMANDS = {
-    "sweep": _Entry("studies", tidies=True),
-    "compare": _Entry("studies", tidies=True),
-    "tune": _Entry("studies", tidies=True),
-    "advise": _Entry("advise"),
-    "run": _Entry("studies", tidies=True),
-    "resume": _Entry("studies", tidies=True),
-    "report": _Entry("studies"),
-    "studies": _Entry("lists"),
-    "diff": _Entry("explain"),
-    "recipes": _Entry("lists"),
-    "workloads": _Entry("lists"),
-    "watch": _Entry("watch"),
-    "explain": _Entry("explain"),
-    "export": _Entry("export"),
-    "analyze": _Entry("analyze"),
-    "capture": _Entry("capture"),
-    "variables": _Entry("variables"),
-    "doctor": _Entry("doctor"),
-    "restore": _Entry("restore", tidies=True),
-    "servers": _Entry("servers"),
-    "fleet": _Entry("fleet"),
+    "sweep": "studies",
+    "compare": "studies",
+    "tune": "studies",
+    "advise": "advise",
+    "run": "studies",
+    "resume": "studies",
+    "report": "studies",
+    "studies": "lists",
+    "diff": "explain",
+    "recipes": "lists",
+    "workloads": "lists",
+    "watch": "watch",
+    "explain": "explain",
+    "export": "export",
+    "analyze": "analyze",
+    "capture": "capture",
+    "variables": "variables",
+    "doctor": "doctor",
+    "restore": "restore",
+    "servers": "servers",
+    "fleet": "fleet",
 }
-"""In the order in which help lists them."""
+"""The module of `dialin.cli` with the function or the group of each command, in the order in which help lists them."""
+
+_TIDYING = frozenset({"sweep", "compare", "tune", "run", "resume", "restore"})
+"""Commands that start or change servers: those that a dead dialin left are stopped and restored before. Other commands read
+only, or tidy by themselves where their options start a server (`advise`, `doctor`). Help never tidies."""
 
 TIDYING_SERVERS = frozenset({"check", "install", "remove", "start", "stop"})
 """The commands of `dialin servers` and `dialin capture` that tidy; listing builds and adding directories does not."""
@@ -80,8 +68,7 @@ class _Commands(Mapping[str, Any]):
 
 @cache
 def _command(name: str) -> Any:
-    entry = _COMMANDS[name]
-    function_or_group = getattr(import_module(f"dialin.cli.{entry.module}"), name)
+    function_or_group = getattr(import_module(f"dialin.cli.{_COMMANDS[name]}"), name)
     if isinstance(function_or_group, typer.Typer):
         group = typer.main.get_command(function_or_group)
         for name_there, subcommand in group.commands.items():  # type: ignore[attr-defined]  # a group has commands
@@ -93,7 +80,7 @@ def _command(name: str) -> Any:
     application.command(name, cls=getattr(function_or_group, "shown_by", None))(function_or_group)
     command = typer.main.get_command(application)
     _finish(command)
-    if entry.tidies:
+    if name in _TIDYING:
         _tidy_before(command, servers=name != "restore")
     return command
 
