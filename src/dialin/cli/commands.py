@@ -13,7 +13,6 @@ from typer.core import TyperGroup
 
 from dialin.errors import UserError
 
-
 _COMMANDS = {
     "sweep": "studies",
     "compare": "studies",

@@ -7,10 +7,8 @@ an apostrophe. Numbers stay numbers.
 
 from __future__ import annotations
 
-import errno
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
@@ -22,6 +20,7 @@ from dialin.frames.tables import frame, of_trial
 from dialin.model.trial import LOST_GAP, LOST_OF_A_RUN, LOST_STOLEN, Trial
 from dialin.paths import replacing
 from dialin.store import STUDY_FILE, lock, requests
+from dialin.store.series import as_os_errors
 from dialin.store.store import Store
 from dialin.text import csv_cell
 
@@ -99,13 +98,12 @@ def write(store: Store, path: Path, form: Format) -> int:
         UserError: it cannot be written.
     """
     try:
-        with replacing(path) as stream, _as_os_errors():
-            count = write_csv(store, stream) if form is Format.CSV else _write_parquet(store, stream)
+        with replacing(path) as stream, as_os_errors():
+            return write_csv(store, stream) if form is Format.CSV else _write_parquet(store, stream)
     except OSError as error:
         raise UserError(
             f"{path} cannot be written: {error.strerror}", "Name another file with --out, or free disk space"
         ) from error
-    return count
 
 
 def write_csv(store: Store, stream: BinaryIO) -> int:
@@ -127,12 +125,3 @@ def _write_parquet(store: Store, stream: BinaryIO) -> int:
 def _plain(piece: pl.DataFrame) -> pl.DataFrame:
     names = piece["candidate"].unique().to_list()
     return piece.with_columns(pl.col("candidate").replace(dict(zip(names, map(csv_cell, names), strict=True))))
-
-
-@contextmanager
-def _as_os_errors() -> Iterator[None]:
-    """Raise errors of polars, such as on a full disk, as OSError."""
-    try:
-        yield
-    except pl.exceptions.PolarsError as error:
-        raise OSError(errno.EIO, str(error)) from error

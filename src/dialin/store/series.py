@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import errno
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,17 @@ if TYPE_CHECKING:
 
 def file_name(trial_id: int) -> str:
     return f"trial-{trial_id}.parquet"
+
+
+@contextmanager
+def as_os_errors() -> Iterator[None]:
+    """Raise errors of Polars, such as a full disk, as OSError."""
+    import polars as pl
+
+    try:
+        yield
+    except pl.exceptions.PolarsError as error:
+        raise OSError(errno.EIO, str(error)) from error
 
 
 def write(path: Path, points: PointColumns) -> None:
@@ -35,10 +47,9 @@ def write(path: Path, points: PointColumns) -> None:
     path.parent.mkdir(exist_ok=True)
     making = path.with_suffix(".making")
     try:
-        of_points.select(at.alias("at"), "probe", "name", value.alias("value")).write_parquet(making, compression="zstd")
+        with as_os_errors():
+            of_points.select(at.alias("at"), "probe", "name", value.alias("value")).write_parquet(making, compression="zstd")
         making.replace(path)
-    except pl.exceptions.PolarsError as error:  # a full disk is reported like this
-        raise OSError(errno.EIO, str(error)) from error
     finally:
         making.unlink(missing_ok=True)
 

@@ -17,26 +17,15 @@ from dialin.sentences.names import Naming
 from dialin.text import NOTHING, clock_time, counted, duration, number, percent, visible, visible_lines
 
 _PURPOSES = {
-    Purpose.RACE: "race",
-    Purpose.CONFIRM: "confirm",
-    Purpose.WAITS: "waits",
-    Purpose.PROFILE: "profile",
-    Purpose.SEARCH: "search",
-    Purpose.OBSERVE: "observe",
-    Purpose.LONG: "long window",
+    Purpose.RACE: ("race", ""),
+    Purpose.CONFIRM: ("confirm", ", confirmation"),
+    Purpose.WAITS: ("waits", ", for waits"),
+    Purpose.PROFILE: ("profile", ", for the profile"),
+    Purpose.SEARCH: ("search", ", of the search"),
+    Purpose.OBSERVE: ("observe", ", to observe"),
+    Purpose.LONG: ("long window", ", long window"),
 }
-"""What a trial is for, in a word."""
-
-_BLOCKS = {
-    Purpose.RACE: "",
-    Purpose.CONFIRM: ", confirmation",
-    Purpose.WAITS: ", for waits",
-    Purpose.PROFILE: ", for the profile",
-    Purpose.SEARCH: ", of the search",
-    Purpose.OBSERVE: ", to observe",
-    Purpose.LONG: ", long window",
-}
-"""The text after the number of a block, by the purpose of its trials."""
+"""What a trial is for, in a word, and the text after the number of its block."""
 
 
 def order(record: StudyRecord, series: Sequence[Series], names: Naming) -> Table:
@@ -44,7 +33,7 @@ def order(record: StudyRecord, series: Sequence[Series], names: Naming) -> Table
     blocks: dict[tuple[str, int, str], list[Series]] = {}
     for one in series:
         on_host = f" on {visible(one.trial.host)}" if len(record.hosts_with_trials) > 1 else ""
-        blocks.setdefault((_BLOCKS[one.trial.purpose], one.trial.block, on_host), []).append(one)
+        blocks.setdefault((_PURPOSES[one.trial.purpose][1], one.trial.block, on_host), []).append(one)
     longest = max(map(len, blocks.values()), default=0)
     columns = [Column("block", "block", term=Word.BLOCK)]
     columns += [Column(f"place-{place}", str(place)) for place in range(1, longest + 1)]
@@ -127,7 +116,7 @@ def _row(one: Series, names: Naming, metrics: ServerMetrics, *, has_hosts: bool)
         Cell(str(trial.block)),
         *([Cell(visible(trial.host))] if has_hosts else []),
         Cell(names.labels[trial.candidate], candidate=trial.candidate),
-        Cell(_PURPOSES[trial.purpose]),
+        Cell(_PURPOSES[trial.purpose][0]),
         Cell(
             str(trial.state) if one.steady else f"{trial.state}, not steady",
             link=Link(_failure_key(trial)) if trial.state is TrialState.FAILED and trial.failure else None,
