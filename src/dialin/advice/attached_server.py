@@ -119,7 +119,7 @@ def read_attached(
     reading = make_reading(
         in_force, variables, situation, watched, defaults=defaults, at_start=at_start, now=clock.now(), own_statements=True
     )
-    load = _watch(reading, seconds, data)
+    load = Watch(seconds=seconds, queries=reading.measured.transactions, running=figures.running(reading), data=data)
     if load.queries is not None and load.queries < _IDLE:
         unread.insert(0, unread_load(load.queries))
     return AttachedReading(
@@ -141,10 +141,6 @@ def _is_in_use(attached: Attached, load: Watch) -> bool:
         return bool(attached.live_reasons())
     except UserError:
         return load.queries is not None and load.queries >= _IDLE
-
-
-def _watch(reading: ServerReading, seconds: float, data: float | None) -> Watch:
-    return Watch(seconds=seconds, queries=reading.measured.transactions, running=figures.running(reading), data=data)
 
 
 def _stored_catalogue(home: Home, build: AttachedBuild) -> Catalogue | None:

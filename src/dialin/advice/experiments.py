@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from dialin.advice.rules import CHANGED_DEFAULT, RULE_OF_THUMB, RULES, AdviceRule
+from dialin.advice.rules import CHANGED_DEFAULT, RULE_OF_THUMB, RULES
 from dialin.advice.server_reading import ServerReading
 from dialin.advice.values import NOTICEABLE, Values, fixed, recommended
 from dialin.evidence.reasons import sources
@@ -70,12 +70,9 @@ def _by_rules(reading: ServerReading) -> Iterator[_Proposal]:
         if name is None or figure is None or figure < rule.least or not rule.when(reading):
             continue
         if values := _values(rule.values, name, reading):
-            yield _Proposal(name, values, _trigger(rule, figure, reading), rule.beside(reading))
-
-
-def _trigger(rule: AdviceRule, figure: float, reading: ServerReading) -> Trigger:
-    text = f"{rule.text(figure, reading)}."
-    return Trigger(code=rule.code, weight=rule.weight, figure=figure, source=rule.source, text=text)
+            text = f"{rule.text(figure, reading)}."
+            trigger = Trigger(code=rule.code, weight=rule.weight, figure=figure, source=rule.source, text=text)
+            yield _Proposal(name, values, trigger, rule.beside(reading))
 
 
 def _by_thumb(reading: ServerReading) -> Iterator[_Proposal]:

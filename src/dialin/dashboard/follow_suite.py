@@ -55,7 +55,10 @@ class SuiteFollower(Follower):
         """Return the current state of the suite; of studies to which nothing was written, hardly anything is read."""
         held, suite = self.holder() is not None, self._read_if_written()
         plan, result = suite.plan, suite.result
-        followed = {one.name: self._study(one) for one in plan.members}
+        followed = {
+            one.name: self._studies.setdefault(one.name, Follower(self.directory / one.directory, self._holder))
+            for one in plan.members
+        }
         looks = {name: one.look() for name, one in followed.items() if (one.directory / STUDY_FILE).is_file()}
         running = next((name for name, one in looks.items() if one.board.trial is not None), self._running)
         self._running = running if running in looks else next(iter(looks), "")
@@ -93,9 +96,6 @@ class SuiteFollower(Follower):
         if self._suite is None or written != self._written:
             self._suite, self._written = self._read_suite(self.directory), written
         return self._suite
-
-    def _study(self, member: SuiteMember) -> Follower:
-        return self._studies.setdefault(member.name, Follower(self.directory / member.directory, self._holder))
 
 
 def _state(plan: SuitePlan, looks: Mapping[str, Snapshot], *, held: bool) -> State:

@@ -145,10 +145,6 @@ def _is_address(name: str) -> bool:
     return True
 
 
-def _nobody_asks(_address: Address, _viewer: str) -> None:
-    pass
-
-
 class Guard:
     """Passes permitted requests to the page, and adds the protective headers to every answer.
 
@@ -156,7 +152,7 @@ class Guard:
     """
 
     def __init__(
-        self, app: ASGIApp, access: Access, served: Served, cookie: str, let_in: Callable[[Address, str], None] = _nobody_asks
+        self, app: ASGIApp, access: Access, served: Served, cookie: str, let_in: Callable[[Address, str], None]
     ) -> None:
         self._app = app
         self._note_let_in = let_in

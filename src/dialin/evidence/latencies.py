@@ -35,7 +35,9 @@ def latencies(record: StudyRecord, trials: Sequence[MeasuredTrial]) -> list[Tran
     totals: dict[str, int] = {}
     rows = []
     for kind in [ALL_KINDS, *(sorted(single_kinds) if len(single_kinds) > 1 else ())]:
-        counts = {one.trial.id: by_threads for one in trials if any(by_threads := _counts(one, kind))}
+        counts = {
+            one.trial.id: by_threads for one in trials if any(by_threads := counts_of_kind(one.trial.transaction_times, kind))
+        }
         figures = {name: _percentiles(counts, share, trials, record) for name, share in _SHARES.items()}
         for name in measured.names(trials, record):
             of_name = [counts[one.trial.id] for one in trials if one.trial.candidate == name and one.trial.id in counts]
@@ -55,10 +57,6 @@ def latencies(record: StudyRecord, trials: Sequence[MeasuredTrial]) -> list[Tran
                 )
             )
     return rows
-
-
-def _counts(one: MeasuredTrial, kind: str) -> Sequence[Mapping[float, int]]:
-    return counts_of_kind(one.trial.transaction_times, kind)
 
 
 def _percentiles(

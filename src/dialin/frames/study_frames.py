@@ -137,7 +137,10 @@ class Study:
     @property
     def tune_trials(self) -> pl.DataFrame:
         """Every trial of a tune: what it was for, its setting with a column for each variable, and its figures."""
-        return self._frame("tune_trials", lambda record: tables.tune_trials(record.spec, self._course()))
+        return self._frame(
+            "tune_trials",
+            lambda record: tables.tune_trials(record.spec, self._once("course", lambda store: proof_view(store.read()).course)),
+        )
 
     @property
     def tune_variables(self) -> pl.DataFrame:
@@ -200,10 +203,6 @@ class Study:
 
     def _record(self) -> StudyRecord:
         return self._once("record", lambda store: store.read(samples=False))
-
-    def _course(self) -> TuneCourse | None:
-        """Return the course of a tune with the figures of its trials, for which all samples are read."""
-        return self._once("course", lambda store: proof_view(store.read()).course)
 
     def _once(self, name: str, ask: Callable[[Store], Read]) -> Read:
         """Return what `ask` reads from the store, cached until the study is written to."""

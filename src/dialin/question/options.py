@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, WithJsonSchema, field_validator, model_validator
-from pydantic.fields import FieldInfo
 
 from dialin.errors import UserError
 from dialin.measures.table import COSTS, MEASURES, explain, explain_worthwhile, goals_of_traffic
@@ -267,7 +266,8 @@ class StudyOptions(MethodOptions, LoadOptions, LiveOptions):
     def given(self) -> frozenset[str]:
         """The options that are not at their default, each also with its value: `switch` and `switch=set`."""
         fields = StudyOptions.model_fields.items()
-        values = {kebab(name): getattr(self, name) for name, field in fields if getattr(self, name) != _default(field)}
+        defaults = {name: field.get_default(call_default_factory=True) for name, field in fields}
+        values = {kebab(name): getattr(self, name) for name, default in defaults.items() if getattr(self, name) != default}
         return frozenset((*values, *(f"{name}={value}" for name, value in values.items())))
 
     @property
@@ -381,10 +381,6 @@ class StudyOptions(MethodOptions, LoadOptions, LiveOptions):
             place=place,
             question=tune or (AA() if self.aa else Comparison()),
         )
-
-
-def _default(field: FieldInfo) -> Any:
-    return field.get_default(call_default_factory=True)
 
 
 def _option_text(value: str | float | bool) -> str:  # noqa: FBT001 - TOML's own types

@@ -11,12 +11,12 @@ from dialin.errors import DialinError, ServerError, UserError
 from dialin.evidence.proof_view import candidate_of, proof_view
 from dialin.model.cause import PASSING, Cause, Fault
 from dialin.model.progress import Standing
-from dialin.model.record import LogCode, Look, StudyRecord, TuneCourse
+from dialin.model.record import LogCode, Look, TuneCourse
 from dialin.model.setting import Value
 from dialin.model.study import Candidate, StudySpec
 from dialin.model.trial import Block, EffectiveSettings, Failure, Purpose, Step, Trial, TrialState
 from dialin.model.tune import TuneAsk, TunePlan, TuneStage
-from dialin.model.verdict import TuneFindings, Verdict
+from dialin.model.verdict import Verdict
 from dialin.race.broken_study import keeps_failing
 from dialin.race.study_run import StudyRun
 from dialin.search.study_tuner import StudyTuner, answers
@@ -214,7 +214,7 @@ class TuneRunner(StudyRun):
 
     def _end(self) -> Verdict:
         findings = final_findings(self._tuner)
-        record = self._proof(findings)
+        record = proof_view(replace(self._state.record, course=TuneCourse(asks=self._asks, findings=findings)))
         completed = [t for t in record.trials if t.purpose is Purpose.RACE and t.state is TrialState.DONE]
         if not completed:
             self.store.save_findings(findings)
@@ -228,6 +228,3 @@ class TuneRunner(StudyRun):
         self._state.save_verdict(verdict, decided=True)
         self.watcher.study_ended(verdict)
         return verdict
-
-    def _proof(self, findings: TuneFindings) -> StudyRecord:
-        return proof_view(replace(self._state.record, course=TuneCourse(asks=self._asks, findings=findings)))

@@ -51,7 +51,7 @@ def plotted_candidates(verdict: Verdict) -> list[CandidateVerdict]:
 
 def pareto_candidates(verdict: Verdict) -> list[CandidateVerdict]:
     """Return the candidates that no other one beats at both, from the steadiest, which is the slowest, to the fastest."""
-    return sorted((one for one in plotted_candidates(verdict) if one.pareto), key=_place)
+    return sorted((one for one in plotted_candidates(verdict) if one.pareto), key=lambda one: one.tps.mean if one.tps else 0.0)
 
 
 def compare_ends(record: StudyRecord, verdict: Verdict) -> PairComparison:
@@ -92,7 +92,3 @@ def _inconclusive_measures(
         *([] if is_faster or (verdict.goal is Goal.THROUGHPUT and fastest.name in proven) else ["throughput"]),
         *([] if is_steadier or (verdict.goal is Goal.STABILITY and steadiest.name in proven) else ["CV"]),
     ]
-
-
-def _place(candidate: CandidateVerdict) -> float:
-    return candidate.tps.mean if candidate.tps else 0.0

@@ -93,7 +93,8 @@ def make_dimension(facts: VariableFacts, requested: RequestedVariable | None = N
         return _listed(facts, requested.values, "listed")
     if facts.choices:
         if requested is not None and requested.low is not None:
-            raise UserError(f"{facts.name} takes words, not a range", f"List them: {facts.name}={_words(facts.choices[:2])}")
+            some = ",".join(map(str, facts.choices[:2]))
+            raise UserError(f"{facts.name} takes words, not a range", f"List them: {facts.name}={some}")
         return _listed(facts, facts.choices, facts.limits or "all values that the server takes")
     low, high, reason = _range(facts, requested)
     if not low < high:
@@ -150,7 +151,3 @@ def _listed(facts: VariableFacts, values: tuple[Value, ...], reason: str) -> Dim
 def _within(value: Value, low: float, high: float) -> bool:
     number = as_number(value)
     return number is not None and low <= number <= high
-
-
-def _words(values: tuple[Value, ...]) -> str:
-    return ",".join(str(value) for value in values)

@@ -49,10 +49,6 @@ STEPS = {
 }
 
 
-def _trial_failed(figures: Figures) -> str:
-    return f"{_trial(figures)} failed {STEPS[Step(figures['step'])].during}: {with_advice(Cause.read(figures['cause']))}"
-
-
 def _discarded(figures: Figures) -> str:
     changes = "; ".join(f"{_change(one)}, {_NOTICED[Step(one['step'])]}" for one in figures["changes"])
     return (
@@ -101,7 +97,9 @@ _SENTENCES: Mapping[LogCode, Callable[[Figures], str]] = {
     LogCode.HOST_LOST: lambda figures: f"Host {figures['host']} is lost: {with_advice(Cause.read(figures['cause']))}",
     LogCode.HOST_LEFT_OUT: lambda figures: f"Host {figures['host']} is left out: {with_advice(Cause.read(figures['cause']))}",
     LogCode.STOPPED: lambda _figures: "Stopped between two blocks, as requested",
-    LogCode.TRIAL_FAILED: _trial_failed,
+    LogCode.TRIAL_FAILED: lambda figures: (
+        f"{_trial(figures)} failed {STEPS[Step(figures['step'])].during}: {with_advice(Cause.read(figures['cause']))}"
+    ),
     LogCode.TRIAL_REPEATED: lambda figures: f"{_trial(figures)} is run again: the host itself stalled for most of it",
     LogCode.TRIAL_DISTURBED: lambda figures: (
         f"{_trial(figures)} is run again; its candidate is not to blame: {with_advice(Cause.read(figures['cause']))}"

@@ -44,10 +44,6 @@ def _no_privilege(figures: Figures) -> str:
     return f"The account lacks {figures['privilege']}, so {contents} are not available"
 
 
-def _unreadable(figures: Figures) -> str:
-    return f"{figures['probe']} could not be read: {sentence(Cause.read(figures['cause']))}"
-
-
 def _backward(figures: Figures) -> str:
     return (
         f"{counted(figures['waits'], 'wait')} ({percent(figures['share'])}) end before they start by the server's timer, which "
@@ -56,7 +52,7 @@ def _backward(figures: Figures) -> str:
 
 
 _SENTENCES: Mapping[ProbeNoteCode, str | Callable[[Figures], str]] = {
-    ProbeNoteCode.UNREADABLE: _unreadable,
+    ProbeNoteCode.UNREADABLE: lambda figures: f"{figures['probe']} could not be read: {sentence(Cause.read(figures['cause']))}",
     ProbeNoteCode.ABSENT: lambda figures: f"This server has no {figures['source']}, so {_contents(figures)} are not available",
     ProbeNoteCode.NO_PRIVILEGE: _no_privilege,
     ProbeNoteCode.SCHEMA_OFF: (

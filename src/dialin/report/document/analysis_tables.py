@@ -77,7 +77,7 @@ def suite_table(analysis: Analysis) -> Table:
         (_column("load"), [Cell(visible(row.load or "the load of all")) for row in analysis.suite]),
         _texts(
             f"{visible(analysis.baseline)} {analysis.unit}",
-            [number(_level(of.get(analysis.baseline))) for of in by_load],
+            [number(one.tps.mean if (one := of.get(analysis.baseline)) and one.tps else None) for of in by_load],
             1,
         ),
         *((_column(visible(name), is_figure=True, candidate=name), [ratio(of.get(name)) for of in by_load]) for name in names),
@@ -92,10 +92,6 @@ def suite_table(analysis: Analysis) -> Table:
     measure = capital(MEASURES[analysis.goal].name)
     caption = f"{measure} relative to {visible(analysis.baseline)}, by load; the intervals of all loads hold together."
     return _table("suite-table", caption, columns)
-
-
-def _level(candidate: CandidateAnalysis | None) -> float | None:
-    return candidate.tps.mean if candidate and candidate.tps else None
 
 
 def scaling_table(analysis: Analysis) -> Table:

@@ -44,7 +44,9 @@ def live_section(record: StudyRecord, names: Naming, style: Mapping[str, Style])
         return Section(SectionKey.LIVE, "", ())
     periods = live_periods(record)
     findings = record.verdict.live if record.verdict is not None else None
-    parts: list[Part] = [Paragraph(text) for text in _observed(record)]
+    parts: list[Part] = [
+        Paragraph(f"{visible(log_text(line)).rstrip('.')}.") for line in record.log if line.code is LogCode.OBSERVED
+    ]
     if findings is not None:
         parts.append(Paragraph(_summary(record, findings), Role.LEAD))
         parts.append(Group("live-effect", "Effect and offered load", [_effects(record, findings, names)]))
@@ -52,11 +54,6 @@ def live_section(record: StudyRecord, names: Naming, style: Mapping[str, Style])
     parts += live_charts(periods, style, record.spec.workload.percentile)
     parts.append(Fold("live-periods", f"Every period ({len(periods)})", [_periods(periods, names)]))
     return Section(SectionKey.LIVE, "Live, own traffic", parts)
-
-
-def _observed(record: StudyRecord) -> list[str]:
-    """Return what the observation of the baseline found, before anything was changed."""
-    return [f"{visible(log_text(line)).rstrip('.')}." for line in record.log if line.code is LogCode.OBSERVED]
 
 
 def _summary(record: StudyRecord, findings: LiveFindings) -> str:

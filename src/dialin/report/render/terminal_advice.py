@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from rich.console import Console
 
-from dialin.model.advice import Advice, Experiment, Studied, Weight
+from dialin.model.advice import Advice, Studied, Weight
 from dialin.report.render.terminal_page import Page
 from dialin.report.render.terminal_table import TerminalColumn
 from dialin.sentences.advice_sentences import STUDIED, WEIGHTS, value_list, watch_text
@@ -60,7 +58,8 @@ def _print_experiments(page: Page, advice: Advice) -> None:
     footnotes = {source: number for number, source in enumerate(sources, 1)}
     for place, experiment in enumerate(experiments, 1):
         page.gap()
-        page.numbered(place, " ".join(_reasons(experiment, footnotes)))
+        reasons = (f"{trigger.text.removesuffix('.')} [{footnotes[trigger.source]}]." for trigger in experiment.triggers)
+        page.numbered(place, " ".join(reasons))
         if experiment.command:
             page.copyable(f"    {experiment.command}")
     page.gap()
@@ -75,7 +74,3 @@ def _print_experiments(page: Page, advice: Advice) -> None:
             page.text(STUDIED[studied])
         if studied is Studied.REPLAY and advice.capture:
             page.copyable(f"    {advice.capture}")
-
-
-def _reasons(experiment: Experiment, footnotes: Mapping[str, int]) -> list[str]:
-    return [f"{trigger.text.removesuffix('.')} [{footnotes[trigger.source]}]." for trigger in experiment.triggers]
