@@ -6,16 +6,17 @@ percentile is always a wait that happened.
 
 from __future__ import annotations
 
+import errno
 import itertools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
 from dialin.model.evidence import ALL, WaitRow
-from dialin.store.series import as_os_errors
 
 if TYPE_CHECKING:
     import polars as pl
@@ -43,6 +44,17 @@ _BACKWARD = 1 << 63
 
 _SLICE = 16_777_216
 """Events that are read from the file at a time: while it is read, each takes twice its final memory."""
+
+
+@contextmanager
+def _as_os_errors() -> Iterator[None]:
+    """Raise errors of Polars, such as a full disk, as OSError."""
+    import polars as pl
+
+    try:
+        yield
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise OSError(errno.EIO, str(error)) from error
 
 
 class Written(NamedTuple):
@@ -79,7 +91,7 @@ def write(path: Path, files: Iterable[Path], left_out: Sequence[int] = ()) -> Wr
     parts: list[Path] = []
     making = path.with_suffix(".making")
     read = stored = backward = 0
-    with as_os_errors():
+    with _as_os_errors():
         path.parent.mkdir(exist_ok=True)
         try:
             for file in files:
@@ -138,7 +150,7 @@ def summarise(path: Path) -> tuple[WaitRow, ...]:
     """
     instruments: dict[str, int] = {}
     operations: dict[str, int] = {}
-    with as_os_errors():
+    with _as_os_errors():
         keys, kinds = _times(path, instruments, operations)
     if not keys.size:
         return ()
