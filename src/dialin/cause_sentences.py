@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from dialin.model.cause import Cause, CauseCode
-from dialin.model.live import Danger
+from dialin.model.trip import Danger
 from dialin.text import duration, listed, size
 
 Figures = Mapping[str, Any]

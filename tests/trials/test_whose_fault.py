@@ -20,8 +20,8 @@ from dialin.errors import (
     WorkloadError,
 )
 from dialin.model.cause import Cause, CauseCode, Fault
-from dialin.model.live import Danger, Trip
 from dialin.model.trial import Trial, TrialState
+from dialin.model.trip import Danger, Trip
 from dialin.servers.connection import RefusedError, TurnedAwayError
 from dialin.store.store import Store
 from dialin.trials.trial_steps import run
