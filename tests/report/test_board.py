@@ -4,10 +4,8 @@ import pytest
 
 from dialin.model.trial import Purpose, Step, Trial, TrialState
 from dialin.report.board import Board
-from dialin.report.screen import draw
 
 TRIAL = Trial(4, 2, 1, 1, "4", TrialState.RUNNING, 5.0)
-LINK = "http://127.0.0.1:40123/?t=0123456789abcdef0123456789abcdef"
 
 
 @pytest.mark.parametrize(
@@ -31,15 +29,6 @@ def test_a_trial_says_what_it_does_for_how_long(spec):
     assert board.trial_progress(10.0) == ("Trial 1 of the block", "innodb_buffer_pool_instances = 4", "starting")
     board.begin_step(Step.BOOT, 7.0)
     assert board.trial_progress(10.0)[2] == "starting the server for 3 s"
-
-
-@pytest.mark.parametrize("width", [20, 40, 80])
-@pytest.mark.parametrize("begun", [False, True])
-def test_a_link_that_stands_on_the_screen_is_never_cut_off(spec, width, begun):
-    board = Board(spec=spec if begun else None, notice=f"Live page: {LINK}")
-    lines = [line.plain for line in draw(board, 10.0, width, 24)]
-    assert LINK in "".join(lines)
-    assert max(map(len, lines)) <= width
 
 
 def test_each_of_several_hosts_says_what_it_does_and_which_one_is_behind(spec):

@@ -24,9 +24,9 @@ from dialin.model.record import LogLine
 from dialin.model.verdict import Note, ReasonCode, Verdict
 from dialin.report.files import recommendation
 from dialin.report.plain_lines import PlainLines
+from dialin.report.progress_line import ProgressLine, draw
 from dialin.report.render import html, markdown, markdown_text
 from dialin.report.render.terminal import print_verdict, print_why
-from dialin.report.screen import LiveScreen, draw
 from dialin.store import read_only
 from dialin.testing.fake_clock import FakeClock
 from dialin.variables import optionfile as servers_own
@@ -232,16 +232,14 @@ def test_the_terminal_shows_it(width, explained):
         assert "[bold red]loud[/]" in text
 
 
-def test_the_live_screen_and_the_plain_lines_show_it():
+def test_the_line_of_progress_and_the_plain_lines_show_it():
     stream, plain = io.StringIO(), io.StringIO()
     clock = FakeClock()
-    live = LiveScreen(Console(file=stream, force_terminal=True, width=300, height=60), clock)
+    live = ProgressLine(Console(file=stream, force_terminal=True, width=300, height=60), clock)
     drive(record(), live)
-    live.message(NASTY)
-    live._board.notice = NASTY
-    for line in draw(live._board, clock.now(), 300, 60):
-        assert not ACTING.search(line.plain)
-        assert "\n" not in line.plain
+    for after in (draw(live._board, clock.now() + 60, 300), live.message(NASTY) or draw(live._board, clock.now(), 300)):
+        assert not ACTING.search(after.plain)
+        assert "\n" not in after.plain
     lines = PlainLines(plain)
     drive(record(), lines)
     lines.message(NASTY)

@@ -38,10 +38,10 @@ from dialin.race.runner import finished
 from dialin.report import files
 from dialin.report.document.tune_section import left_out_pairs, space_table
 from dialin.report.plain_lines import PlainLines
+from dialin.report.progress_line import ProgressLine
 from dialin.report.render.terminal_page import Page
 from dialin.report.render.terminal_summary import print_summary
 from dialin.report.render.terminal_table import GAP, columns_of, long_texts
-from dialin.report.screen import LiveScreen
 from dialin.sentences.names import naming
 from dialin.sentences.setting_notes import difference_lines
 from dialin.sentences.tune_words import best_so_far, setting_text
@@ -236,8 +236,8 @@ def perform(
     try:
         with (
             stopping_cleanly(),
-            live_page(directory, wanted=watch) as link,
-            _watching(errors(), link) as watcher,
+            live_page(directory, wanted=watch),
+            _watching(errors()) as watcher,
             not_suspended(watcher.message),
         ):
             run(watcher)
@@ -313,23 +313,23 @@ def _write_reports(directory: Path) -> None:
 
 
 @contextmanager
-def live_page(directory: Path, *, wanted: bool) -> Iterator[str]:
-    """Serve the study or suite as a live page if wanted; yields its link, else an empty string.
+def live_page(directory: Path, *, wanted: bool) -> Iterator[None]:
+    """Serve the study or suite as a live page if wanted, and print its link.
 
     The page outlives the study, so that it shows how it ended; if no study begins, the page ends at once.
     """
     if not wanted:
-        yield ""
+        yield
         return
     try:
         process, link = page_process.start(page_process.command(directory))
     except DialinError as error:
         say(str(error))
-        yield ""
+        yield
         return
     say(f"Live page (link for one browser; it ends a minute after the study unless somebody watches): {link}")
     try:
-        yield link
+        yield
     except DialinError as error:
         if _has_not_run(error) or not (is_suite(directory) or _is_study(directory)):
             process.terminate()
@@ -337,9 +337,9 @@ def live_page(directory: Path, *, wanted: bool) -> Iterator[str]:
 
 
 @contextmanager
-def _watching(console: Console, link: str) -> Iterator[Watcher]:
+def _watching(console: Console) -> Iterator[Watcher]:
     if console.is_terminal and not console.is_dumb_terminal:
-        with LiveScreen(console, SystemClock(), notice=f"Live page: {link}" if link else "") as screen:
-            yield screen
+        with ProgressLine(console, SystemClock()) as line:
+            yield line
     else:
         yield PlainLines(sys.stderr)

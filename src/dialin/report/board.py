@@ -1,4 +1,4 @@
-"""The state of a running study at one instant: updated by events, drawn by `screen`."""
+"""The state of a running study at one instant: updated by events, drawn by `progress_line` and the live page."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _ASCII_BARS = "_.-=+*%#"
 
 @dataclass(slots=True)
 class Board:
-    """The figures of a running study; a watcher writes them, a screen reads them.
+    """The figures of a running study; a watcher writes them, what draws reads them.
 
     Attributes:
         blocks: about how many blocks are planned; of a tune, about how many trials.
@@ -64,7 +64,6 @@ class Board:
     standings: Mapping[str, Standing] = field(default_factory=dict)
     lines: deque[tuple[float, str]] = field(default_factory=lambda: deque(maxlen=_MOST_LINES))
     verdict: Verdict | None = None
-    notice: str = ""
     hosts: dict[str, HostProgress] = field(default_factory=dict)
 
     def name_hosts(self, names: Sequence[str], now: float) -> None:
@@ -79,11 +78,20 @@ class Board:
         if len(self.hosts) < 2:
             return []
         names = naming(self.spec).full if self.spec else {}
-        median = statistics.median(host.trials for host in self.hosts.values())
+        behind = self.hosts_behind()
+        remark = f", behind (median of all hosts {self._median_trials():g})"
         return [
-            f"{visible(name)}: {_doing(host, names, now)}, {counted(host.trials, 'trial')} so far{_behind(host.trials, median)}"
+            f"{visible(name)}: {_doing(host, names, now)}, {counted(host.trials, 'trial')} so far" + remark * (name in behind)
             for name, host in self.hosts.items()
         ]
+
+    def hosts_behind(self) -> set[str]:
+        """Return the hosts that are slower or joined later: they lack at least two trials, since one may be running there."""
+        median = self._median_trials()
+        return {name for name, host in self.hosts.items() if host.trials <= min(median - 2, _BEHIND * median)}
+
+    def _median_trials(self) -> float:
+        return statistics.median(host.trials for host in self.hosts.values()) if self.hosts else 0.0
 
     def begin(self, spec: StudySpec, blocks: int, seconds: float, now: float) -> None:
         self.spec, self.blocks, self.began, self.ends = spec, blocks, now, now + seconds
@@ -153,11 +161,6 @@ class Board:
         """Return how much of the estimated time has passed, from 0 to 1."""
         whole = max(self.ends, now) - self.began
         return min(1.0, max(0.0, (now - self.began) / whole)) if whole > 0 else 0.0
-
-
-def _behind(trials: int, median: float) -> str:
-    """Return the remark that a host is slower or joined later: it lacks at least two trials, since one may be running there."""
-    return f", behind (median of all hosts {median:g})" if trials <= min(median - 2, _BEHIND * median) else ""
 
 
 def _doing(host: HostProgress, names: Mapping[str, str], now: float) -> str:
