@@ -134,7 +134,7 @@ def test_a_study_on_a_medium_that_nobody_can_write_to_is_shown(tmp_path, command
     stored_study.keep(example_studies.winner(), study)
     study.chmod(0o555)
     process = as_somebody_without_rights(tmp_path, command, "study")
-    assert "innodb_buffer_pool_instances = 16: 1,120 → 1,403 tps" in process.stdout
+    assert all(shown in process.stdout for shown in ("innodb_buffer_pool_instances = 16", "1,120", "1,403"))
     assert process.returncode == 0
     assert process.stderr.startswith("" if command == "explain" else "Note: the files in study were not rewritten")
     assert not (study / "report.html").exists()

@@ -296,7 +296,9 @@ def test_all_processes_of_a_command_that_does_not_return_are_ended(tmp_path):
     script = f"sh -c 'sleep 60 & echo $! >{tmp_path / 'child'}; wait'"
     with pytest.raises(ServerError, match="did not return within 1 s"):
         user_command.run(script, limit=1.0)
-    child = int((tmp_path / "child").read_text())
+    child, deadline = int((tmp_path / "child").read_text()), time.monotonic() + 30
+    while processes.identity(child) and time.monotonic() < deadline:  # a busy kernel takes a moment to end what was killed
+        time.sleep(0.02)
     assert processes.identity(child) == ""
 
 
