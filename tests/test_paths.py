@@ -5,6 +5,7 @@ import stat
 
 import pytest
 
+from dialin import paths
 from dialin.file_lock import locked
 from dialin.paths import OthersRecordError, read_record, replace_text
 
@@ -50,6 +51,14 @@ def test_a_record_that_is_acted_on_is_a_file_of_ones_own(tmp_path, give_away):
     with pytest.raises(OthersRecordError, match=f"it belongs to the user {owner}"):
         read_record(path)
     assert read_record(path, of_others=True) == {"directory": "/etc"}
+
+
+def test_where_a_file_system_gives_all_files_to_another_user_records_are_still_ones_own(tmp_path, give_away, monkeypatch):
+    path = tmp_path / "record.json"
+    path.write_text('{"directory": "/etc"}')
+    give_away(path)
+    monkeypatch.setattr(paths, "_owner_within", lambda directory: path.stat().st_uid)
+    assert read_record(path) == {"directory": "/etc"}
 
 
 def test_a_record_without_end_is_not_read_to_its_end(tmp_path):

@@ -67,15 +67,23 @@ def test_the_line_reports_time_left_the_leader_what_runs_and_the_last_seconds():
     assert "▇" in line
 
 
-def test_a_message_is_shown_for_some_seconds_and_before_the_study_until_the_next():
+def test_a_message_stays_above_the_line_however_long_it_is():
+    stream = io.StringIO()
+    with ProgressLine(Console(file=stream, force_terminal=True, width=20), Moved()) as line:
+        line.message("The server ended by itself; the trial is run again")
+    assert "The server ended by itself; the trial is run again" in " ".join(stream.getvalue().split())
+
+
+def test_a_candidate_that_is_out_never_leads():
+    record = example_studies.safe_choice()
     board = Board()
-    assert after(board, 10.0) == "preparing"
-    board.lines.append((10.0, "Data is prepared"))
-    assert after(board, 100.0) == "Data is prepared"
-    board.begin(example_studies.winner().spec, 5, 600, now=100.0)
-    board.lines.append((110.0, "The machine slept"))
-    assert after(board, 112.0).endswith(" left · The machine slept")
-    assert "slept" not in after(board, 120.0)
+    board.begin(record.spec, 7, 600, now=0)
+    board.end_trial(
+        record.trials[-1],
+        {"1": Standing(3, 0, 1000, 1.0), "2": Standing(3, 2, 1400, 1.4, out=True), "4": Standing(3, 0, 1100, 1.1)},
+        now=0,
+    )
+    assert "4 leads, +10.0 %" in after(board, 10.0)
 
 
 @pytest.mark.parametrize("width", [1, 10, 24, 40, 80, 200])

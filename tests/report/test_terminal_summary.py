@@ -108,3 +108,16 @@ def test_hostile_text_is_shown_and_nothing_of_it_is_obeyed():
 @pytest.mark.parametrize("width", [30, 80])
 def test_a_terminal_that_knows_ascii_only_gets_a_whole_summary(width):
     assert "?" not in printed(example_studies.winner(), width, encoding="ascii")
+
+
+def test_a_choice_on_another_build_or_with_other_memory_is_named_with_it():
+    record = example_studies.winner()
+    chosen = record.verdict.recommended_candidate
+
+    def elsewhere(**changed):
+        candidates = [one.model_copy(update=changed) if one.name == chosen else one for one in record.spec.candidates]
+        return flat(printed(replace(record, spec=record.spec.model_copy(update={"candidates": candidates}))))
+
+    assert "SET innodb_buffer_pool_instances = 16 On mariadb@10.11. Winner: " in elsewhere(server="mariadb@10.11")
+    assert "On mysql@8.0 with a memory limit of 2.0 GiB. Winner: " in elsewhere(server="mysql@8.0", memory=2 << 30)
+    assert " On mysql" not in flat(printed(record))

@@ -98,8 +98,10 @@ def restore_orphans(home: Home, environment: Mapping[str, str], say: Callable[[s
     from dialin.servers.attached.undo import UndoLog
 
     log = UndoLog(home.undo)
-    for unreadable in log.unreadable().values():
-        say(f"Not restored: {unreadable}")
+    running = {entry.id for entry in log.of_anybody() if not log.is_orphan(entry)}
+    for name, unreadable in log.unreadable().items():
+        if name not in running:
+            say(f"Not restored: {unreadable}")
     for entry in log.orphans():
         fault = _restore(log, entry, environment, say, None, quick=True)
         if fault is not None:
@@ -139,7 +141,7 @@ def _restore(
 
 
 def _forget(log: UndoLog, name: str) -> None:
-    chosen = next((entry for entry in log.entries() if entry.id == name), None)
+    chosen = next((entry for entry in log.of_anybody() if entry.id == name), None)
     if chosen is None and name in log.unreadable():
         log.remove(name)
         say(f"Deleted the record {name}, which could not be read")

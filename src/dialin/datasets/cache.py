@@ -148,7 +148,7 @@ class DatasetCache:
             with opened(self._lock_file(key)) as descriptor:
                 if is_free := try_lock(descriptor):
                     shutil.rmtree(path, ignore_errors=True)
-                return is_free
+                return is_free and not path.exists()
         except PermissionError:  # another user's, who shares this cache
             return False
 
@@ -172,12 +172,14 @@ class DatasetCache:
         """
         if not self._root.exists() or self._root.stat().st_dev != _existing(directory).stat().st_dev:
             return
-        if lacking_space(directory, needed) > self.removable():
+        lacking = lacking_space(directory, needed)
+        if lacking > self.removable():
             return
         for dataset in self._stored():
-            if lacking_space(directory, needed) <= 0:
+            if lacking <= 0:
                 return
-            self._give_up(dataset)
+            if self._give_up(dataset):
+                lacking -= dataset.size  # a file system may free the space only later
 
     def _give_up(self, dataset: StoredDataset) -> bool:
         """Remove a dataset to make room; False where it is in use."""

@@ -25,9 +25,6 @@ _PER_SECOND = 4
 _BARS = 20
 """Seconds of throughput that are drawn."""
 
-_SHOWN_FOR = 5.0
-"""Seconds for which a message is shown in place of the rest."""
-
 
 class ProgressLine:
     """A watcher that keeps one line up to date, at the terminal's current width, and takes it away at the end.
@@ -65,8 +62,8 @@ class ProgressLine:
             self._board.spec = spec
 
     def message(self, text: str) -> None:
-        with self._lock:
-            self._board.lines.append((self._clock.now(), text))
+        """Print a message above the line, where it stays."""
+        self._live.console.print(Text(visible(text)))  # not under the lock, which the thread that draws takes, too
 
     def trial_began(self, trial: Trial, seconds_left: float) -> None:
         with self._lock:
@@ -104,12 +101,9 @@ def draw(board: Board, now: float, width: int, *, plain: bool = False) -> Text:
 
 
 def _parts(board: Board, now: float, *, plain: bool) -> list[str]:
-    at, text = board.lines[-1] if board.lines else (now, "preparing")
     if board.spec is None:
-        return [visible(text)]
+        return ["preparing"]
     left = f"{board.block_progress()}, about {about(board.seconds_left(now))} left"
-    if board.lines and now - at < _SHOWN_FOR:
-        return [left, visible(text)]
     return [left, *_leader(board, board.spec), *_hosts(board), *_running(board, board.spec, now, plain=plain)]
 
 
@@ -121,7 +115,8 @@ def _leader(board: Board, spec: StudySpec) -> list[str]:
         standing = board.standing(name)
         return -(standing.tps or 0.0) if spec.goal is Goal.THROUGHPUT else standing.figure or 0.0
 
-    ranked = sorted((name for name in spec.names if board.standing(name).ratio is not None), key=rank)
+    standings = {name: board.standing(name) for name in spec.names}
+    ranked = sorted((name for name, one in standings.items() if one.ratio is not None and not one.out), key=rank)
     if len(ranked) < 2 or spec.baseline not in ranked:
         return []
     if (best := ranked[0]) == spec.baseline:

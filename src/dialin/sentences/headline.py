@@ -94,7 +94,9 @@ def _headline(spec: StudySpec, verdict: Verdict) -> str:
 def claim(spec: StudySpec, verdict: Verdict) -> str:
     """Return the verdict for a place that names the recommendation: `Winner:` and its figures; else the whole headline."""
     if verdict.verdict is Outcome.GAIN:
-        return f"Gain proven: {gain(spec, verdict, verdict.chosen) or 'by confirmation trials'}."
+        return " ".join(
+            [f"Gain proven: {gain(spec, verdict, verdict.chosen) or 'by confirmation trials'}.", *_unsafe(spec, verdict)]
+        )
     words = {Outcome.WINNER: "Winner", Outcome.SAFE_CHOICE: "Safe choice"}.get(verdict.verdict)
     chosen = subject(verdict) or verdict.chosen
     if words is None or verdict.tune is not None or spec.is_aa or chosen.name != verdict.recommended_candidate:

@@ -445,6 +445,18 @@ def test_statements_of_a_load_are_ended_first_and_nobody_elses(log, begin, attac
     assert not log.sessions_file(entry).exists()
 
 
+def test_a_study_of_another_user_that_runs_is_left_alone(log, home, begin, give_away, monkeypatch):
+    monkeypatch.setenv("DIALIN_HOME", str(home.root))
+    entry = begin("max_connections")
+    give_away(log._path(entry.id))
+    said = []
+    restore_orphans(home, {}, said.append)
+    assert said == []
+    with pytest.raises(UserError, match="is being studied by process"):
+        restore(forget=entry.id)
+    assert log._path(entry.id).exists()
+
+
 def test_what_another_user_recorded_in_a_shared_cache_is_named_and_not_acted_on(
     log, home, begin, attached, server, orphaned, give_away, monkeypatch, capsys
 ):

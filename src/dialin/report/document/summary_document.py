@@ -8,6 +8,7 @@ from dataclasses import replace
 from dialin.apply.option_file import changes
 from dialin.measures.of_verdict import capital, measure_of
 from dialin.model.record import StudyRecord
+from dialin.model.study import Candidate
 from dialin.model.verdict import ReasonCode, Verdict
 from dialin.model.why import Why
 from dialin.report.document import why_sentences
@@ -32,7 +33,7 @@ from dialin.sentences import verdict_sentences
 from dialin.sentences.headline import claim
 from dialin.sentences.names import name_in_sentence
 from dialin.sentences.result_notes import WeakerDurability
-from dialin.text import counted, visible
+from dialin.text import counted, size, visible
 
 _SERIOUS = ("confound", "warning")
 
@@ -89,6 +90,8 @@ def answer(record: StudyRecord, verdict: Verdict) -> tuple[list[str], str]:
     texts = [unwritten_text(one) for one in changed if one.line is None]
     if first:
         lines = [f"SET {first}", *(f"    {line}" for line in others)]
+        if verdict.tune is None:
+            texts += _on_what(*map(record.spec.candidate, (verdict.recommended_candidate, verdict.baseline)))
     elif record.spec.is_aa:
         lines = []
     elif not changed and verdict.recommended_candidate == verdict.baseline and verdict.chosen.trials:
@@ -100,6 +103,13 @@ def answer(record: StudyRecord, verdict: Verdict) -> tuple[list[str], str]:
     if verdict.reason_code not in _SAID_BY_CLAIM:
         texts.append(verdict_sentences.reason(record))
     return lines, " ".join([*texts, *_what_it_takes(record)])
+
+
+def _on_what(chosen: Candidate, baseline: Candidate) -> list[str]:
+    """Return the build, and the limit of memory, of a choice that differs from the baseline by these besides its setting."""
+    build = f"on {visible(chosen.server)}" if chosen.server != baseline.server else ""
+    memory = f"with a memory limit of {size(chosen.memory)}" if chosen.memory and chosen.memory != baseline.memory else ""
+    return [f"{capital(' '.join(filter(None, (build, memory))))}."] if build or memory else []
 
 
 def _what_it_takes(record: StudyRecord) -> list[str]:
