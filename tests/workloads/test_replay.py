@@ -360,6 +360,9 @@ def test_a_dump_is_loaded_by_a_client_that_obeys_no_commands_in_it(place, client
     workload.prepare(client)
     assert "--binary-mode" in words(place)[0].split()
     assert (place / "fed").read_text() == (place / "dump.sql").read_text()
+    (place / "dump.sql").write_text("/*M!999999\\- enable the sandbox mode */ \nCREATE TABLE t (x INT);\n")
+    workload.prepare(client)
+    assert (place / "fed").read_text() == "CREATE TABLE t (x INT);\n"
     (place / "says").write_text("ERROR 1064 at line 1: You have an error\n")
     with pytest.raises(WorkloadError, match="could not prepare its data: ERROR 1064 at line 1"):
         workload.prepare(client)
