@@ -68,7 +68,7 @@ def image(file_system):
         if error := import_image(file_system, PODMAN, "import", "--message", "made by dialin's tests", "-", f"{NAME}:a"):
             pytest.skip(f"podman cannot import an image here: {error}")
         try:
-            podman("tag", f"{NAME}:a", f"{NAME}:b", check=True)
+            until(lambda: podman("tag", f"{NAME}:a", f"{NAME}:b").returncode == 0)  # a busy podman may not find it at once
             if not can_run(f"{NAME}:a", PODMAN)[0]:
                 patch.setenv("CONTAINERS_CONF", str(simple))
                 does_run, error = can_run(f"{NAME}:a", PODMAN)
