@@ -42,3 +42,11 @@ def test_links_within_the_repository_lead_to_what_is_there(page):
 @pytest.mark.parametrize(("name", "most"), [("README.md", 900), ("BENCHMARKS.md", 1000)])
 def test_the_first_pages_are_short(name, most):
     assert len((ROOT / name).read_text().split()) <= most
+
+
+def test_what_a_program_does_when_it_is_run_comes_after_all_that_it_uses():
+    guard = '\nif __name__ == "__main__":\n'
+    programs = [path for path in sorted((ROOT / "src").rglob("*.py")) if guard in path.read_text(encoding="utf-8")]
+    assert programs
+    late = {path: path.read_text(encoding="utf-8").split(guard)[1] for path in programs}
+    assert [str(path) for path, rest in late.items() if re.search(r"^\S", rest, re.MULTILINE)] == []
