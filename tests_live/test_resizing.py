@@ -138,11 +138,13 @@ def test_a_terminal_may_shrink_to_nearly_nothing_and_grow_again_and_the_line_is_
         assert newest(lines).endswith("…") or width > 100, lines
 
 
-def test_the_line_is_taken_away_at_the_end(terminal):
+def test_the_line_is_taken_away_at_the_end_and_messages_stay(terminal):
     shown = terminal("winner")
     os.write(shown.master, b"\n")
     until(lambda: shown.read(0.3) or shown.process.poll() is not None)
     shown.read(0.3)
     assert shown.process.returncode == 0
-    assert [line for line in shown.lines if line] == ["left as it was found"]
+    message, last = [line for line in shown.lines if line]
+    assert message.startswith("Data is prepared: ")
+    assert last == "left as it was found"
     assert not shown._screen.cursor.hidden
