@@ -33,9 +33,9 @@ def podman(*words, **more):
     return called(PODMAN, *words, **more)
 
 
-def containers(engine=PODMAN):
-    """The names of containers, running or not, that a ledger of dialin could know."""
-    return set(called(engine, "ps", "--all", "--filter", "label=dialin", "--format", "{{.Names}}").stdout.split())
+def containers(engine=PODMAN, *, which="--all"):
+    """The names of containers, by default running or not, that a ledger of dialin could know."""
+    return set(called(engine, "ps", which, "--filter", "label=dialin", "--format", "{{.Names}}").stdout.split())
 
 
 def make_file_system(root):

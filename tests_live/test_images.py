@@ -246,7 +246,7 @@ def killed(dialin, build, seconds, *, with_watchdog=False):
     until(lambda: containers_of(process))
     time.sleep(seconds)
     if with_watchdog:
-        until(lambda: containers_of(process) & containers(build.image.engine))
+        until(lambda: containers_of(process) & containers(build.image.engine, which="--filter=status=running"))
         for each in watchdogs(containers_of(process)):
             each.kill()
     names = containers_of(process)
