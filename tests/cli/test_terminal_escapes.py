@@ -41,6 +41,12 @@ def test_whatever_a_console_prints_is_escaped(stream, what, capsys):
     assert r"\x1b" in printed
 
 
+@pytest.mark.parametrize("stream", [console.errors, console.output])
+def test_the_name_of_an_image_does_not_become_an_emoji(stream, capsys):
+    stream().print("server:a:b :smile:")
+    assert "".join(capsys.readouterr()) == "server:a:b :smile:\n"
+
+
 def test_messages_and_errors_are_escaped(capsys, monkeypatch, tmp_path):
     console.say(f"Load: {ACTS}")
 

@@ -30,8 +30,7 @@ def process(monkeypatch):
 
 
 def test_the_link_is_reported_before_the_study_begins(tmp_path, process, capsys):
-    with conduct.live_page(tmp_path, wanted=True) as link:
-        assert link == LINK
+    with conduct.live_page(tmp_path, wanted=True):
         assert LINK in capsys.readouterr().err
     assert not process.ended, "the page outlives the study"
 
@@ -56,14 +55,16 @@ def test_a_study_runs_though_its_page_does_not_begin(tmp_path, monkeypatch, caps
         raise DialinError("The live page did not start: no port")
 
     monkeypatch.setattr(conduct.page_process, "start", fail)
-    with conduct.live_page(tmp_path, wanted=True) as link:
-        assert link == ""
+    began = False
+    with conduct.live_page(tmp_path, wanted=True):
+        began = True
+    assert began
     assert "The live page did not start" in capsys.readouterr().err
 
 
 def test_no_page_is_served_unless_asked_for(tmp_path, process, capsys):
-    with conduct.live_page(tmp_path, wanted=False) as link:
-        assert link == ""
+    with conduct.live_page(tmp_path, wanted=False):
+        pass
     assert capsys.readouterr().err == ""
 
 

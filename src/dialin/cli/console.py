@@ -23,7 +23,13 @@ if TYPE_CHECKING:
 
 
 class SafeConsole(Console):
-    """A console that shows an escape for each character that cannot be seen; only rich's own codes act on the terminal."""
+    """A console that shows an escape for each character that cannot be seen; only rich's own codes act on the terminal.
+
+    Text is shown as it is: `image:a:b` has no emoji in it.
+    """
+
+    def __init__(self, *, stderr: bool = False) -> None:
+        super().__init__(stderr=stderr, highlight=False, emoji=False)
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         for segment in super().render(renderable, options):
@@ -32,12 +38,12 @@ class SafeConsole(Console):
 
 def errors() -> Console:
     """Return the console of standard error, where everything but the verdict goes."""
-    return SafeConsole(stderr=True, highlight=False)
+    return SafeConsole(stderr=True)
 
 
 def output() -> Console:
     """Return the console of standard output, where the verdict goes. Without a terminal, nothing is cut to its width."""
-    console = SafeConsole(highlight=False)
+    console = SafeConsole()
     console.soft_wrap = not console.is_terminal and "COLUMNS" not in os.environ
     return console
 

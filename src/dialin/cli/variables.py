@@ -97,7 +97,7 @@ def _explain(name: str, catalogue: Catalogue, others: Sequence[Build], tools: To
     if json:
         _print_json(explained.facts())
         return
-    console = SafeConsole(highlight=False)
+    console = SafeConsole()
     console.print(Text(explained.name, style="bold"))
     if console.is_terminal:
         console.print(_grid(explained))
@@ -134,7 +134,7 @@ def _list(variables: Sequence[Variable], build_id: str, *, json: bool) -> None:
         )
         for variable in variables
     ]
-    console = SafeConsole(highlight=False)
+    console = SafeConsole()
     name, default, takes = _widths(rows, console.width) if console.is_terminal else _widths(rows, None)
     for index, row in enumerate((_TITLES, *rows)):
         cells = (_cell(row[0], name), _cell(row[1], default), f"{row[2]:<7}", _cell(row[3], takes))
