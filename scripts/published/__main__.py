@@ -79,7 +79,7 @@ def _run(studies: list[PublishedStudy], asked: argparse.Namespace) -> int:
     waiting = {_name(one): one for one in studies if not asked.only or {one.name, _name(one)} & set(asked.only)}
     while ready := [one for one in waiting.values() if one.answers_per_hour and 60 * one.least_hours <= left]:
         study = max(ready, key=lambda one: one.answers_per_hour)
-        began, minutes = time.monotonic(), min(left, max(60 * study.least_hours, 60 * study.open_hours[-1]))
+        began, minutes = time.monotonic(), round(min(left, max(60 * study.least_hours, 60 * study.open_hours[-1])), 1)
         say(f"{_name(study)}: {number(minutes)} of {counted(round(left), 'minute')}")
         try:
             run(study, asked.runs, minutes, tools)
