@@ -97,20 +97,19 @@ def test_room_is_needed_for_data_that_is_not_prepared_and_for_copies_of_the_larg
     load, shapes = data_of(10 * GB), [{}, {"innodb_page_size": 4096}]
     wanted = [(BUILD, shape) for shape in shapes]
     each = 10 * GB + BLANK_SIZE
-    assert preparer.room_needed(load, [*wanted, wanted[0]], copies=1) == 3 * each
-    assert preparer.room_needed(load, wanted, copies=0) == 2 * each
+    assert preparer.room_needed(load, [*wanted, wanted[0]]) == (2 * each, each)
     directory = home.datasets / preparer._key(BUILD, load, {})
     directory.mkdir(parents=True)
     (directory / "dataset.json").write_text('{"size": 7000000000}')
-    assert preparer.room_needed(load, wanted, copies=1) == 2 * each
-    assert preparer.room_needed(load, wanted[:1], copies=1) == 7 * GB
+    assert preparer.room_needed(load, wanted) == (each, each)
+    assert preparer.room_needed(load, wanted[:1]) == (0, 7 * GB)
 
 
 def test_data_that_exceeds_the_cache_s_limit_is_refused_before_any_is_prepared(preparer):
     load, shapes = data_of(30 * GB), [{}, {"innodb_page_size": 4096}]
-    preparer.room_needed(load, [(BUILD, shapes[0])], copies=1)
+    preparer.room_needed(load, [(BUILD, shapes[0])])
     with pytest.raises(UserError, match=r"about 60\.8 GB exceeds.*DIALIN_CACHE_LIMIT_GB=57 or more, or give a smaller one"):
-        preparer.room_needed(load, [(BUILD, shape) for shape in shapes], copies=1)
+        preparer.room_needed(load, [(BUILD, shape) for shape in shapes])
 
 
 def test_what_takes_long_to_warm_up_is_said_beforehand(preparer, monkeypatch):

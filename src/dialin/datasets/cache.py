@@ -170,7 +170,7 @@ class DatasetCache:
 
         Nothing is removed where that would not suffice, or where the directory is on another file system.
         """
-        if not self._root.exists() or self._root.stat().st_dev != _existing(directory).stat().st_dev:
+        if not share_disk(self._root, directory):
             return
         lacking = lacking_space(directory, needed)
         if lacking > self.removable():
@@ -232,7 +232,17 @@ MARGIN = 1.1
 
 def lacking_space(directory: Path, needed: int) -> float:
     """Return how many bytes a file system lacks to have `needed` bytes free plus a tenth; negative where it has more."""
-    return needed * MARGIN - shutil.disk_usage(_existing(directory)).free
+    return needed * MARGIN - free_space(directory)
+
+
+def free_space(directory: Path) -> int:
+    """Return how many bytes are free on the file system of a directory, which need not exist yet."""
+    return shutil.disk_usage(_existing(directory)).free
+
+
+def share_disk(one: Path, other: Path) -> bool:
+    """Return whether two directories, which need not exist yet, are on one file system."""
+    return _existing(one).stat().st_dev == _existing(other).stat().st_dev
 
 
 def _existing(directory: Path) -> Path:

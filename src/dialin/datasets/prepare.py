@@ -189,8 +189,8 @@ class Preparer:
             )
         return notes
 
-    def room_needed(self, workload: Dataset, wanted: Iterable[tuple[Build, Mapping[str, Value]]], *, copies: int) -> int:
-        """Return about how many bytes data takes that is not prepared yet, on builds with shapes, and copies of the largest.
+    def room_needed(self, workload: Dataset, wanted: Iterable[tuple[Build, Mapping[str, Value]]]) -> tuple[int, int]:
+        """Return about how many bytes data takes that is not prepared yet, on builds with shapes, and a copy of the largest.
 
         Raises:
             UserError: what has to be prepared does not fit into the cache.
@@ -202,7 +202,7 @@ class Preparer:
         sizes = [dataset.size if dataset else expected for dataset in found]
         if lacking:
             self._cache.check_limit(sum(sizes), workload.how_to_shrink)
-        return lacking + copies * max(sizes, default=0)
+        return lacking, max(sizes, default=0)
 
     def removable(self, workload: Dataset, wanted: Iterable[tuple[Build, Mapping[str, Value]]]) -> int:
         """Return the bytes of prepared data that nobody uses, without that of a workload on builds with shapes."""

@@ -122,7 +122,7 @@ class HostAgent:
             DialinError: the disk has no room for the copy.
         """
         if place not in self._arrivals:
-            check_space(self._home.root, 2 * size)
+            check_space(self._path(place), 2 * size)
             self._arrivals[place] = Arrival(self._path(place))
         self._arrivals[place].add(piece)
 

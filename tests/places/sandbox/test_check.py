@@ -120,7 +120,7 @@ def test_temporary_files_of_trials_must_fit_beside_the_data(sandboxes, monkeypat
     tools = SimpleNamespace(
         home=sandboxes.tools.home, ledger=None, clock=None, preparer=SimpleNamespace(telling=lambda say: preparer)
     )
-    tools.snapshot_command, tools.preparer.room_needed = None, lambda *_, copies: copies * 1000
+    tools.snapshot_command, tools.preparer.room_needed = None, lambda *_: (0, 1000)
     tools.preparer.removable = lambda *_: 0
     for temporary in (0, 700):
         workload = SimpleNamespace(temporary_bytes=lambda much=temporary: much, how_to_shrink="")
@@ -129,6 +129,26 @@ def test_temporary_files_of_trials_must_fit_beside_the_data(sandboxes, monkeypat
             pass
     before_plain, trial_plain, before, trial_sorting = needed
     assert (before - before_plain, trial_plain, trial_sorting) == (700, 5000, 5700)
+
+
+def test_prepared_data_that_could_go_makes_no_room_on_another_disk(home, monkeypatch):
+    lacking, copied, removable, free = 500, 1000, 10_000, {"datasets": 0, "sandboxes": 0}
+    preparer = SimpleNamespace(room_needed=lambda *_: (lacking, copied), removable=lambda *_: removable)
+    workload = SimpleNamespace(temporary_bytes=lambda: 0, how_to_shrink="")
+    tools = SimpleNamespace(home=home, preparer=preparer, snapshot_command=None)
+    module = "dialin.datasets.cache"
+    monkeypatch.setattr(f"{module}.shutil.disk_usage", lambda path: SimpleNamespace(free=free[path.name]))
+    for path in (home.datasets, home.sandboxes):
+        path.mkdir(parents=True)
+    check_disk(tools, workload, [])
+    monkeypatch.setattr("dialin.places.sandbox.check.share_disk", lambda *_: False)
+    with pytest.raises(UserError, match="sandboxes has 0.0 GB free"):
+        check_disk(tools, workload, [])
+    free["sandboxes"] = 1200
+    check_disk(tools, workload, [])
+    removable = 400
+    with pytest.raises(UserError, match="datasets has 0.0 GB free"):
+        check_disk(tools, workload, [])
 
 
 def test_what_could_not_be_removed_at_the_end_hides_no_other_error(sandboxes, monkeypatch):

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
-from dialin.datasets.cache import check_space
+from dialin.datasets.cache import check_space, share_disk
 from dialin.datasets.restore import restore_sentence
 from dialin.errors import ServerError, UserError
 from dialin.evidence import effective_settings
@@ -180,9 +180,15 @@ def check_disk(tools: Tools, workload: Workload, wanted: Iterable[tuple[Build, M
     Prepared data that nobody uses gives way to them once a study begins. `wanted` are the builds that data is prepared with,
     each with what shapes the data.
     """
-    wanted, copies = list(wanted), 0 if tools.snapshot_command is not None else 1
-    needed = tools.preparer.room_needed(workload, wanted, copies=copies) + workload.temporary_bytes()
-    check_space(tools.home.root, needed, workload.how_to_shrink, tools.preparer.removable(workload, wanted))
+    wanted, home, smaller = list(wanted), tools.home, workload.how_to_shrink
+    lacking, copied = tools.preparer.room_needed(workload, wanted)
+    of_trial = workload.temporary_bytes() + (copied if tools.snapshot_command is None else 0)
+    removable = tools.preparer.removable(workload, wanted)
+    if share_disk(home.datasets, home.sandboxes):
+        check_space(home.sandboxes, lacking + of_trial, smaller, removable)
+    else:
+        check_space(home.datasets, lacking, smaller, removable)
+        check_space(home.sandboxes, of_trial, smaller)
 
 
 def with_restore(spec: StudySpec, used: Mapping[str, Build], workload: Workload, tools: Tools) -> StudySpec:

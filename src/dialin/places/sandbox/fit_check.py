@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import psutil
 
+from dialin.datasets.cache import free_space
 from dialin.model.build import Build
 from dialin.model.setting import Setting, Value, as_number
 from dialin.model.study import StudySpec
@@ -23,9 +23,8 @@ from dialin.variables.memory import Room
 
 def room_here(tools: Tools) -> Room:
     """Return what this machine has for a server of dialin's."""
-    existing = next(path for path in (tools.home.root, *tools.home.root.parents) if path.exists())
     total = psutil.virtual_memory().total
-    return Room(host.memory_available(), total, shutil.disk_usage(existing).free, host.cpu_count())
+    return Room(host.memory_available(), total, free_space(tools.home.sandboxes), host.cpu_count())
 
 
 def room_for(build: Build, tools: Tools) -> Room:
