@@ -7,12 +7,13 @@ import sys
 
 import pytest
 
+from dialin.datasets.cache import copy
 from dialin.errors import UserError, WorkloadError
 from dialin.model.load_driver import ReplayedDigest
 from dialin.model.study import Goal
 from dialin.question import study_file
 from dialin.servers.account import Account
-from dialin.servers.copied_data import check_data, digest_of_data, remove_identity
+from dialin.servers.copied_data import check_data, digest_of_data, remove_unneeded
 from dialin.testing.workload_conformance import WorkloadConformance
 from dialin.workloads import load_binary
 from dialin.workloads.base import Target
@@ -318,7 +319,7 @@ def test_other_data_have_another_digest_and_a_copy_has_no_identity(tmp_path):
     assert digest_of_data(tmp_path) == first
     os.utime(tmp_path / "ibdata1", ns=(0, 0))
     assert digest_of_data(tmp_path) != first
-    remove_identity(tmp_path)
+    remove_unneeded(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["ibdata1"]
 
 
@@ -336,9 +337,46 @@ def test_data_that_lie_elsewhere_are_refused_for_a_server_would_change_them_ther
     else:
         with pytest.raises(UserError, match=r"shop leads to files outside of .*data: a server on a copy"):
             check_data(data)
-    (data / "shop").unlink()
-    (data / "mysql" / "orders.isl").write_text("/disk2/shop/orders.ibd")
-    with pytest.raises(UserError, match=r"orders\.isl leads to files outside"):
+
+
+def test_tables_that_lie_elsewhere_are_refused_before_any_server_starts(tmp_path):
+    """Up to MySQL 5.7, and in MariaDB, a file has the path; the dictionary of MySQL 8.0 and later has it among other bytes."""
+    data, far = tmp_path / "data", tmp_path / "elsewhere" / "orders.ibd"
+    data.mkdir()
+    far.parent.mkdir()
+    dictionary = b"\x00\x01./shop/near.ibd\x05A/gone/x.ibd\x07%s\x00./mysql/t.ibd"
+    (data / "mysql.ibd").write_bytes(dictionary % bytes(far))
+    check_data(data)
+    far.write_bytes(b"page")
+    with pytest.raises(UserError, match=r"elsewhere/orders\.ibd is a file of that data, .* change it\. Give an SQL dump, or"):
+        check_data(data)
+    (data / "mysql.ibd").write_bytes(b"page")
+    (data / "shop").mkdir()
+    check_data(data)
+    (data / "shop" / "orders.isl").write_text(str(far))
+    with pytest.raises(UserError, match=r"elsewhere/orders\.ibd is a file of that data, .* change it\. Give an SQL dump, or"):
+        check_data(data)
+
+
+def test_links_to_logs_and_certificates_are_left_out_so_that_nothing_is_written_where_they_lead(tmp_path):
+    data, elsewhere = tmp_path / "data", tmp_path / "elsewhere"
+    (data / "shop").mkdir(parents=True)
+    elsewhere.mkdir()
+    (data / "mysql.ibd").write_bytes(b"page")
+    (data / "server-key.pem").write_text("its own")
+    names = ("db1-slow.log", "db1.err", "ca.pem", "server.key", "mysqld.pid")
+    for name in names:
+        (elsewhere / name).write_text("mine")
+        (data / name).symlink_to(elsewhere / name)
+    (data / "general.log").symlink_to("../elsewhere/general.log")
+    check_data(data)
+    copy(data, tmp_path / "copy")
+    remove_unneeded(tmp_path / "copy")
+    assert sorted(path.name for path in (tmp_path / "copy").iterdir()) == ["mysql.ibd", "server-key.pem", "shop"]
+    assert {(elsewhere / name).read_text() for name in names} == {"mine"}
+    assert (data / "ca.pem").is_symlink(), "the original stays as it is"
+    (data / "shop" / "ca.pem").symlink_to(elsewhere / "ca.pem")
+    with pytest.raises(UserError, match=r"ca\.pem leads to files outside of .*cp -rL"):
         check_data(data)
 
 
@@ -352,6 +390,18 @@ def client(place, monkeypatch):
     program.chmod(0o755)
     monkeypatch.setenv("PATH", str(program.parent), prepend=os.pathsep)
     return Target(Account(socket=place / "s.sock"), place, "db")
+
+
+def test_a_dump_with_tables_outside_of_the_data_directory_is_not_loaded(place, client):
+    dump, rows = place / "dump.sql", r"INSERT INTO t VALUES ('DATA DIRECTORY=\'/a\'', 'DATA DIRECTORY=''/b''');"
+    for clause, where in (("DATA DIRECTORY='/disk2/'", "/disk2/"), ("/*!50100 INDEX DIRECTORY = '/disk3/' */", "/disk3/")):
+        dump.write_text(f"{rows}\nCREATE TABLE t (x INT) ENGINE=InnoDB {clause};\n")
+        with pytest.raises(UserError, match=f"creates a table in {where}, outside of .*Remove DATA DIRECTORY"):
+            replay(place, data=str(dump)).prepare(client)
+    assert not (place / "fed").exists()
+    for harmless in (rows, ""):
+        dump.write_text(harmless)
+        replay(place, data=str(dump)).prepare(client)
 
 
 def test_a_dump_is_loaded_by_a_client_that_obeys_no_commands_in_it(place, client):

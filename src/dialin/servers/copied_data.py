@@ -7,8 +7,11 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
+import mmap
 import os
+import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -17,6 +20,7 @@ from dialin.model.build import Build
 from dialin.model.query import Query
 from dialin.model.setting import Value
 from dialin.servers.capabilities import Capability, has
+from dialin.text import visible
 
 ISOLATION: dict[str, Value] = {"event_scheduler": "OFF", "loose_skip_slave_start": 1, "loose_skip_replica_start": 1}
 """Options of each server that runs on such data: it runs no events and no replication, whatever the data contains."""
@@ -24,9 +28,17 @@ ISOLATION: dict[str, Value] = {"event_scheduler": "OFF", "loose_skip_slave_start
 _SERVER_FILES = ("auto.cnf", "mysqld-auto.cnf", "*.pid", "*.sock", "*.sock.lock", "*.err")
 """Files of a data directory that are not data: the server's identity, persisted variables, PID file, sockets and logs."""
 
+_UNNEEDED_LINKS = ("*.log", "*.pem", "*.crt", "*.key")
+"""Links in a data directory to what no server needs to start: other logs, certificates and keys. A copy does not have them, so
+that no server on it writes to where they lead."""
+
 _CHECKPOINTS = ("xtrabackup_checkpoints", "mariadb_backup_checkpoints")
 _PREPARED = ("full-prepared", "log-applied")
 _REMEDY = "Give a copy of the data directory of a server that was stopped, a prepared backup, or an SQL dump (--data)"
+_FILE = re.compile(rb"\.?/[^\x00-\x1f]{1,511}?\.ib[du]")
+"""The file of a table or an undo log in the dictionary of MySQL 8.0 and later; one in the data directory begins with `./`."""
+_DIRECTORY = re.compile(rb"DIRECTORY ?= ?'(/[^']{0,511})'")
+"""A clause of CREATE TABLE in a dump; in a text among its rows, quotes are escaped."""
 
 
 def check_data(source: Path) -> None:
@@ -52,27 +64,74 @@ def check_data(source: Path) -> None:
             raise UserError(
                 f"{source} is a backup that was not prepared", "Prepare it first (xtrabackup or mariabackup --prepare)"
             )
-    if (elsewhere := next(_elsewhere(source), None)) is not None:
+    if (file := next(_files_elsewhere(source), None)) is not None:
+        raise _lies_elsewhere(file)
+    if (link := next(_links_out(source), None)) is not None:
         raise UserError(
-            f"{elsewhere} leads to files outside of {source}: a server on a copy of this directory would change them",
+            f"{link} leads to files outside of {source}: a server on a copy of this directory would change them",
             "Give a directory that has the files themselves: of a stopped server by `cp -rL`, or a dump",
         )
     if _is_locked(system):
         raise UserError(f"A server is running on {source}", "Stop it and copy its data directory, or take a backup")
 
 
-def _elsewhere(source: Path) -> Iterator[Path]:
-    """Yield the files that name data outside of a directory, or name it by its whole path: links, and InnoDB's link files."""
+def _links_out(source: Path) -> Iterator[Path]:
+    """Yield the links that lead out of a directory, or name a file in it by its whole path, but for those that no copy has."""
     root = source.resolve()
     for path in sorted(source.rglob("*")):
-        if path.suffix == ".isl" or (path.is_symlink() and _leads_out(path, root)):
+        if not path.is_symlink() or (path.parent == source and _is_left_out(path)):
+            continue
+        if path.readlink().is_absolute() or not path.resolve().is_relative_to(root):
             yield path
 
 
-def _leads_out(link: Path, root: Path) -> bool:
-    if any(fnmatchcase(link.name, pattern) for pattern in _SERVER_FILES):
-        return False
-    return link.readlink().is_absolute() or not link.resolve().is_relative_to(root)
+def _is_left_out(path: Path) -> bool:
+    """Return whether a copy of a data directory does not have one of its files."""
+    patterns = (*_SERVER_FILES, *_UNNEEDED_LINKS) if path.is_symlink() else _SERVER_FILES
+    return any(fnmatchcase(path.name, pattern) for pattern in patterns)
+
+
+def _files_elsewhere(source: Path) -> Iterator[str]:
+    """Yield the files of tables that lie outside of a data directory, as far as its files name them.
+
+    InnoDB up to MySQL 5.7, and MariaDB's, has a file with the path in place of each. The dictionary of later versions may also
+    have paths of tables that are gone: a path counts where there is a file, since no other can be changed.
+    """
+    for path in sorted(source.rglob("*.isl")):
+        yield path.read_text(errors="replace").strip() or str(path)
+    if (dictionary := source / "mysql.ibd").is_file():
+        with _content(dictionary) as content:
+            paths = sorted({os.fsdecode(found[0]) for found in _FILE.finditer(content)})
+        yield from (path for path in paths if path.startswith("/") and os.path.lexists(path))
+
+
+def _lies_elsewhere(path: str) -> UserError:
+    return UserError(
+        f"{visible(path)} is a file of that data, and lies outside of its directory: a server on a copy would change it",
+        "Give an SQL dump, or create such tables anew without DATA DIRECTORY, and copy the data again",
+    )
+
+
+def check_dump(dump: Path) -> None:
+    """Raise UserError if an SQL dump creates tables outside of the data directory of the server that it is loaded into."""
+    with _content(dump) as content:
+        found = _DIRECTORY.search(content)
+        if found is not None:
+            raise UserError(
+                f"{dump} creates a table in {visible(os.fsdecode(found[1]))}, outside of the server's data directory",
+                "Remove DATA DIRECTORY and INDEX DIRECTORY from its CREATE TABLE statements",
+            )
+
+
+@contextmanager
+def _content(path: Path) -> Iterator[mmap.mmap | bytes]:
+    """Yield the content of a file, which may be larger than memory."""
+    with path.open("rb") as file:
+        if not os.fstat(file.fileno()).st_size:
+            yield b""
+            return
+        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+            yield content
 
 
 def _is_locked(file: Path) -> bool:
@@ -104,23 +163,20 @@ def data_bytes(source: Path) -> int:
     return sum(path.lstat().st_blocks * 512 for path in source.rglob("*"))
 
 
-def remove_identity(data: Path) -> None:
-    """Remove from a copy the files of the original server that are not data."""
-    for pattern in _SERVER_FILES:
-        for path in data.glob(pattern):
+def remove_unneeded(data: Path) -> None:
+    """Remove from a copy what belongs to the original server and is not data."""
+    for path in sorted(data.iterdir()):
+        if _is_left_out(path):
             path.unlink()
 
 
 def check_files(query: Query) -> None:
     """Raise UserError if a server that was started on a copy of data directories has tables in files elsewhere.
 
-    MySQL from 8.0 on has their paths in its own tables only, where `check_data` cannot see them.
+    `check_data` cannot see their paths where MySQL's dictionary is encrypted.
     """
     if rows := query(_FILES_ELSEWHERE):
-        raise UserError(
-            f"{rows[0][0]} is a file of that data, and lies outside of its directory: a server on a copy would change it",
-            "Move such tables into the data directory, or give an SQL dump",
-        )
+        raise _lies_elsewhere(str(rows[0][0]))
 
 
 _FILES_ELSEWHERE = (

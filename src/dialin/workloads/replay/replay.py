@@ -130,7 +130,8 @@ class Replay(Workload):
         return Runs(warm_up=warm_up, measured=measured, most=measured, seconds=max(0.05, seconds), of="recording")
 
     def prepare(self, target: Target) -> None:
-        """Load the dump; raise WorkloadError where the client fails."""
+        """Load the dump; raise UserError where it creates tables elsewhere, and WorkloadError where the client fails."""
+        copied_data.check_dump(self.copied_data)
         words = client_of(target.account)
         with self.copied_data.open("rb") as dump:
             first = dump.readline(_FIRST_LINE)
