@@ -1,13 +1,19 @@
 import io
+import re
 from dataclasses import replace
 
 import pytest
 from rich.console import Console
 
 from dialin.evidence.why_verdict import explain
+from dialin.model.trial import Step
+from dialin.model.verdict import AgainstBest, Outcome, ReasonCode
 from dialin.report.document import summary_document
 from dialin.report.render.terminal_summary import print_summary
+from dialin.variables.durability import weaker_durability
 from fixtures import example_studies
+from fixtures.study_builder import Plan, Shape, Words, build
+from fixtures.verdict_builder import judged
 
 
 def printed(record, width=100, encoding="utf-8", **options):
@@ -62,11 +68,33 @@ def test_two_candidates_have_no_figure_twice():
     assert text.count("95 % CI") == 2, "in the claim and above the table"
 
 
-def test_a_candidate_that_weakens_durability_is_refused_in_one_sentence():
+FLUSH = "innodb_flush_log_at_trx_commit"
+
+
+def test_a_candidate_that_weakens_durability_is_refused_with_its_gain_and_what_it_can_lose():
     text = flat(printed(example_studies.weaker_durability()))
-    assert "KEEP innodb_flush_log_at_trx_commit = 1 innodb_flush_log_at_trx_commit = 2 is better but weakens durability" in text
+    assert f"KEEP {FLUSH} = 1 {FLUSH} = 2: 645 → 1,733 tps (+168.6 %, 95 % CI +162.5 % to +174.8 %); but it weakens" in text
+    assert f"With {FLUSH} = 2, a crash of the machine can lose about the last second of commits. It is recommended only" in text
     assert text.count("durability") == text.count("weakens durability") + text.count("--accept-weaker-durability")
-    assert text.count("can lose") <= 2
+    assert text.count("can lose") == 1
+
+
+def test_each_candidate_that_weakens_durability_is_named_with_its_gain_and_so_is_one_that_is_unsafe():
+    losses = {value: tuple(weaker_durability({FLUSH: value}, {FLUSH: "1"})) for value in ("2", "0")}
+    shapes = [
+        Shape("1", {FLUSH: 1}, 640, state=AgainstBest.LOSES),
+        *(Shape(value, {FLUSH: int(value)}, 1710, state=AgainstBest.TIES, weaker=losses[value]) for value in losses),
+        Shape("3", {FLUSH: 3}, 640, fails=Step.MEASURE, state=AgainstBest.UNSAFE),
+    ]
+    data = {"candidate": "2", "losses": [one.model_dump(mode="json") for one in losses["2"]]}
+    words = Words(Outcome.TIE, ReasonCode.WEAKER_DURABILITY, "1", ("2", "0"), reason_data=data)
+    text = flat(printed(judged(build(shapes, words, Plan()), shapes, words, Plan())))
+    assert f"{FLUSH} = 3 is unsafe: its server failed in" in text
+    for value, crash in (("2", "machine"), ("0", "server")):
+        assert re.search(
+            rf"{FLUSH} = {value}: [\d,]+ → [\d,]+ tps \([^)]* CI [^)]*\), but a crash of the {crash} can lose", text
+        ), text
+    assert "Each is recommended only if you accept that: dialin report " in text
 
 
 def test_the_cost_of_a_restart_and_of_a_crash_is_written_as_it_is(monkeypatch):

@@ -102,7 +102,7 @@ def test_an_old_verdict_is_shown_and_written_in_todays_words():
 
 
 FIGURES = {
-    ReasonCode.WEAKER_DURABILITY: {"candidate": "2", "losses": [], "is_better": True},
+    ReasonCode.WEAKER_DURABILITY: {"candidate": "2", "losses": []},
     ReasonCode.FEWEST_CHANGES: {"worthwhile": 0.02},
     ReasonCode.GAIN_EXCLUDED: {"worthwhile": 0.02},
     ReasonCode.LATE_EFFECT: {"since": 120.0},
@@ -134,6 +134,6 @@ def test_durability_that_was_given_up_is_said_with_the_reason():
     spec = record.spec.model_copy(update={"accept_weaker_durability": True})
     assert "It weakens durability, which you accepted: a crash of the machine can lose" in reason(spec, two)
     assert reason(record.spec, record.verdict) == (
-        "innodb_flush_log_at_trx_commit = 2 is better but weakens durability: a crash of the machine can lose about the last "
-        "second of commits. It is recommended only if you accept that: dialin report DIR --accept-weaker-durability."
+        "With innodb_flush_log_at_trx_commit = 2, a crash of the machine can lose about the last second of commits. It is "
+        "recommended only if you accept that: dialin report DIR --accept-weaker-durability."
     )

@@ -10,8 +10,8 @@ from pydantic import ValidationError
 from dialin.model.durability import DurabilityLoss
 from dialin.model.frozen import FrozenModel
 from dialin.model.study import StudySpec
-from dialin.model.verdict import ReasonCode, Verdict
-from dialin.sentences.headline import gain, named_leader
+from dialin.model.verdict import CandidateState, Outcome, ReasonCode, Verdict
+from dialin.sentences.headline import gain, named_leader, subject
 from dialin.sentences.names import DIRECTORY, baseline_in_sentence, name_in_sentence, names_in_sentence
 from dialin.text import exact_percent
 from dialin.variables.durability import losses_text
@@ -57,24 +57,32 @@ class Reason(FrozenModel):
 
 
 class WeakensDurability(Reason):
-    """The best candidate is refused, because of what it can lose in a crash."""
+    """The best candidate is refused, because of what it can lose in a crash; so are others that would gain."""
 
     code: ReasonCode = ReasonCode.WEAKER_DURABILITY
     candidate: str
     losses: tuple[DurabilityLoss, ...]
-    is_better: bool
 
     def sentence(self, spec: StudySpec, verdict: Verdict, directory: str) -> str:
-        is_better = "is better" if self.is_better else "may be better"
+        gains = [one for one in verdict.candidates if one.name in verdict.winners or one.state is CandidateState.BETTER]
+        losses = {self.candidate: self.losses} | {one.name: one.weaker_durability for one in gains if one.weaker_durability}
+        refused = " ".join(_price(spec, verdict, name, losses_text(each)) for name, each in losses.items())
+        each_is = "It is" if len(losses) == 1 else "Each is"
+        accept = f"{each_is} recommended only if you accept that: dialin report {directory} --accept-weaker-durability."
         chosen = verdict.chosen
-        text = (
-            f"{name_in_sentence(spec, self.candidate)} {is_better} but weakens durability: {losses_text(self.losses)}. It is "
-            f"recommended only if you accept that: dialin report {directory} --accept-weaker-durability."
-        )
         if chosen.name == verdict.baseline:
-            return text
+            return f"{refused} {accept}"
         figures = gain(spec, verdict, chosen)
-        return f"{text} {name_in_sentence(spec, chosen.name)} is as durable as the baseline: {figures}."
+        return f"{refused} {accept} {name_in_sentence(spec, chosen.name)} is as durable as the baseline: {figures}."
+
+
+def _price(spec: StudySpec, verdict: Verdict, name: str, losses: str) -> str:
+    """Return what a candidate can lose, and what it gains where the headline does not have that."""
+    headline_of = subject(verdict) if verdict.verdict is not Outcome.TIE else None
+    is_in_headline = headline_of is not None and headline_of.name == name
+    figures = "" if is_in_headline else gain(spec, verdict, verdict.candidate(name))
+    shown = name_in_sentence(spec, name)
+    return f"{shown}: {figures}, but {losses}." if figures else f"With {shown}, {losses}."
 
 
 class FewestChanges(Reason):

@@ -69,7 +69,7 @@ def recommend(
         codes = {Outcome.SAFE_CHOICE: ReasonCode.NEAR_THE_BEST, Outcome.WINNER: ReasonCode.OTHERS_WORSE}
         return Recommendation.of(name, codes.get(outcome, ReasonCode.AMONG_BEST))
     refused = (decision.winners or (decision.choice or base,))[0]
-    reason = WeakensDurability(candidate=refused, losses=tuple(weaker[refused]), is_better=refused in decision.better)
+    reason = WeakensDurability(candidate=refused, losses=tuple(weaker[refused]))
     durable = _by_level(decision, _shown_better(decision, base, weaker))
     return Recommendation(durable[0] if durable else base, reason)
 

@@ -98,8 +98,7 @@ def answer(record: StudyRecord, verdict: Verdict) -> tuple[list[str], str]:
         lines = [f"KEEP {visible(name_in_sentence(record.spec, verdict.baseline))}"]
     else:
         lines = [] if changed else [verdict_sentences.no_change(record)]
-    if verdict.reason_code is not ReasonCode.WEAKER_DURABILITY:  # its sentence has the claim
-        texts.append(visible(claim(record.spec, verdict)))
+    texts.append(visible(claim(record.spec, verdict)))
     if verdict.reason_code not in _SAID_BY_CLAIM:
         texts.append(verdict_sentences.reason(record))
     return lines, " ".join([*texts, *_what_it_takes(record)])
