@@ -1,5 +1,6 @@
 """Files that dialin writes and reads in directories that others may write to as well."""
 
+import errno
 import os
 import stat
 
@@ -51,6 +52,25 @@ def test_a_record_that_is_acted_on_is_a_file_of_ones_own(tmp_path, give_away):
     with pytest.raises(OthersRecordError, match=f"it belongs to the user {owner}"):
         read_record(path)
     assert read_record(path, of_others=True) == {"directory": "/etc"}
+
+
+def test_a_record_that_only_its_user_may_read_is_named_as_that_user_s(tmp_path, give_away, monkeypatch):
+    """The records that matter are private: another user is refused by the kernel, before their owner can be looked at."""
+    path = tmp_path / "record.json"
+    path.write_text("{}")
+
+    def refuse(*_arguments, **_words):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "open", refuse)
+        with pytest.raises(PermissionError, match="Permission denied"):
+            read_record(path)
+    owner = give_away(path)
+    monkeypatch.setattr(os, "open", refuse)
+    for of_others in (False, True):
+        with pytest.raises(OthersRecordError, match=f"it belongs to the user {owner}"):
+            read_record(path, of_others=of_others)
 
 
 def test_where_a_file_system_gives_all_files_to_another_user_records_are_still_ones_own(tmp_path, give_away, monkeypatch):

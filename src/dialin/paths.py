@@ -152,13 +152,18 @@ def read_record(path: Path, *, of_others: bool = False) -> Any:
         ValueError: it is no such document; see `parse_record`.
     """
     links = 0 if of_others else os.O_NOFOLLOW
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC | links)  # a pipe would be waited for
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC | links)  # no wait for a pipe
+    except PermissionError:
+        if (owner := path.stat().st_uid) != os.geteuid():
+            raise _of_another(owner, path) from None
+        raise
     with open(descriptor, "rb") as file:  # noqa: PTH123 - a descriptor
         facts = os.fstat(descriptor)
         if not stat.S_ISREG(facts.st_mode):
             raise PermissionError(errno.EPERM, "it is not a regular file", str(path))
         if not of_others and facts.st_uid not in (os.geteuid(), 0) and facts.st_uid != _owner_within(path.parent):
-            raise OthersRecordError(errno.EPERM, f"it belongs to the user {_user_name(facts.st_uid)}", str(path))
+            raise _of_another(facts.st_uid, path)
         content = file.read(_MOST_RECORD + 1)
     if len(content) > _MOST_RECORD:
         raise ValueError(f"it is larger than {_MOST_RECORD // 1024**2} MiB")
@@ -174,11 +179,12 @@ def _owner_within(directory: Path) -> int:
         return os.geteuid()
 
 
-def _user_name(number: int) -> str:
+def _of_another(owner: int, path: Path) -> OthersRecordError:
     try:
-        return pwd.getpwuid(number).pw_name
+        name = pwd.getpwuid(owner).pw_name
     except KeyError:
-        return str(number)
+        name = str(owner)
+    return OthersRecordError(errno.EPERM, f"it belongs to the user {name}", str(path))
 
 
 def parse_json(text: str | bytes) -> Any:
