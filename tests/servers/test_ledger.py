@@ -303,6 +303,24 @@ def test_files_of_a_file_system_that_is_still_mounted_are_not_removed(ledger, di
     assert not directory.exists()
 
 
+def test_a_container_that_the_engine_does_not_remove_stays_known_until_it_is_gone(ledger, directory, tmp_path):
+    engine = tmp_path / "engine"
+    engine.write_text(f'#!/bin/sh\n[ "$1" = ps ] && cat {tmp_path}/containers && exit\nexit 1\n')
+    engine.chmod(0o755)
+    entry = orphaned(ledger, directory, engine=str(engine))
+    said = []
+    for states in (None, "running\n"):
+        if states:
+            (tmp_path / "containers").write_text(states)
+        assert ledger.end_orphans(said.append) == []
+        assert directory.exists()
+        assert ledger.entries() == [entry]
+        assert f"{engine} did not remove the container dialin-one. Remove it ({engine} rm --force dialin-one)" in said.pop()
+    (tmp_path / "containers").write_text("")
+    assert ledger.end_orphans() == [(entry, False)]
+    assert not directory.exists()
+
+
 def test_where_mounts_cannot_be_read_nothing_is_removed(ledger, directory, monkeypatch):
     entry, real = orphaned(ledger, directory), Path.read_text
 

@@ -28,6 +28,8 @@ from dialin.text import size
 ENGINES = ("podman", "docker")
 LABEL = "dialin"
 _TIMEOUT = 60.0
+_TRIES = 2
+"""An engine that is busy may fail to remove a container once."""
 
 _ROUNDED = 0.005
 """CPUs by which an engine may round a quota."""
@@ -174,8 +176,8 @@ class Container:
 
     def has_ended(self) -> bool:
         """Return whether the engine confirms that no server runs in the container."""
-        found = _run(self.image.engine, "ps", "--all", f"--filter=label={LABEL}={self._entry_id}", "--format={{.State}}")
-        return found.returncode == 0 and set(found.stdout.split()) <= {"created", "exited", "stopped", "dead"}
+        states = _states(self.image.engine, self._entry_id)
+        return states is not None and states <= {"created", "exited", "stopped", "dead"}
 
     def dismiss(self) -> None:
         """End the watchdog, once nothing is left for it to remove."""
@@ -194,11 +196,21 @@ def name_of(entry_id: str) -> str:
     return f"dialin-{entry_id}"
 
 
-def remove(engine: str, entry_id: str) -> None:
-    """Remove the container of an entry of the ledger, running or not; there may be none."""
-    # `rm --force` alone would let podman's server shut down in ten seconds first.
-    _run(engine, "kill", name_of(entry_id))
-    _run(engine, "rm", "--force", name_of(entry_id))
+def remove(engine: str, entry_id: str) -> bool:
+    """Remove the container of an entry of the ledger, running or not; return whether it is certain that there is none left."""
+    for _ in range(_TRIES):
+        # `rm --force` alone would let podman's server shut down in ten seconds first.
+        _run(engine, "kill", name_of(entry_id))
+        done = _run(engine, "rm", "--force", name_of(entry_id))
+        if done.returncode == 0 or _states(engine, entry_id) == set():  # old engines fail where there is none
+            return True
+    return False
+
+
+def _states(engine: str, entry_id: str) -> set[str] | None:
+    """Return the states of an entry's containers, of which there is one at most; None where the engine does not answer."""
+    found = _run(engine, "ps", "--all", f"--filter=label={LABEL}={entry_id}", "--format={{.State}}")
+    return set(found.stdout.split()) if found.returncode == 0 else None
 
 
 def runs_as_root(engine: str) -> bool:

@@ -224,15 +224,19 @@ class Ledger:
         """End all processes of an entry of this machine, and remove its directory and the entry; return whether any ran.
 
         Raises:
-            DialinError: a command of the user did not remove what it had made, or what is mounted there is not dialin's;
-                directory and entry stay.
+            DialinError: the container was not removed, or a command of the user did not remove what it had made, or what is
+                mounted there is not dialin's; directory and entry stay.
         """
         # After a reboot its PIDs belong to other processes.
         live = processes(Path(entry.directory)) if self._relation(entry) is Relation.HERE else []
         for process in live:
             end(process)
-        if entry.engine:
-            containers.remove(entry.engine, entry.id)
+        if entry.engine and not containers.remove(entry.engine, entry.id):
+            name = containers.name_of(entry.id)
+            raise MachineError(
+                f"{entry.engine} did not remove the container {name}",
+                f"Remove it ({entry.engine} rm --force {name}), or delete {self._path(entry.id)} if it is gone",
+            )
         _undo_user_commands(Path(entry.directory))
         _remove(Path(entry.directory))
         if entry.socket and not entry.socket.startswith(f"{entry.directory}/"):
