@@ -8,7 +8,9 @@ import pytest
 
 from dialin.evidence import cost
 from dialin.evidence.cost import ITEMS
+from dialin.model.study import Goal
 from dialin.model.trial import Step, TrialState
+from dialin.model.verdict import Estimate
 from fixtures.evidence_of import of_record
 from fixtures.example_evidence import ORDINARY, Per, Rise, nothing_moved, unseen, watched
 
@@ -26,6 +28,20 @@ def test_a_query_costs_its_part_of_what_a_transaction_costs() -> None:
     cpu = row(nothing_moved(), "server CPU")
     assert cpu.per_transaction["4"].level.mean == pytest.approx(1200, rel=0.02)
     assert cpu.per_query["4"].level.mean == pytest.approx(cpu.per_transaction["4"].level.mean / QUERIES, rel=1e-3)
+
+
+def test_the_cost_that_is_the_goal_has_the_figures_of_the_verdict() -> None:
+    made = nothing_moved()
+    levels = {"1": Estimate(mean=1.2, low=1.1, high=1.3), "4": Estimate(mean=1.5, low=1.4, high=1.6)}
+    ratio = Estimate(mean=1.25, low=1.17, high=1.33)
+    judged = [one.model_copy(update={"cost": levels.get(one.name), "goal_ratio": ratio}) for one in made.verdict.candidates]
+    spec, verdict = made.spec.model_copy(update={"goal": Goal.CPU}), made.verdict.model_copy(update={"candidates": judged})
+    record = replace(made, spec=spec, verdict=verdict)
+    cpu = row(record, "server CPU")
+    assert {name: one.level.mean for name, one in cpu.per_transaction.items()} == {"1": 1200, "4": 1500}
+    assert (cpu.per_transaction["1"].ratio, cpu.per_transaction["4"].ratio) == (None, ratio)
+    assert cpu.per_query["4"].level.mean == pytest.approx(1500 / QUERIES, rel=1e-3)
+    assert row(record, "client CPU") == row(made, "client CPU")
 
 
 def test_every_item_is_reported_where_every_source_is() -> None:

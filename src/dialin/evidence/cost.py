@@ -6,9 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from dialin.evidence.measured import MeasuredTrial, block_figures, queries_by_candidate
+from dialin.measures.table import COSTS
 from dialin.model.evidence import Watched
 from dialin.model.record import StudyRecord
 from dialin.model.traffic import PROBE
+from dialin.model.verdict import ComparedFigure, Estimate
 from dialin.model.why import CostRow, ProbeCost
 from dialin.sentences.probe_notes import probe_note_text
 
@@ -58,7 +60,7 @@ def costs(record: StudyRecord, trials: Sequence[MeasuredTrial]) -> list[CostRow]
     seconds that the host lost count in both, because the counters include them. A cost per query is that divided by the
     candidate's queries per transaction (reads, writes and others; for a timed query, its runs). Only completed trials of the
     race count. A cost that is unknown, or negligible for every candidate, is left out. In a study with several numbers of
-    threads, a cost covers all of them.
+    threads, a cost covers all of them. A cost that is the goal has the figures of the verdict.
     """
     queries = queries_by_candidate(trials)
     rows = (_row(item, trials, record, queries) for item in ITEMS)
@@ -81,12 +83,27 @@ def _row(item: Item, trials: Sequence[MeasuredTrial], record: StudyRecord, queri
         for one in trials
         if (cost := cost_per_second(item, one)) is not None and one.transactions > 0
     }
-    figures = block_figures(costs, trials, record)
+    figures = _judged(item, record) or block_figures(costs, trials, record)
     if max((one.level.mean for one in figures.values()), default=0.0) < _LEAST:
         return None
     base = queries.get(record.spec.baseline, 1.0)
     per_query = {name: one.scaled(1 / queries[name], base / queries[name]) for name, one in figures.items() if name in queries}
     return CostRow(name=item.name, unit=item.unit, per_query=per_query, per_transaction=figures)
+
+
+def _judged(item: Item, record: StudyRecord) -> dict[str, ComparedFigure]:
+    """Return the cost per transaction of each candidate by the verdict; empty where that was not reached by this cost."""
+    verdict, goal = record.verdict, COSTS.get(record.spec.goal)
+    if verdict is None or goal is None or (goal.probe, goal.names) not in item.sources:
+        return {}
+    factor = item.factor / goal.scale
+    return {
+        one.name: ComparedFigure(
+            level=Estimate.alone(factor * one.cost.mean), ratio=None if one.name == verdict.baseline else one.goal_ratio
+        )
+        for one in verdict.candidates
+        if one.cost is not None
+    }
 
 
 def probe_costs(trials: Sequence[MeasuredTrial]) -> list[ProbeCost]:
