@@ -132,10 +132,10 @@ def _hosts(board: Board) -> list[str]:
 
 def _running(board: Board, spec: StudySpec, now: float, *, plain: bool) -> list[str]:
     """Return the running trial's candidate and step, its newest second, and the last seconds as bars."""
-    _, name, activity = board.trial_progress(now)
-    if not name:
+    if board.trial is None:
         return []
-    running = f"{naming(spec).labels.get(board.trial.candidate, name) if board.trial else name}: {activity}"
+    _, name, activity = board.trial_progress(now)
+    running = f"{naming(spec).labels.get(board.trial.candidate, name)}: {activity}"
     if not board.seconds:
         return [running]
     bars = sparkline([sample.tps for sample in board.seconds][-_BARS:], ascii_bars=plain)

@@ -119,8 +119,12 @@ _CYCLES_OF_TRANSFORM = 3
 """Cycles from which on a Fourier transform shows about what a fitted wave explains: its two parts are nearly independent."""
 _LONG = 1000
 """Seconds from which on it pays to look first whether there is any wave."""
-_OFF_GRID = 1.15
-"""What a wave explains at most, relative to the nearest one of a grid that is four times as fine as the Fourier frequencies."""
+_OFF_GRID = 2 / (1 + math.cos(math.pi / 4))
+"""What the strongest wave explains at most, relative to the nearest one of a grid that is four times as fine as the Fourier
+frequencies: 1.17. The power of n seconds by frequency is a trigonometric polynomial of degree n - 1 that is never negative, so
+that it falls from its highest value no faster than a cosine of that degree does (Bernstein), which is at most an eighth of a
+cycle away from the grid.
+"""
 _FEWEST = 20
 """Seconds below which nothing but a plain trend is reported."""
 _FEWEST_OF_ALL = 8
