@@ -277,6 +277,6 @@ def test_data_of_which_a_table_lies_elsewhere_is_refused_before_it_is_changed_th
     before = digest_of_data(tmp_path / "elsewhere")
     words = ["sweep", "innodb_io_capacity=200,2000", "--server", build.id, "--minutes", "4", "--yes", "--pace", "1"]
     words += ["--workload", f"capture:{directory / 'shop.capture'}", "--data", tmp_path / "data"]
-    _, err = dialin(*words, code=dialin.any_code)
+    _, err = dialin(*words, code=2)
     assert "far.ibd is a file of that data, and lies outside of its directory" in err
     assert digest_of_data(tmp_path / "elsewhere") == before
