@@ -134,6 +134,14 @@ def test_the_cost_of_the_trace_stands_beside_that_of_the_samples():
     assert first.throughput.low < 1 < first.throughput.high
 
 
+def test_a_trace_of_one_of_several_numbers_of_threads_is_not_compared_with_the_samples_of_all():
+    record = profiled(unseen(), "16", 5, waited=(400.0, 100.0))
+    workload = record.spec.workload.model_copy(update={"levels": (4, record.spec.workload.threads)})
+    compared = compare(replace(record, spec=record.spec.model_copy(update={"workload": workload})))
+    assert [one.traced for one in compared.trials] == [None, None]
+    assert compared.waits
+
+
 def test_frames_are_counted_alike_whether_few_or_all_of_them_are_drawn():
     record = profiled(unseen(), "16", 5)
     both, frames = profiles.frames(record)

@@ -6,8 +6,9 @@ import pytest
 from dialin.errors import UserError
 from dialin.model.place import Restore, RestoreWay, SandboxPlace
 from dialin.model.study import Goal, Switch
+from dialin.model.trial import Purpose
 from dialin.model.workload import LoadTraits
-from dialin.question.plan import BLOCKS_NEEDED, BudgetTooSmallError, block_order, load_seed, plan
+from dialin.question.plan import BLOCKS_NEEDED, BudgetTooSmallError, block_order, level_order, load_seed, plan
 from dialin.stats.forecast import fewest_trials
 from fixtures.live_studies import Live, live_spec
 from fixtures.studies import scan, study
@@ -45,6 +46,12 @@ def test_on_a_server_that_goes_on_running_each_candidate_follows_itself_as_often
 
 def test_one_that_ran_before_and_takes_no_part_changes_no_order():
     assert [block_order(7, b, NAMES, after="16") for b in range(1, 9)] == [block_order(7, b, NAMES) for b in range(1, 9)]
+
+
+def test_numbers_of_threads_are_measured_in_an_order_of_each_block_and_for_profiles_the_most_first():
+    orders = [level_order(7, block, (2, 16, 64)) for block in range(1, 30)]
+    assert len({tuple(order) for order in orders}) == 6
+    assert [level_order(7, block, (2, 16, 64), Purpose.PROFILE) for block in (1, 2)] == [[64, 16, 2]] * 2
 
 
 def test_trials_of_a_block_share_the_loads_random_numbers_and_blocks_differ():

@@ -279,11 +279,9 @@ def _function(name: str, change: RateChange) -> ProfiledFunction:
 def _trial(side: Side, record: StudyRecord, trials: Sequence[MeasuredTrial], traced: Sides | None) -> ProfileTrial:
     profile = side.profile
     seconds = profile.samples * profile.per_sample
-    of_trace = (
-        next((one for one in (traced.baseline, traced.other) if one.one.trial.id == side.one.trial.id), None)
-        if traced
-        else None
-    )
+    of_trace = None
+    if traced and not record.spec.workload.levels:  # else only one of several numbers of threads is traced
+        of_trace = next((one for one in (traced.baseline, traced.other) if one.one.trial.id == side.one.trial.id), None)
     nameless = sum(sum(stack.samples) for stack in profile.stacks if stack.function.startswith("["))
     return ProfileTrial(
         candidate=side.candidate,

@@ -11,6 +11,7 @@ from dialin.errors import UserError
 from dialin.model.live import PERIOD
 from dialin.model.place import LivePlace, LoadedServer, SandboxPlace
 from dialin.model.study import Goal, StudySpec, Switch
+from dialin.model.trial import Purpose
 from dialin.model.tune import TunePlan
 from dialin.stats.forecast import fewest_trials
 from dialin.stats.switchback import QUADS_TO_DECIDE
@@ -254,8 +255,13 @@ def block_order(seed: int, block: int, names: Sequence[str], *, mirrored: bool =
     return sorted(order, key=lambda name: name != after)
 
 
-def level_order(seed: int, block: int, levels: Sequence[int]) -> list[int]:
-    """Return the order in which the trials of a block measure several numbers of threads, random for each block."""
+def level_order(seed: int, block: int, levels: Sequence[int], purpose: Purpose = Purpose.RACE) -> list[int]:
+    """Return the order in which the trials of a block measure several numbers of threads, random for each block.
+
+    Trials for profiles begin with the most threads, for which alone they trace waits: these are compared across trials.
+    """
+    if purpose is Purpose.PROFILE:
+        return sorted(levels, reverse=True)
     order = list(levels)
     random.Random(f"{seed}/levels/{block}").shuffle(order)  # noqa: S311 - an order, not a secret
     return order

@@ -352,7 +352,8 @@ class _RunningTrial:
 
     def _levels(self) -> Sequence[int]:
         workload = self._context.spec.workload
-        return level_order(self._context.spec.seed, self._trial.block, workload.levels) or (workload.threads,)
+        trial = self._trial
+        return level_order(self._context.spec.seed, trial.block, workload.levels, trial.purpose) or (workload.threads,)
 
     def _driver_cpu(self) -> float:
         return self._load.cpu_seconds() if self._load else 0.0

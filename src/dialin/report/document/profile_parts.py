@@ -63,16 +63,18 @@ def _compared(record: StudyRecord, compared: ProfileComparison, labels: Mapping[
         return [*shown, Paragraph(f"Waits and system calls were not traced: {visible(compared.untraced)}.", Role.SMALL)]
     if not compared.waits:
         return shown
+    load = record.spec.workload
+    only = f", with {load.threads} threads" if load.levels else ""
     where = Table(
         f"profiled-waits{suffix}",
-        f"Where the threads of connections waited longest, µs per {unit}, with the system call. A wait for the client's next "
-        "statement is one of them, and one for a CPU is part of each.",
+        f"Where the threads of connections waited longest{only}, µs per {unit}, with the system call. A wait for the client's "
+        "next statement is one of them, and one for a CPU is part of each.",
         _columns(compared, labels, "function"),
         list(map(_row_of_function, compared.waits)),
     )
     calls = Table(
         f"profiled-calls{suffix}",
-        f"System calls of all threads per {unit}, the most frequent ones.",
+        f"System calls of all threads per {unit}{only}, the most frequent ones.",
         _columns(compared, labels, "system call"),
         [_row(one.call, one.baseline, one.other, one.difference, is_certain=one.is_certain) for one in compared.calls],
         "Too few were made to be compared.",
