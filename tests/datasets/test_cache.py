@@ -59,6 +59,14 @@ def test_data_that_could_not_be_written_to_disk_is_no_dataset(home, clock, tmp_p
     assert cache.find(key_of(FACTS)) is None
 
 
+def test_data_that_is_still_being_written_to_disk_is_not_removed_to_make_room(home, clock, monkeypatch):
+    cache, removable = DatasetCache(home, clock), []
+    monkeypatch.setattr("dialin.datasets.cache.flush", lambda _directory: removable.append(cache.removable()))
+    cache.ensure(FACTS, maker(80_000), expected=1)
+    assert removable == [0]
+    assert cache.removable() > 80_000
+
+
 def test_remains_of_a_killed_preparation_are_removed_by_the_next(home, clock):
     cache = DatasetCache(home, clock)
     leftover = home.datasets / f".making-{key_of(FACTS)}-abcdef01"

@@ -7,7 +7,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from dialin.datasets.cache import DatasetCache, DatasetRemovedError
+from dialin.datasets import prepare
+from dialin.datasets.cache import DatasetCache, DatasetRemovedError, key_of
 from dialin.datasets.prepare import BLANK_SIZE, Preparer
 from dialin.errors import UserError
 from dialin.model.build import Build, Vendor
@@ -90,7 +91,9 @@ BUILD = Build(Vendor.ORACLE, (9, 7, 4), Path(__file__))
 
 
 def data_of(size):
-    return SimpleNamespace(data_facts=lambda: {"size": size}, expected_bytes=lambda: size, how_to_shrink="a smaller one")
+    return SimpleNamespace(
+        data_facts=lambda: {"size": size}, expected_bytes=lambda: size, how_to_shrink="a smaller one", separate_tables=()
+    )
 
 
 def test_room_is_needed_for_data_that_is_not_prepared_and_for_copies_of_the_largest(preparer, home, clock):
@@ -98,7 +101,7 @@ def test_room_is_needed_for_data_that_is_not_prepared_and_for_copies_of_the_larg
     wanted = [(BUILD, shape) for shape in shapes]
     each = 10 * GB + BLANK_SIZE
     assert preparer.room_needed(load, [*wanted, wanted[0]]) == (2 * each, each)
-    directory = home.datasets / preparer._key(BUILD, load, {})
+    directory = home.datasets / key_of(prepare._facts(BUILD, load.data_facts(), {}))
     directory.mkdir(parents=True)
     (directory / "dataset.json").write_text('{"size": 7000000000}')
     assert preparer.room_needed(load, wanted) == (each, each)

@@ -232,6 +232,16 @@ def test_data_that_could_not_be_prepared_is_reported_in_the_drivers_words(progra
     assert failed.value.remedy == "Free some space"
 
 
+def test_some_tables_are_prepared_by_their_names_where_the_workload_has_separate_ones(program, target):
+    load = DialinLoad(spec(tables=3), program.path)
+    assert load.separate_tables == ("sbtest1", "sbtest2", "sbtest3")
+    load.prepare_tables(target, ["sbtest1", "sbtest3"])
+    assert "--only=sbtest1,sbtest3" in program.words()
+    assert "tables=3" in program.words()
+    for name in ("bulk_insert", "tpcc-like", "mine.toml"):
+        assert DialinLoad(spec(name=name), program.path).separate_tables == ()
+
+
 def test_a_refusal_of_the_driver_is_the_users_error(program):
     program.says.write_text(error("oltp_read_write has no option sice", "Its options are size"))
     program.code.write_text("2")

@@ -272,7 +272,11 @@ fn prepare(options: &PrepareOptions) -> Result<()> {
     let TableOptions { workload, account } = &options.tables;
     let threads = options.threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
     interruptible(account_of(account, SCHEMA)?, |account| {
-        workloads::find_for(&workload.workload, &workload.pairs()?, threads, 1)?.prepare(account, threads, &say)?;
+        let workload = workloads::find_for(&workload.workload, &workload.pairs()?, threads, 1)?;
+        match options.only.as_slice() {
+            [] => workload.prepare(account, threads, &say)?,
+            names => workload.prepare_only(names, account, threads, &say)?,
+        }
         Connector::new(account).forget_sessions();
         Ok(())
     })

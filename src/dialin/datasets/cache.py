@@ -23,7 +23,7 @@ from typing import Any
 from dialin.clock import Clock
 from dialin.errors import DialinError, MachineError, UserError
 from dialin.file_lock import locked, opened, try_lock
-from dialin.paths import Home, parse_json
+from dialin.paths import Home, parse_json, replace_text
 
 DEFAULT_LIMIT = 50 * 1024**3
 """Bytes that all datasets together may take; `DIALIN_CACHE_LIMIT_GB` changes it."""
@@ -122,6 +122,13 @@ class DatasetCache:
                 shutil.rmtree(workplace, ignore_errors=True)
             return StoredDataset(key, self._root / key, size)
 
+    def measure(self, dataset: StoredDataset) -> None:
+        """Record how many bytes a dataset takes after files were added to it, and mark it as used now."""
+        manifest = dataset.directory / _MANIFEST
+        recorded = parse_json(manifest.read_text(encoding="utf-8"))
+        replace_text(manifest, json.dumps({**recorded, "size": tree_size(dataset.directory)}, indent=1))
+        self._mark_used(manifest)
+
     @contextmanager
     def in_use(self, dataset: StoredDataset) -> Iterator[None]:
         """Keep a dataset from being removed to make room, by this process or another.
@@ -198,7 +205,7 @@ class DatasetCache:
     def _stored(self) -> list[StoredDataset]:
         """Return all datasets, the least recently used first."""
         stored = []
-        for manifest in self._root.glob(f"*/{_MANIFEST}"):
+        for manifest in self._root.glob(f"[!.]*/{_MANIFEST}"):  # one that is being made, and written to disk, is hidden
             with suppress(FileNotFoundError):  # another process has removed it
                 if dataset := _read(manifest):
                     stored.append((manifest.stat().st_mtime, dataset.key, dataset))

@@ -1,7 +1,7 @@
 """How an empty server is filled quickly: without what guards it against a crash, with room to write, and told how far it is.
 
 A server that is filled so is stopped cleanly and started once more as servers usually are, before its data is used. If it
-crashes, or the machine does, its data is of no use, and prepared again.
+crashes, or the machine does, its data is of no use; tables that were saved before are (see `saved_tables`).
 """
 
 from __future__ import annotations

@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from dialin.clock import Clock
 from dialin.datasets import filling, restore
 from dialin.datasets.cache import DatasetCache, DatasetRemovedError, StoredDataset, copy, key_of
+from dialin.datasets.saved_tables import SavedTables
 from dialin.model.build import Build
 from dialin.model.place import Restore, RestoreWay
 from dialin.model.setting import Value
@@ -23,7 +25,7 @@ from dialin.servers.ledger import Ledger
 from dialin.servers.sandbox import Sandbox, free_port
 from dialin.text import about
 from dialin.variables import rules
-from dialin.workloads.base import Dataset, Target
+from dialin.workloads.base import Dataset, Target, Workload
 
 BLANK_SIZE = 400 * 1024**2
 """The bytes that an empty data directory takes at most, approximately."""
@@ -110,28 +112,53 @@ class Preparer:
             sandbox.boot(options)
             yield sandbox
 
-    def prepared(self, build: Build, workload: Dataset, shape: Mapping[str, Value]) -> StoredDataset:
-        """Return the prepared data of a workload on a build."""
+    def prepared(self, build: Build, workload: Workload, shape: Mapping[str, Value]) -> StoredDataset:
+        """Return the prepared data of a workload on a build; where tables of a stopped preparation are saved, they are used."""
+        facts = _facts(build, workload.data_facts(), shape)
+        if dataset := self._cache.find(key_of(facts)):
+            return dataset
         copied = workload.copied_data
         build = build.limited(None, None)  # the limits are the trials'
+        with self._saved_tables(facts, workload) as saved:
 
-        def make(target: Path) -> None:
-            with self._sandbox(build, free_port() if workload.needs_port else 0) as sandbox:
-                setting = {**self._setting_to_prepare(build, workload), **shape, **(ISOLATION if copied else {})}
-                self._say(f"Preparing data with {build.id}: {workload.describe_data()} (once; later studies reuse it)")
-                if copied is not None and copied.is_dir():
-                    _take_over(sandbox, copied, setting)
-                else:
-                    self._fill(sandbox, workload, setting, shape)
-                sandbox.data.rename(target)
+            def make(target: Path) -> None:
+                with self._sandbox(build, free_port() if workload.needs_port else 0) as sandbox:
+                    setting = {**self._setting_to_prepare(build, workload), **shape, **(ISOLATION if copied else {})}
+                    self._say(f"Preparing data with {build.id}: {workload.describe_data()} (once; later studies reuse it)")
+                    if copied is not None and copied.is_dir():
+                        _take_over(sandbox, copied, setting)
+                    else:
+                        self._fill(sandbox, workload, setting, shape, saved)
+                    sandbox.data.rename(target)
 
-        facts = _facts(build, workload.data_facts(), shape)
-        return self._cache.ensure(facts, make, expected=_expected_bytes(workload), smaller=workload.how_to_shrink)
+            expected = max(0, _expected_bytes(workload) - (saved.size if saved else 0))
+            return self._cache.ensure(facts, make, expected=expected, smaller=workload.how_to_shrink)
 
-    def _fill(self, sandbox: Sandbox, workload: Dataset, setting: Mapping[str, Value], shape: Mapping[str, Value]) -> None:
+    @contextmanager
+    def _saved_tables(self, facts: Mapping[str, Any], workload: Workload) -> Iterator[SavedTables | None]:
+        """Yield the tables of a dataset that are saved while it is prepared; None where that is not possible.
+
+        No other process removes them during the `with` block. If it ends well, they are removed.
+        """
+        if not (_is_filled_fast(workload) and workload.separate_tables):
+            yield None
+            return
+        entry = self._cache.ensure(_facts_of_saved(facts, workload), Path.mkdir, expected=0)
+        with self._cache.in_use(entry):
+            yield SavedTables(self._cache, entry)
+        self._cache.remove(entry.key)
+
+    def _fill(
+        self,
+        sandbox: Sandbox,
+        workload: Dataset,
+        setting: Mapping[str, Value],
+        shape: Mapping[str, Value],
+        saved: SavedTables | None = None,
+    ) -> None:
         """Fill a server; where there is much data, without what guards it against a crash, and start it once more with that."""
         build, size = sandbox.build, workload.expected_bytes()
-        is_fast = workload.copied_data is None and size >= filling.FROM
+        is_fast = _is_filled_fast(workload)
         self.copy_blank(build, shape, sandbox.data)
         sandbox.boot({**setting, **filling.fast_setting(build, size), **shape} if is_fast else setting)
         with sandbox.connect() as query:
@@ -139,7 +166,11 @@ class Preparer:
             if is_fast:
                 filling.begin_filling(query, build)
         with filling.telling_progress(sandbox.data, size, self._clock, self._say):
-            workload.prepare(Target(sandbox.account, sandbox.directory, data=sandbox.data))
+            target = Target(sandbox.account, sandbox.directory, data=sandbox.data)
+            if saved is None:
+                workload.prepare(target)
+            else:
+                saved.fill(workload, target, sandbox.data, partial(sandbox.connect, _STOP_LIMIT), self._say)
         if is_fast:
             with sandbox.connect(_STOP_LIMIT) as query:  # answers once all changed pages are written
                 filling.end_filling(query, build)
@@ -159,11 +190,7 @@ class Preparer:
 
     def find(self, build: Build, workload: Dataset, shape: Mapping[str, Value]) -> StoredDataset | None:
         """Return the data of a workload on a build if it is prepared."""
-        return self._cache.find(self._key(build, workload, shape))
-
-    @staticmethod
-    def _key(build: Build, workload: Dataset, shape: Mapping[str, Value]) -> str:
-        return key_of(_facts(build.limited(None, None), workload.data_facts(), shape))
+        return self._cache.find(key_of(_facts(build, workload.data_facts(), shape)))
 
     def pool_load(self, workload: Dataset, data: StoredDataset | None, pools: Sequence[int], warmup: float) -> list[str]:
         """Return what the user should know of the buffer pools: how long loading pages takes, and what is not steady then.
@@ -189,24 +216,23 @@ class Preparer:
             )
         return notes
 
-    def room_needed(self, workload: Dataset, wanted: Iterable[tuple[Build, Mapping[str, Value]]]) -> tuple[int, int]:
+    def room_needed(self, workload: Workload, wanted: Iterable[tuple[Build, Mapping[str, Value]]]) -> tuple[int, int]:
         """Return about how many bytes data takes that is not prepared yet, on builds with shapes, and a copy of the largest.
 
         Raises:
             UserError: what has to be prepared does not fit into the cache.
         """
         expected = _expected_bytes(workload)
-        keys = {self._key(build, workload, shape) for build, shape in wanted}
-        found = [self._cache.find(key) for key in sorted(keys)]
-        lacking = expected * sum(1 for dataset in found if dataset is None)
-        sizes = [dataset.size if dataset else expected for dataset in found]
+        found = [[self._cache.find(key) for key in keys] for keys in _keys(workload, wanted)]
+        lacking = sum(max(0, expected - (saved.size if saved else 0)) for dataset, saved in found if dataset is None)
+        sizes = [dataset.size if dataset else expected for dataset, _ in found]
         if lacking:
             self._cache.check_limit(sum(sizes), workload.how_to_shrink)
         return lacking, max(sizes, default=0)
 
-    def removable(self, workload: Dataset, wanted: Iterable[tuple[Build, Mapping[str, Value]]]) -> int:
+    def removable(self, workload: Workload, wanted: Iterable[tuple[Build, Mapping[str, Value]]]) -> int:
         """Return the bytes of prepared data that nobody uses, without that of a workload on builds with shapes."""
-        return self._cache.removable({self._key(build, workload, shape) for build, shape in wanted})
+        return self._cache.removable({key for keys in _keys(workload, wanted) for key in keys})
 
     def make_room(self, directory: Path, needed: int) -> None:
         """Remove prepared data that nobody uses where a disk lacks `needed` bytes; see `DatasetCache.make_room`."""
@@ -246,8 +272,23 @@ def _expected_bytes(workload: Dataset) -> int:
     return BLANK_SIZE + workload.expected_bytes()
 
 
+def _is_filled_fast(workload: Dataset) -> bool:
+    return workload.copied_data is None and workload.expected_bytes() >= filling.FROM
+
+
 def _facts(build: Build, workload: Mapping[str, Any] | None, shape: Mapping[str, Value]) -> dict[str, Any]:
     return {"made": _RECIPE, "build": fingerprint(build), "workload": workload, "shape": dict(sorted(shape.items()))}
+
+
+def _facts_of_saved(facts: Mapping[str, Any], workload: Workload) -> dict[str, Any]:
+    """Return the facts of a dataset's saved tables; another build of the load driver does not use them."""
+    return {**facts, "tables_saved_by": workload.version() if workload.separate_tables else None}
+
+
+def _keys(workload: Workload, wanted: Iterable[tuple[Build, Mapping[str, Value]]]) -> list[tuple[str, str]]:
+    """Return the keys of different datasets, each with the key of its saved tables."""
+    all_facts = [_facts(build, workload.data_facts(), shape) for build, shape in wanted]
+    return sorted({(key_of(facts), key_of(_facts_of_saved(facts, workload))) for facts in all_facts})
 
 
 def fingerprint(build: Build) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, Self
@@ -145,6 +145,15 @@ class Dataset(ABC):
     @abstractmethod
     def prepare(self, target: Target) -> None:
         """Load the data into a server; raise WorkloadError where that failed."""
+
+    @property
+    def separate_tables(self) -> tuple[str, ...]:
+        """All tables of the data if `prepare_tables` can prepare some of them; empty otherwise."""
+        return ()
+
+    def prepare_tables(self, target: Target, names: Sequence[str]) -> None:
+        """As `prepare`, for some of `separate_tables`: each gets the same rows as if all were prepared together."""
+        raise NotImplementedError
 
 
 class LoadSource(ABC):

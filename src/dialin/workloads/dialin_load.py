@@ -7,7 +7,7 @@ import itertools
 import re
 import subprocess
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
@@ -198,9 +198,19 @@ class DialinLoad(Workload):
             options["rand-type"] = self._spec.rand_type
         return [word for name, value in options.items() for word in ("--option", f"{name}={value}")]
 
+    @property
+    def separate_tables(self) -> tuple[str, ...]:
+        return self.table_names if self._spec.name != BULK_INSERT else ()
+
+    def prepare_tables(self, target: Target, names: Sequence[str]) -> None:
+        self._prepare(target, f"--only={','.join(names)}")
+
     def prepare(self, target: Target) -> None:
+        self._prepare(target)
+
+    def _prepare(self, target: Target, *only: str) -> None:
         account = dialin_load_account.options(target, target.database)
-        words = [str(self._binary), "prepare", self._spec.name, *account, "--json", *self._options(self._spec.threads)]
+        words = [str(self._binary), "prepare", self._spec.name, *account, "--json", *only, *self._options(self._spec.threads)]
         output = driver_process.prepare("dialin-load", words, target, private.environment())
         if output is not None:
             error = _find_error(output)

@@ -145,6 +145,9 @@ pub struct PrepareOptions {
     /// Connections that fill them in parallel [default: number of CPUs]
     #[arg(long, value_name = "N", value_parser = within::<usize>(1..=1_000))]
     pub threads: Option<usize>,
+    /// Tables to prepare, such as sbtest3,sbtest4: of sysbench's workloads [default: all]
+    #[arg(long, value_name = "TABLES", value_delimiter = ',')]
+    pub only: Vec<String>,
 }
 
 /// Options of `dialin-load agent`.

@@ -15,6 +15,11 @@ pub(super) fn in_parallel<C: Send>(clients: &mut [C], work: impl Fn(&mut C) -> R
     })
 }
 
+/// The error for a workload that cannot prepare some of its tables only.
+pub(super) fn all_together() -> Error {
+    Error::user("this workload prepares all of its tables together", "Leave --only out")
+}
+
 /// The error for a statement that the server refused, with a remedy.
 pub(super) fn refused(error: &SqlError) -> Error {
     let remedy = match error.code {

@@ -24,6 +24,20 @@ pub trait Workload: Send + Sync {
     /// uses it instead).
     fn prepare(&self, account: &Account, threads: usize, say: &(dyn Fn(String) + Sync)) -> Result<()>;
 
+    /// As [`Self::prepare`], but only for the tables with these names; each gets the same rows as if all were prepared.
+    ///
+    /// # Errors
+    /// As [`Self::prepare`]; the workload has no such table, or prepares all of its tables together.
+    fn prepare_only(
+        &self,
+        _names: &[String],
+        _account: &Account,
+        _threads: usize,
+        _say: &(dyn Fn(String) + Sync),
+    ) -> Result<()> {
+        Err(loading::all_together())
+    }
+
     /// Drops the tables of the workload that exist.
     ///
     /// # Errors

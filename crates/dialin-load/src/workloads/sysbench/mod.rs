@@ -11,6 +11,7 @@ use super::{About, Workload};
 use crate::account::Account;
 use crate::errors::Result;
 use crate::plan::{Op, Plan, Retry, Statement, Transaction};
+use crate::workloads::loading::all_together;
 use options::Options;
 
 /// One of sysbench's scripts.
@@ -100,8 +101,20 @@ impl Workload for Sysbench {
     fn prepare(&self, account: &Account, threads: usize, say: &(dyn Fn(String) + Sync)) -> Result<()> {
         match self.script {
             Script::BulkInsert => bulk_insert::prepare(account, &self.options, say),
-            script => tables::prepare(account, &rows::Tables::new(script, &self.options)?, threads, say),
+            script => {
+                let tables = rows::Tables::new(script, &self.options)?;
+                let all: Vec<i64> = (1..=tables.count).collect();
+                tables::prepare(account, &tables, &all, threads, say)
+            }
         }
+    }
+
+    fn prepare_only(&self, names: &[String], account: &Account, threads: usize, say: &(dyn Fn(String) + Sync)) -> Result<()> {
+        if self.script == Script::BulkInsert {
+            return Err(all_together());
+        }
+        let tables = rows::Tables::new(self.script, &self.options)?;
+        tables::prepare(account, &tables, &tables.numbers(names)?, threads, say)
     }
 
     fn cleanup(&self, account: &Account) -> Result<()> {

@@ -4,7 +4,7 @@
 
 use super::Script;
 use super::options::Options;
-use crate::errors::Result;
+use crate::errors::{Error, Result};
 use crate::random::{Integers, of_transaction, template, whole_number};
 use std::ops::RangeInclusive;
 
@@ -44,6 +44,20 @@ impl Tables {
             ks: options.ids()?,
             seed: options.seed,
         })
+    }
+
+    /// The numbers of the tables with these names.
+    ///
+    /// # Errors
+    /// There is no table of that name.
+    pub(super) fn numbers(&self, names: &[String]) -> Result<Vec<i64>> {
+        let number = |name: &String| {
+            let number: Option<i64> = name.strip_prefix("sbtest").and_then(|digits| digits.parse().ok());
+            number.filter(|number| (1..=self.count).contains(number)).ok_or_else(|| {
+                Error::user(format!("there is no table {name}"), format!("The tables are sbtest1 to sbtest{}", self.count))
+            })
+        };
+        names.iter().map(number).collect()
     }
 
     /// The statement that creates a table.
@@ -145,6 +159,18 @@ mod tests {
         assert!(other.create(1).starts_with("CREATE TABLE sbtest1 (id INTEGER NOT NULL, k"));
         assert!(other.create(1).ends_with("KEY xid (id)) ENGINE = aria"));
         assert_eq!(other.index(1), None);
+    }
+
+    #[test]
+    fn some_tables_are_named_and_only_those_that_exist() {
+        let tables = tables(Script::ReadWrite, &[("tables", "12")]);
+        let numbers = |names: &[&str]| tables.numbers(&names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>());
+        assert_eq!(numbers(&["sbtest3", "sbtest12"]), Ok(vec![3, 12]));
+        for name in ["sbtest13", "sbtest0", "sbtest", "accounts"] {
+            let error = numbers(&["sbtest1", name]).unwrap_err();
+            assert_eq!(error.what, format!("there is no table {name}"));
+            assert_eq!(error.remedy, "The tables are sbtest1 to sbtest12");
+        }
     }
 
     #[test]

@@ -6,18 +6,24 @@ use crate::errors::Result;
 use crate::net::client::Client;
 use crate::net::connect::Connector;
 use crate::workloads::loading::{in_parallel, refused};
-use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// The largest INSERT in bytes, unless the server's max_allowed_packet is smaller.
 const STATEMENT: usize = 1 << 20;
 
-/// Creates and fills all tables. Each is filled over one connection in the order of its ids, so its pages are the same each
-/// time.
-pub(super) fn prepare(account: &Account, tables: &Tables, threads: usize, say: &(dyn Fn(String) + Sync)) -> Result<()> {
-    let useful = usize::try_from(tables.count).unwrap_or(usize::MAX);
+/// Creates and fills the tables with these numbers. Each is filled over one connection in the order of its ids, so its pages
+/// are the same each time.
+pub(super) fn prepare(
+    account: &Account,
+    tables: &Tables,
+    numbers: &[i64],
+    threads: usize,
+    say: &(dyn Fn(String) + Sync),
+) -> Result<()> {
     let connector = Connector::new(account);
-    let mut clients = (0..threads.clamp(1, useful)).map(|_| Client::connect(&connector)).collect::<Result<Vec<_>>>()?;
-    let queue = Queue::new(tables.count);
+    let useful = threads.min(numbers.len()).max(1);
+    let mut clients = (0..useful).map(|_| Client::connect(&connector)).collect::<Result<Vec<_>>>()?;
+    let queue = Queue::new(numbers);
     in_parallel(&mut clients, |client| {
         while let Some(table) = queue.take() {
             let made = make(client, tables, table);
@@ -51,20 +57,20 @@ fn run(client: &mut Client, sql: &[u8]) -> Result<()> {
 }
 
 /// The tables that no thread has taken yet; each is handed out once.
-struct Queue {
-    count: i64,
-    next: AtomicI64,
+struct Queue<'a> {
+    numbers: &'a [i64],
+    next: AtomicUsize,
     stopped: AtomicBool,
 }
 
-impl Queue {
-    fn new(count: i64) -> Self {
-        Self { count, next: AtomicI64::new(1), stopped: AtomicBool::new(false) }
+impl<'a> Queue<'a> {
+    fn new(numbers: &'a [i64]) -> Self {
+        Self { numbers, next: AtomicUsize::new(0), stopped: AtomicBool::new(false) }
     }
 
     fn take(&self) -> Option<i64> {
-        let table = self.next.fetch_add(1, Ordering::Relaxed);
-        (table <= self.count && !self.stopped.load(Ordering::Relaxed)).then_some(table)
+        let table = self.numbers.get(self.next.fetch_add(1, Ordering::Relaxed)).copied();
+        table.filter(|_| !self.stopped.load(Ordering::Relaxed))
     }
 
     /// Returns `result`; if it is an error, no thread gets another table.
@@ -83,7 +89,8 @@ mod tests {
     #[test]
     fn every_table_is_handed_out_once_however_many_take() {
         for (tables, takers) in [(0, 2), (1, 3), (9, 2), (3, 8)] {
-            let queue = Queue::new(tables);
+            let numbers: Vec<i64> = (1..=tables).collect();
+            let queue = Queue::new(&numbers);
             let taken = Mutex::new(Vec::new());
             let taking = in_parallel(&mut vec![(); takers], |()| {
                 while let Some(table) = queue.take() {
@@ -94,16 +101,16 @@ mod tests {
             taking.unwrap();
             let mut taken = taken.into_inner().unwrap();
             taken.sort_unstable();
-            assert_eq!(taken, (1..=tables).collect::<Vec<_>>());
+            assert_eq!(taken, numbers);
         }
     }
 
     #[test]
     fn nothing_is_handed_out_after_an_error() {
-        let queue = Queue::new(3);
-        assert_eq!(queue.take(), Some(1));
+        let queue = Queue::new(&[4, 7, 9]);
+        assert_eq!(queue.take(), Some(4));
         assert!(queue.stop_unless(Ok(())).is_ok());
-        assert_eq!(queue.take(), Some(2));
+        assert_eq!(queue.take(), Some(7));
         assert!(queue.stop_unless(Err(Error::workload("it failed", "fix it"))).is_err());
         assert_eq!(queue.take(), None);
     }
