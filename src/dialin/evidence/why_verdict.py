@@ -12,7 +12,7 @@ from dialin.evidence.latencies import latencies, scaling
 from dialin.evidence.measured import MeasuredTrial, block_figures
 from dialin.evidence.reasons import machine_rules, server_rules, shared_figures, wait_rules
 from dialin.evidence.reasons.limits_hit import limits
-from dialin.evidence.reasons.raw_wait_reasons import is_explained_by, raw_reasons, with_longest
+from dialin.evidence.reasons.raw_wait_reasons import is_explained_by, raw_reasons
 from dialin.evidence.reasons.rule import SPELLED_BY_SERVER
 from dialin.evidence.reasons.significance import Pair, all_changes, choose_pair, strongest
 from dialin.evidence.reasons.unused_capacity import unused
@@ -57,14 +57,14 @@ def explain(record: StudyRecord) -> Why:
     trials = measured.of(record)
     compared = choose_pair(record, trials)
     summaries = waits.summaries(record)
-    rules = [*server_rules.RULES, *machine_rules.RULES, *wait_rules.rules(trials)]
+    rules = [*server_rules.RULES, *machine_rules.RULES, *wait_rules.rules(trials, summaries)]
     changes: list[Reason] = []
     raw: list[Reason] = []
     count_of_changes = 0
     if compared:
         all_changed = all_changes(rules, record, trials, compared)
         count_of_changes = len(all_changed)
-        changes = [with_longest(one, summaries, compared) for one in strongest(all_changed)]
+        changes = strongest(all_changed)
         raw = [one for one in raw_reasons(summaries, compared) if not is_explained_by(one, changes)]
     profiled = profiles.compare_all(record, trials)
     return Why(

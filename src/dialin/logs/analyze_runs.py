@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from fnmatch import fnmatchcase
 from functools import cached_property
 
@@ -95,7 +95,7 @@ class _Material:
 
 @dataclass(frozen=True, slots=True)
 class _Result:
-    """What is said of a folder."""
+    """What is said of a folder: the fields of its analysis that its kind decides."""
 
     headline: str
     reason: str
@@ -149,7 +149,6 @@ def analyze(folder: Folder, request: Request, beside: Mapping[str, Beside] | Non
 
 
 def _with_server(figures: RunFigures, served: ServedBy, host: str) -> RunFigures:
-    """Return the figures of a run with what is known of the server that it ran on."""
     shared = served.start if served.state is Starts.SHARED else None
     facts = {"starts": served.state, "starts_shown_by": served.by, "shared_start": shared, "host": host}
     return replace(figures, run=figures.run.model_copy(update=facts))
@@ -180,33 +179,21 @@ def _conditions(log: RunLog) -> dict[str, str]:
 
 
 def _analysis(material: _Material, result: _Result) -> Analysis:
-    request, assigned, kind = material.request, material.assigned, material.reading.kind
+    request, assigned = material.request, material.assigned
+    result = replace(result, warnings=[*result.warnings, *_notes_on_runs(material)])
     return Analysis(
-        kind=kind,
+        kind=material.reading.kind,
         taken_as=list(material.reading.taken_as),
         unit=material.unit,
-        verdict=result.verdict,
         goal=request.goal,
-        headline=result.headline,
-        assumptions=list(result.assumptions),
-        reason=result.reason,
-        winners=list(result.winners),
-        baseline=result.baseline,
         confidence=request.confidence,
         worthwhile=request.smallest,
-        run_noise=result.run_noise,
-        candidates=list(result.candidates),
-        suite=list(result.suite),
         scaling=material.curves,
         ramps=material.ramps,
         factors=cells.analyze_factors(assigned.settings, assigned.candidate_of, assigned.names if result.baseline else ()),
-        cells=list(result.cells),
-        proposals=list(result.proposals),
         runs=[one.run for one in material.figures],
         files=[_beside(entry) for entry in material.folder.files],
-        findings=list(result.findings),
-        confounds=list(result.confounds),
-        warnings=[*result.warnings, *_notes_on_runs(material)],
+        **{each.name: getattr(result, each.name) for each in fields(result)},
     )
 
 
@@ -297,7 +284,7 @@ def _alternatives(material: _Material, judgement: Judgement) -> _Result:
     assigned, request, names = material.assigned, material.request, material.assigned.names
     standings, table, baseline = judgement.standings, judgement.cells, judgement.baseline
     runs, compared = judgement.runs, judgement.compared
-    failing = notes.more_errors(runs, names, baseline, compared.throughput)
+    failing = list(notes.more_errors(runs, names, baseline, compared.throughput))
     by_file = request.rule.by_file
     is_unsorted = (by_file or material.reading.is_found) and len(names) > notes.MOST_UNSORTED
     proposals = factors.propose_by(material.alternatives) if by_file and len(assigned.settings) > 1 else []
@@ -316,7 +303,7 @@ def _alternatives(material: _Material, judgement: Judgement) -> _Result:
             table,
             judgement.bars,
             failing,
-            _sharing(runs),
+            {run.candidate or "" for run in runs if run.shared_start},
             material.unit,
         ),
         reason=analysis_sentences.reason(
@@ -345,15 +332,10 @@ def _differing_shares(material: _Material, judgement: Judgement) -> list[Note]:
     return differing_shares(judgement.runs, material.assigned.names, shares)
 
 
-def _sharing(runs: Sequence[RunAnalysis]) -> set[str]:
-    """Return the candidates whose repeats share starts of their server."""
-    return {run.candidate or "" for run in runs if run.shared_start}
-
-
 def _assumptions(material: _Material, judgement: Judgement) -> list[Note]:
     """Return what a claim rests on; without a claim, that intervals allow for starts, which may be why there is none."""
     assumed = notes.assumptions(judgement.runs, judgement.compared.decisive, material.assigned.stamps)
-    return assumed if judgement.claims else [note for note in assumed if note.code == "starts_unknown"]
+    return [note for note in assumed if judgement.claims or note.code == "starts_unknown"]
 
 
 def _confounds(material: _Material, judgement: Judgement) -> list[Note]:

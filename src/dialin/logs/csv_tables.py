@@ -361,10 +361,7 @@ def _by_second(begins: np.ndarray, latencies: np.ndarray, failed: np.ndarray, th
     points = []
     for second, (first, last) in enumerate(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True)):
         good = latencies[first:last][~failed[first:last]]
-        ranks = {one: good[min(good.size - 1, one * good.size // 100)] * 1e3 if good.size else 0.0 for one in _PERCENTILES}
-        points.append(Point(second + 1.0, float(good.size), float(last - first - good.size), _floats(ranks), threads))
+        places = {one: min(good.size - 1, one * good.size // 100) for one in _PERCENTILES}
+        ranks = {one: float(good[place]) * 1e3 if good.size else 0.0 for one, place in places.items()}
+        points.append(Point(second + 1.0, float(good.size), float(last - first - good.size), ranks, threads))
     return points
-
-
-def _floats(values: Mapping[int, float]) -> dict[int, float]:
-    return {key: float(value) for key, value in values.items()}

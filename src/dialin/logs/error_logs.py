@@ -24,7 +24,6 @@ class ErrorLog:
     """What the error log of a server says of a benchmark.
 
     Attributes:
-        path: the log.
         starts: how often the server got ready to serve over the network; a start of an image without a port serves no run.
         redo_waits: warnings that the redo log was full (MY-014089).
         redo_capacity: bytes of the redo log, by these warnings; None where there are none.

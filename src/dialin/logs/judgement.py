@@ -76,7 +76,6 @@ class Judgement:
 
     Attributes:
         bars: the pairs of candidates about which nothing is claimed, by the code of the reason.
-        cells: the comparison by cell.
     """
 
     baseline: str
@@ -97,7 +96,6 @@ class Judgement:
 
     @property
     def claims(self) -> bool:
-        """Whether anything is claimed of a candidate."""
         return any(state in (AgainstBest.LOSES, AgainstBest.TIES) for state in self.standings.states.values())
 
 
@@ -111,10 +109,10 @@ def judge(figures: Sequence[RunFigures], assigned: AssignedRuns, request: Reques
     names, worthwhile = assigned.names, request.smallest
     runs = [one.run for one in compared.counted]
     bars = {
-        "one_after_the_other": notes.one_after_the_other(runs, assigned, compared.decisive),
-        "at_other_hours": notes.at_other_hours(runs, assigned, compared.decisive),
-        "of_other_lengths": notes.of_other_lengths(runs, compared.decisive),
-        "on_other_hosts": notes.on_other_hosts(runs, compared.decisive),
+        "one_after_the_other": set(notes.one_after_the_other(runs, assigned, compared.decisive)),
+        "at_other_hours": set(notes.at_other_hours(runs, assigned, compared.decisive)),
+        "of_other_lengths": set(notes.of_other_lengths(runs, compared.decisive)),
+        "on_other_hosts": set(notes.on_other_hosts(runs, compared.decisive)),
     }
     barred = frozenset[frozenset[str]]().union(*bars.values())
     standings = rank_candidates(compared.decisive, names, baseline, alpha=alpha, worthwhile=worthwhile, barred=barred)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from statistics import fmean, median
 
 from dialin.logs import factors
@@ -55,9 +55,8 @@ def unfinished(runs: Sequence[Run]) -> list[Note]:
     return [Note(code="unfinished", text=text, data=counts)]
 
 
-def shared_starts(runs: Sequence[RunAnalysis], served: Mapping[str, ServedBy]) -> list[Note]:
-    """Return a note on each candidate of which one start of its server served several repeats."""
-    notes = []
+def shared_starts(runs: Sequence[RunAnalysis], served: Mapping[str, ServedBy]) -> Iterator[Note]:
+    """Yield a note on each candidate of which one start of its server served several repeats."""
     for name in dict.fromkeys(run.candidate or "" for run in runs if run.shared_start):
         sharing = [run for run in runs if run.candidate == name and run.shared_start]
         starts = sum({run.shared_start: served[run.file].count for run in sharing}.values())
@@ -66,61 +65,51 @@ def shared_starts(runs: Sequence[RunAnalysis], served: Mapping[str, ServedBy]) -
             f"for {counted(len(sharing), 'run')}: runs of one start are no repeats, and count as one"
         )
         data = {"candidate": name, "starts": starts, "runs": len(sharing), "by": sharing[0].starts_shown_by}
-        notes.append(Note(code="shared_start", text=text, data=data))
-    return notes
+        yield Note(code="shared_start", text=text, data=data)
 
 
-def contradicted_restarts(served: Mapping[str, ServedBy]) -> list[Note]:
-    """Return notes on what shows that the server was not started before each run, where the user says that it was."""
-    notes = []
+def contradicted_restarts(served: Mapping[str, ServedBy]) -> Iterator[Note]:
+    """Yield notes on what shows that the server was not started before each run, where the user says that it was."""
     for against in sorted({one.against for one in served.values() if one.against}):
         names = [name for name, one in served.items() if one.against == against]
         text = (
             f"--restarted counts, although by the {against}, one start served several repeats "
             f"({counted(len(names), 'run')}): without it they would count as one"
         )
-        notes.append(Note(code="restarts_contradicted", text=text, data={"by": against, "runs": len(names)}))
-    return notes
+        yield Note(code="restarts_contradicted", text=text, data={"by": against, "runs": len(names)})
 
 
-def assumptions(runs: Sequence[RunAnalysis], comparison: Comparison, stamps: Mapping[str, Stamp]) -> list[Note]:
-    """Return what a claim about repeated candidates rests on and no file shows: their starts, their hosts, their order."""
+def assumptions(runs: Sequence[RunAnalysis], comparison: Comparison, stamps: Mapping[str, Stamp]) -> Iterator[Note]:
+    """Yield what a claim about repeated candidates rests on and no file shows: their starts, their hosts, their order."""
     repeated = [run for run in runs if run.candidate in comparison.repeated]
-    notes = []
     if len(comparison.repeated) > 1 and comparison.allows_for_starts:
         text = (
             f"starts of one server differ by {percent(START_SD)} (SD), which the intervals allow for; --restarted if each run "
+            "had a start of its own"
         )
-        notes.append(Note(code="starts_unknown", text=text + "had a start of its own", data={"sd": START_SD}))
+        yield Note(code="starts_unknown", text=text, data={"sd": START_SD})
     if not all(run.host for run in repeated):
-        notes.append(Note(code="hosts_unknown", text="all candidates ran on one host"))
+        yield Note(code="hosts_unknown", text="all candidates ran on one host")
     if not all(stamps.get(run.file, Stamp()).form for run in repeated):
-        notes.append(Note(code="order_unknown", text="candidates took turns, at the same hours"))
-    return notes
+        yield Note(code="order_unknown", text="candidates took turns, at the same hours")
 
 
-def server_warnings(runs: Sequence[RunAnalysis], error_logs: Mapping[str, ErrorLog]) -> list[Note]:
-    """Return notes on what servers warned of in their error logs: a full redo log, and faults."""
+def server_warnings(runs: Sequence[RunAnalysis], error_logs: Mapping[str, ErrorLog]) -> Iterator[Note]:
+    """Yield notes on what servers warned of in their error logs: a full redo log, and faults."""
     logs = {
         error_logs[run.file].path: (error_logs[run.file], run.candidate or run.label) for run in runs if run.file in error_logs
     }
-    waiting = {name: log for log, name in logs.values() if log.redo_waits}
-    notes = []
-    if waiting:
+    if waiting := {name: log for log, name in logs.values() if log.redo_waits}:
         shown = "; ".join(
             f"{name} {counted(log.redo_waits, 'time')}" + (f", with {size(log.redo_capacity)}" if log.redo_capacity else "")
             for name, log in itertools.islice(waiting.items(), _SHOWN)
         )
-        text = f"The redo log was full and writes waited for it, by the error logs ({shown}); others had no such warning"
-        text = text.removesuffix("; others had no such warning") if len(waiting) == len(logs) else text
-        data = {name: log.redo_waits for name, log in waiting.items()}
-        notes.append(Note(code="redo_log_full", text=text, data=data))
-    faults = {name: log.faults for log, name in logs.values() if log.faults}
-    if faults:
+        others = "; others had no such warning" if len(waiting) < len(logs) else ""
+        text = f"The redo log was full and writes waited for it, by the error logs ({shown}){others}"
+        yield Note(code="redo_log_full", text=text, data={name: log.redo_waits for name, log in waiting.items()})
+    if faults := {name: log.faults for log, name in logs.values() if log.faults}:
         shown = "; ".join(f"{name}: {counted(count, 'line')}" for name, count in itertools.islice(faults.items(), _SHOWN))
-        text = f"Error logs show crashes or failed allocations ({shown})"
-        notes.append(Note(code="server_faults", text=text, data=faults))
-    return notes
+        yield Note(code="server_faults", text=f"Error logs show crashes or failed allocations ({shown})", data=faults)
 
 
 def never_ended(runs: Sequence[Run]) -> list[Note]:
@@ -149,13 +138,12 @@ def errors(runs: Sequence[RunAnalysis]) -> list[Note]:
     return [Note(code="errors", text=text, data={run.file: run.errors_per_s for run in many})]
 
 
-def more_errors(runs: Sequence[RunAnalysis], names: Sequence[str], baseline: str, comparison: Comparison) -> list[Note]:
-    """Return notes on candidates whose transactions failed more often than the baseline's, or less often, in every cell.
+def more_errors(runs: Sequence[RunAnalysis], names: Sequence[str], baseline: str, comparison: Comparison) -> Iterator[Note]:
+    """Yield notes on candidates whose transactions failed more often than the baseline's, or less often, in every cell.
 
     In each cell that the two share, every run of one has a failed share that exceeds every run of the other by more than 1 %
     of the transactions.
     """
-    notes = []
     for name in names:
         cells = comparison.shared(name, baseline) if name != baseline else ()
         shares = [
@@ -173,8 +161,7 @@ def more_errors(runs: Sequence[RunAnalysis], names: Sequence[str], baseline: str
             f"More transactions of {more} failed ({percent(means[more])} against {percent(means[less])} of {less}): "
             "throughput counts only those that succeeded"
         )
-        notes.append(Note(code="more_errors", text=text, data={"candidate": more, "other": less, "shares": means}))
-    return notes
+        yield Note(code="more_errors", text=text, data={"candidate": more, "other": less, "shares": means})
 
 
 def error_share(run: RunAnalysis) -> float:
@@ -182,9 +169,8 @@ def error_share(run: RunAnalysis) -> float:
     return run.errors_per_s / attempted if attempted > 0 else 0.0
 
 
-def differing_factors(runs: Sequence[RunAnalysis], names: Sequence[str], comparison: Comparison) -> list[Note]:
-    """Return a note for each factor whose values are not the same for all candidates; a crossed factor is no confound."""
-    notes = []
+def differing_factors(runs: Sequence[RunAnalysis], names: Sequence[str], comparison: Comparison) -> Iterator[Note]:
+    """Yield a note for each factor whose values are not the same for all candidates; a crossed factor is no confound."""
     for key in runs[0].conditions if len(names) > 1 else ():
         values = {
             name: sorted({run.conditions[key] for run in runs if run.candidate == name}, key=natural_order) for name in names
@@ -197,13 +183,11 @@ def differing_factors(runs: Sequence[RunAnalysis], names: Sequence[str], compari
         if not shared and not comparison.names:
             consequence = f"a difference may come from either (if {key} changes nothing: --ignore {key!r})"
         data = {"name": key, "values": values}
-        notes.append(Note(code="differs_too", text=f"{key} differs between candidates ({shown}): {consequence}", data=data))
-    return notes
+        yield Note(code="differs_too", text=f"{key} differs between candidates ({shown}): {consequence}", data=data)
 
 
-def differing_options(assigned: AssignedRuns) -> list[Note]:
+def differing_options(assigned: AssignedRuns) -> Iterator[Note]:
     options = assigned.options
-    notes = []
     differing = [key for key in options.values and factors.keys(options.values) if key not in options.defining]
     if differing:
         shown = "; ".join(
@@ -213,24 +197,24 @@ def differing_options(assigned: AssignedRuns) -> list[Note]:
         text = f"Log headers or option files next to the logs set options differently ({shown}): "
         text += "only runs with the same options are compared"
         data = {"values": {key: factors.factor_levels(options.values, key) for key in differing}}
-        notes.append(Note(code="options_differ", text=text, data=data))
+        yield Note(code="options_differ", text=text, data=data)
     if options.defining:
         shown = "; ".join(f"{key}: {_by_candidate(assigned, key)}" for key in options.defining[:_SHOWN])
         text = f"According to log headers and option files next to the logs, candidates differ in {shown}"
         if len(options.defining) > 1:
             text += ": the result is the effect of all of these together"
-        notes.append(Note(code="candidates_differ_in", text=text, data={"names": list(options.defining)}))
-    return notes
+        yield Note(code="candidates_differ_in", text=text, data={"names": list(options.defining)})
 
 
-def one_after_the_other(
-    runs: Sequence[RunAnalysis], assigned: AssignedRuns, comparison: Comparison
-) -> frozenset[frozenset[str]]:
-    """Return the pairs of repeated candidates where, in each shared cell, all runs of one came before those of the other.
+Pair = frozenset[str]
+"""Two candidates."""
+
+
+def one_after_the_other(runs: Sequence[RunAnalysis], assigned: AssignedRuns, comparison: Comparison) -> Iterator[Pair]:
+    """Yield the pairs of repeated candidates where, in each shared cell, all runs of one came before those of the other.
 
     Only dates of the most frequent form are compared. A cell without such dates, or with the same dates for both, is skipped.
     """
-    pairs = set()
     for a, b in itertools.combinations(comparison.repeated, 2):
         cells = comparison.shared(a, b)
         both = [run for run in runs if run.candidate in (a, b) and run.cell in cells]
@@ -244,16 +228,14 @@ def one_after_the_other(
             if first and second and {*first} != {*second}:
                 orders.add("before" if max(first) <= min(second) else "after" if max(second) <= min(first) else "mixed")
         if orders in ({"before"}, {"after"}):
-            pairs.add(frozenset({a, b}))
-    return frozenset(pairs)
+            yield frozenset({a, b})
 
 
-def at_other_hours(runs: Sequence[RunAnalysis], assigned: AssignedRuns, comparison: Comparison) -> frozenset[frozenset[str]]:
-    """Return the pairs of repeated candidates that ran at other hours of the day, an hour apart or more, on several days.
+def at_other_hours(runs: Sequence[RunAnalysis], assigned: AssignedRuns, comparison: Comparison) -> Iterator[Pair]:
+    """Yield the pairs of repeated candidates that ran at other hours of the day, an hour apart or more, on several days.
 
     What else the machine does, or its neighbours, repeats every day.
     """
-    pairs = set()
     for a, b in itertools.combinations(comparison.repeated, 2):
         hours, days = dict[str, list[float]](), set[tuple[int, ...]]()
         for run in runs:
@@ -264,41 +246,35 @@ def at_other_hours(runs: Sequence[RunAnalysis], assigned: AssignedRuns, comparis
         if len(hours) == 2 and len(days) > 1 and min(map(len, hours.values())) > 1:
             first, second = sorted(hours.values(), key=min)
             if min(second) - max(first) >= _HOUR:
-                pairs.add(frozenset({a, b}))
-    return frozenset(pairs)
+                yield frozenset({a, b})
 
 
-def of_other_lengths(runs: Sequence[RunAnalysis], comparison: Comparison) -> frozenset[frozenset[str]]:
-    """Return the pairs of repeated candidates of which one has the longer runs in every cell that they share.
+def of_other_lengths(runs: Sequence[RunAnalysis], comparison: Comparison) -> Iterator[Pair]:
+    """Yield the pairs of repeated candidates of which one has the longer runs in every cell that they share.
 
     A longer run is another part of the way to the steady state, and wears the data and the device more.
     """
-    pairs = set()
     for a, b in itertools.combinations(comparison.repeated, 2):
         longer = set()
         for cell in comparison.shared(a, b):
             one, other = ([run.seconds for run in runs if run.candidate == name and run.cell == cell] for name in (a, b))
             longer.add(a if min(one) >= _LENGTHS * max(other) else b if min(other) >= _LENGTHS * max(one) else "")
         if len(longer) == 1 and "" not in longer:
-            pairs.add(frozenset({a, b}))
-    return frozenset(pairs)
+            yield frozenset({a, b})
 
 
-def on_other_hosts(runs: Sequence[RunAnalysis], comparison: Comparison) -> frozenset[frozenset[str]]:
-    """Return the pairs of repeated candidates that ran on different hosts, by the files beside their logs.
+def on_other_hosts(runs: Sequence[RunAnalysis], comparison: Comparison) -> Iterator[Pair]:
+    """Yield the pairs of repeated candidates that ran on different hosts, by the files beside their logs.
 
     Where the names of candidates have those of their hosts, hosts are what is compared.
     """
     hosts: dict[str, set[str]] = {}
     for run in runs:
         hosts.setdefault(run.candidate or "", set()).add(run.host)
-    return frozenset(
-        frozenset({a, b})
-        for a, b in itertools.combinations(comparison.repeated, 2)
-        if "" not in hosts[a] | hosts[b]
-        and not hosts[a] & hosts[b]
-        and not all(host.lower() in name.lower() for name in (a, b) for host in hosts[name])
-    )
+    for a, b in itertools.combinations(comparison.repeated, 2):
+        is_named_by = all(host.lower() in name.lower() for name in (a, b) for host in hosts[name])
+        if "" not in hosts[a] | hosts[b] and not hosts[a] & hosts[b] and not is_named_by:
+            yield frozenset({a, b})
 
 
 BARS = {
@@ -312,14 +288,12 @@ BARS = {
 """Why nothing is claimed about pairs of candidates, by the code of its note."""
 
 
-def order_notes(barred: Mapping[str, Collection[frozenset[str]]]) -> list[Note]:
-    """Return a note for each reason why nothing is claimed about pairs of candidates; the keys are those of `BARS`."""
-    notes = []
+def order_notes(barred: Mapping[str, Collection[Pair]]) -> Iterator[Note]:
+    """Yield a note for each reason why nothing is claimed about pairs of candidates; the keys are those of `BARS`."""
     for code, pairs_of in barred.items():
         if pairs := sorted(sorted(pair, key=natural_order) for pair in pairs_of):
             shown = "; ".join(f"{a} and {b}" for a, b in pairs[:_SHOWN])
-            notes.append(Note(code=code, text=BARS[code].format(shown), data={"pairs": pairs}))
-    return notes
+            yield Note(code=code, text=BARS[code].format(shown), data={"pairs": pairs})
 
 
 def less_steady(figures: Sequence[RunFigures], names: Sequence[str], comparison: Comparison, alpha: float) -> list[Note]:
@@ -428,8 +402,8 @@ def _numbering(runs: Sequence[RunAnalysis]) -> list[str]:
 
 def moved_between_runs(
     runs: Sequence[RunAnalysis], assigned: AssignedRuns, comparison: Comparison, *, by_file: bool
-) -> list[Note]:
-    """Return notes on runs of one setting that differ at least half as much as candidates do: the level moved between them."""
+) -> Iterator[Note]:
+    """Yield notes on runs of one setting that differ at least half as much as candidates do: the level moved between them."""
     cells: dict[tuple[str, ...], list[RunAnalysis]] = {}
     for run in runs:
         values = assigned.settings[run.file] if by_file else assigned.conditions[run.file]
@@ -440,7 +414,6 @@ def moved_between_runs(
     else:
         ratios = (comparison.ratio(name, comparison.names[0], 0.5) for name in comparison.names)
         between = spread([ratio.mean for ratio in ratios if ratio])
-    notes = []
     for cell, group in cells.items():
         within = spread([run.tps for run in group])
         if within < MEASURES[Goal.THROUGHPUT].worthwhile or within < _AS_MUCH * between:
@@ -450,8 +423,7 @@ def moved_between_runs(
         where = ", ".join(cell) or "same conditions"
         text = f"Runs of one setting differ ({where}): {levels} {group[0].unit}, a difference of {percent(within)}{than}"
         data = {"setting": list(cell), "runs": [run.file for run in group], "apart": within, "between_candidates": between}
-        notes.append(Note(code="moved_between_runs", text=text, data=data))
-    return notes
+        yield Note(code="moved_between_runs", text=text, data=data)
 
 
 def not_random(runs: Sequence[RunAnalysis], ordered: Sequence[str] | None, names: Sequence[str]) -> list[Note]:
@@ -465,24 +437,22 @@ def not_random(runs: Sequence[RunAnalysis], ordered: Sequence[str] | None, names
     return [Note(code="not_randomised", text=text, data={"order": [of[name] for name in ordered or ()]})]
 
 
-def different_logs(runs: Sequence[RunAnalysis]) -> list[Note]:
-    """Return notes on report intervals, percentiles and lengths that differ between logs."""
-    notes = []
+def different_logs(runs: Sequence[RunAnalysis]) -> Iterator[Note]:
+    """Yield notes on report intervals, percentiles and lengths that differ between logs."""
     intervals = sorted({run.interval for run in runs if run.interval})
     if len(intervals) > 1:
         shown = listed([f"{value:g} s" for value in intervals])
         text = f"The logs report every {shown}: variation and stalls are compared only between equal intervals"
-        notes.append(Note(code="different_intervals", text=text, data={"intervals": intervals}))
+        yield Note(code="different_intervals", text=text, data={"intervals": intervals})
     percentiles = sorted({run.percentile for run in runs if run.percentile is not None})
     if len(percentiles) > 1:
         shown = listed([str(percentile) for percentile in percentiles])
         text = f"The logs report different percentiles of latency ({shown}); they are not compared"
-        notes.append(Note(code="different_percentiles", text=text, data={"percentiles": percentiles}))
+        yield Note(code="different_percentiles", text=text, data={"percentiles": percentiles})
     lengths = [run.seconds for run in runs if run.seconds] or [1.0]
     if max(lengths) >= _LENGTHS * min(lengths):
         text = f"The runs are of different lengths, from {duration(min(lengths))} to {duration(max(lengths))}"
-        notes.append(Note(code="different_lengths", text=text, data={"shortest": min(lengths), "longest": max(lengths)}))
-    return notes
+        yield Note(code="different_lengths", text=text, data={"shortest": min(lengths), "longest": max(lengths)})
 
 
 def _same(key: str, assigned: AssignedRuns) -> str:

@@ -173,7 +173,6 @@ def _of_rows(lines: Iterable[str], output: Output, program: LoadFile | None) -> 
 
 
 def _groups(lines: Iterable[str], output: Output) -> Iterator[list[LoadRow]]:
-    """Yield the rows of each interval."""
     read, group = output.reader(), list[LoadRow]()
     for row in filter(None, map(read, lines)):
         if group and not belongs(group, row):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from dialin.evidence.reasons import sources
 from dialin.evidence.reasons.significance import Pair
-from dialin.evidence.reasons.wait_rules import short_event_name
+from dialin.evidence.reasons.wait_rules import seconds_per_second, short_event_name
 from dialin.model.evidence import ALL
 from dialin.model.why import Reason, ReasonChart, ReasonKind, WaitSummary
 from dialin.text import number, percent, visible
@@ -31,7 +31,7 @@ def raw_reasons(waits: Sequence[WaitSummary], compared: Pair) -> list[Reason]:
     reasons = []
     for instrument in dict.fromkeys(one.instrument for one in waits):
         pair = [totals.get((name, instrument)) for name in (compared.baseline, compared.other)]
-        seconds = [_waited(one) if one else 0.0 for one in pair]
+        seconds = [seconds_per_second(one) if one else 0.0 for one in pair]
         low, high = sorted(seconds)
         if high >= _LEAST_SECONDS and high >= _LEAST_RATIO * low:
             worst = pair[seconds.index(high)]
@@ -39,40 +39,13 @@ def raw_reasons(waits: Sequence[WaitSummary], compared: Pair) -> list[Reason]:
     return [reason for _, reason in sorted(reasons, key=lambda one: -one[0])[:_MOST]]
 
 
-def with_longest(reason: Reason, waits: Sequence[WaitSummary], compared: Pair) -> Reason:
-    """Add the share of the ten longest raw waits to a reason on an event, where raw waits for that event were collected."""
-    totals = [one for one in _of_event(reason, waits) if one.candidate in (compared.baseline, compared.other)]
-    if not totals:
-        return reason
-    worst = max(totals, key=_waited)
-    more = f"; the ten longest raw waits are {percent(worst.ten_share)} of all with {visible(worst.candidate)}."
-    return reason.model_copy(update={"text": reason.text.removesuffix(".") + more})
-
-
 def is_explained_by(reason: Reason, changes: Sequence[Reason]) -> bool:
     """Return whether a reason from clean trials, which has an interval, covers the same instrument."""
     return any(one.code == EVENT and _title(one) == _title(reason) for one in changes)
 
 
-def _titled(name: str) -> str:
-    # Clean trials and raw waits have the same chart title; `is_explained_by` and `_of_event` match them by it.
-    return f"{name}, s of wait per second"
-
-
 def _title(reason: Reason) -> str:
     return reason.chart.title if reason.chart else ""
-
-
-def _of_event(reason: Reason, waits: Sequence[WaitSummary]) -> list[WaitSummary]:
-    if reason.code != EVENT:
-        return []
-    return [
-        one for one in waits if one.operation == ALL and _titled(visible(short_event_name(one.instrument))) == _title(reason)
-    ]
-
-
-def _waited(one: WaitSummary) -> float:
-    return one.per_second * one.mean_ns / 1e9
 
 
 def _reason(
@@ -86,7 +59,8 @@ def _reason(
         f"{other_wait} with {visible(compared.other)}{share}. "
         "These are raw waits of one trial each, collected with their instruments on, so there is no interval."
     )
-    charted = {one.candidate: _waited(one) for one in waits if one.instrument == instrument and one.operation == ALL}
+    totals = [one for one in waits if one.instrument == instrument and one.operation == ALL]
+    charted = {one.candidate: seconds_per_second(one) for one in totals}
     return Reason(
         code=CODE,
         kind=ReasonKind.RAW,
@@ -94,6 +68,9 @@ def _reason(
         source=sources.WAIT_HISTORY,
         strength=0.0,
         chart=ReasonChart(
-            title=_titled(name), unit="", values={one: [waited] for one, waited in charted.items()}, levels=charted
+            title=f"{name}, s of wait per second",  # that of clean trials, by which `is_explained_by` knows the same event
+            unit="",
+            values={one: [waited] for one, waited in charted.items()},
+            levels=charted,
         ),
     )

@@ -8,8 +8,10 @@ from dialin.evidence.measured import FigureOf, MeasuredTrial
 from dialin.evidence.reasons import sources
 from dialin.evidence.reasons.rule import More, ReasonRule, by_transaction, describe_reads, per_second, per_transaction, quotient
 from dialin.evidence.semaphores import LOCK_KINDS, SEEN_PREFIX, waiting_threads
+from dialin.model.evidence import ALL
 from dialin.model.record import StudyRecord
-from dialin.text import listed, number, shorten, size, visible
+from dialin.model.why import WaitSummary
+from dialin.text import listed, number, percent, shorten, size, visible
 
 _SECONDS = "/seconds"
 _WIDTH = 80
@@ -17,12 +19,15 @@ _LEAST_WAIT = 0.005
 _LEAST_THREADS = 0.05
 
 
-def rules(trials: Sequence[MeasuredTrial]) -> Iterator[ReasonRule]:
-    """Yield a rule for each place, lock, event and file that some trial reports, and one for the rows examined."""
+def rules(trials: Sequence[MeasuredTrial], raw: Sequence[WaitSummary] = ()) -> Iterator[ReasonRule]:
+    """Yield a rule for each place, lock, event and file that some trial reports, and one for the rows examined.
+
+    The reason of an event names the share of its longest waits where `raw` waits have it.
+    """
     yield from _semaphores(trials)
     yield from _spins(trials)
     yield from _mutexes(trials)
-    yield from _events(trials)
+    yield from _events(trials, raw)
     yield from _files(trials)
     yield from _statements(trials)
 
@@ -95,7 +100,7 @@ def _mutexes(trials: Sequence[MeasuredTrial]) -> Iterator[ReasonRule]:
         )
 
 
-def _events(trials: Sequence[MeasuredTrial]) -> Iterator[ReasonRule]:
+def _events(trials: Sequence[MeasuredTrial], raw: Sequence[WaitSummary]) -> Iterator[ReasonRule]:
     for name in counters(trials, "waits"):
         if not name.endswith(_SECONDS) or not name.startswith("wait/") or name.startswith("wait/io/table"):
             continue  # the time of a table handler includes all of its other waits
@@ -111,7 +116,7 @@ def _events(trials: Sequence[MeasuredTrial]) -> Iterator[ReasonRule]:
             floor=_LEAST_WAIT,
             least=0.2,
             guard=by_transaction(of),
-            more=_mean_wait(event),
+            more=_single_waits(event, raw),
         )
 
 
@@ -121,7 +126,7 @@ def short_event_name(event: str) -> str:
     return parts[-1] if parts[1:2] == ["synch"] else "/".join(parts[-2:])
 
 
-def _mean_wait(event: str) -> More:
+def _single_waits(event: str, raw: Sequence[WaitSummary]) -> More:
     count, seconds = per_second("waits", f"{event}/count"), per_second("waits", f"{event}{_SECONDS}")
 
     def describe(trials: Sequence[MeasuredTrial], record: StudyRecord, other: str) -> str:
@@ -131,9 +136,18 @@ def _mean_wait(event: str) -> More:
             total_count, total_seconds = sum(n for n, _ in rows), sum(s for _, s in rows)
             if total_count > 0:
                 parts.append(f"{number(1e6 * total_seconds / total_count)} µs with {visible(name)}")
-        return f"a wait took {listed(parts)}" if parts else ""
+        phrases = [f"a wait took {listed(parts)}"] if parts else []
+        totals = [one for one in raw if (one.instrument, one.operation) == (event, ALL)]
+        if compared := [one for one in totals if one.candidate in (record.spec.baseline, other)]:
+            worst = max(compared, key=seconds_per_second)
+            phrases.append(f"the ten longest raw waits are {percent(worst.ten_share)} of all with {visible(worst.candidate)}")
+        return "; ".join(phrases)
 
     return describe
+
+
+def seconds_per_second(one: WaitSummary) -> float:
+    return one.per_second * one.mean_ns / 1e9
 
 
 _SYNCED = ("wait/io/file/innodb/innodb_log_file", "wait/io/file/sql/binlog")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from dialin.measures.of_verdict import band, deciding
 from dialin.model.verdict import Estimate, Verdict
+from dialin.sentences.changes import is_too_noisy
 from dialin.sentences.state_sentences import deciding_of
 from dialin.text import change
 
@@ -41,6 +42,13 @@ class ForestRow:
     figure: str
     is_baseline: bool
     is_recommended: bool
+
+    @property
+    def brief(self) -> str:
+        """The ratio without its interval."""
+        if self.ratio is None or self.is_baseline or is_too_noisy(self.ratio):
+            return self.figure
+        return change(self.ratio.mean)
 
 
 @dataclass(frozen=True, slots=True)

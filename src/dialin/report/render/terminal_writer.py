@@ -121,9 +121,7 @@ class Writer:
     def forest(self, plot: forest.ForestPlot, *, has_axis: bool = True, has_figures: bool = True) -> None:
         """Draw a forest plot, a line for each candidate."""
         page, rows = self.page, plot.rows
-        figures = [row.figure if has_figures else "" for row in rows]
-        if page.width < _IN_PLOT:
-            figures = [figure.partition(" (")[0] for figure in figures]
+        figures = [(row.figure if page.width >= _IN_PLOT else row.brief) if has_figures else "" for row in rows]
         labels = distinct([self._document.candidates[row.candidate] for row in rows], max(8, page.width // 3))
         right, left = max(map(len, figures)), max(map(cell_len, labels))
         room = page.width - left - right - 2 * _GAP
