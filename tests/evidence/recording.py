@@ -10,7 +10,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from dialin.model.evidence import Gauge, RawWaits, Watched
+from pydantic import TypeAdapter
+
+from dialin.model.evidence import Gauge, ProbeNote, RawWaits, Watched
 from dialin.model.record import StudyRecord
 from dialin.model.study import StudySpec
 from dialin.model.trial import Costs, Purpose, Sample, Step, Trial, TrialState
@@ -24,6 +26,7 @@ RECORDED = Path(__file__).parent / "recorded"
 
 _SAMPLE = ("second", "tps", "reads", "writes", "other", "latency_ms", "gap", "threads", "seconds")
 _WATCHED = ("seconds", "notes", "readings", "waited", "cpu")
+_NOTES = TypeAdapter(tuple[ProbeNote, ...])
 _VARIABLES = (
     "innodb_",
     "key_",
@@ -98,7 +101,7 @@ def _watched(probe: str, seen: Mapping[str, Any], place: int) -> Watched:
     facts = dict(zip(_WATCHED, seen["facts"][place], strict=True))
     return Watched(
         probe=probe,
-        **{**facts, "notes": rows.probe_notes(facts["notes"])},
+        **{**facts, "notes": _NOTES.validate_python(facts["notes"])},
         counters=dict.fromkeys(seen.get("still", ()), 0.0)
         | {name: values[place] for name, values in seen["counters"].items() if values[place] is not None},
         gauges={name: Gauge(*values[place]) for name, values in seen["gauges"].items() if values[place] is not None},

@@ -1,8 +1,8 @@
 import pytest
+from pydantic import TypeAdapter
 
 from dialin.model.evidence import ProbeNote, ProbeNoteCode
 from dialin.sentences.probe_notes import probe_note_text
-from dialin.store import rows
 
 CAUSE = {"code": "no_answer", "figures": {"place": "db1:3306", "words": "timed out"}}
 FIGURES = {
@@ -24,5 +24,5 @@ FIGURES = {
 @pytest.mark.parametrize("code", ProbeNoteCode)
 def test_every_note_has_a_sentence_that_survives_the_store(code):
     note = ProbeNote(code, FIGURES)
-    (stored,) = rows.probe_notes([{"code": str(code), "figures": FIGURES}])
+    stored = TypeAdapter(ProbeNote).validate_python({"code": str(code), "figures": FIGURES})
     assert probe_note_text(stored) == probe_note_text(note) != ""

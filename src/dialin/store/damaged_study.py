@@ -113,7 +113,6 @@ def machine_failed(error: object, directory: Path, what: str = "read") -> Machin
 
 
 def not_opened(path: Path, error: object) -> DialinError:
-    """Return the error of a database that cannot be opened."""
     request = UserError(f"{path} cannot be opened: {error}", "You need permission to read and write it")
     return machine_failed(error, path.parent) or request
 

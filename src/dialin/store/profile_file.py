@@ -5,7 +5,6 @@ Functions have numbers in the stacks: of a large server there are 100,000 stacks
 
 from __future__ import annotations
 
-import errno
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from dialin.model.profile import Profile, Slice, Stack, ThreadKind
 from dialin.model.trial import Purpose, Trial
 from dialin.store.damaged_study import BAD_ROWS
-from dialin.store.series import file_name, scan
+from dialin.store.series import file_name, made_whole, scan
 
 if TYPE_CHECKING:
     import polars as pl
@@ -55,18 +54,11 @@ def write(path: Path, profile: Profile) -> None:
     """
     import polars as pl
 
-    path.parent.mkdir(exist_ok=True)
-    making = path.with_suffix(".making")
-    try:
+    with made_whole(path) as making:
         rows, frames = _every_row(profile), []
         while some := list(islice(rows, _ROWS_AT_ONCE)):
             frames.append(pl.DataFrame(some, schema=_schema(), orient="row"))
         pl.concat(frames, rechunk=False).write_parquet(making, compression="zstd")
-        making.replace(path)
-    except pl.exceptions.PolarsError as error:  # a full disk is reported like this
-        raise OSError(errno.EIO, str(error)) from error
-    finally:
-        making.unlink(missing_ok=True)
 
 
 def _parts(profile: Profile) -> dict[str, Profile]:
@@ -95,7 +87,6 @@ def _rows(of: str, profile: Profile, numbers: dict[str, int]) -> Iterator[_Row]:
 
 
 def read(path: Path) -> Profile | None:
-    """Return the profile of a file; None if no file can be read."""
     import polars as pl
 
     if not path.is_file():

@@ -5,28 +5,24 @@ from __future__ import annotations
 import json
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields
 from typing import Any, overload
 
 from pydantic import TypeAdapter
 from sqlalchemy import Row
 
-from dialin.model.cause import Cause, Fault
-from dialin.model.evidence import ProbeNote, ProbeNoteCode, RawWaits, WaitRow, Watched
-from dialin.model.load_driver import DriverChoice, TransactionTimes
-from dialin.model.progress import HostProgress, Progress, SessionState, Standing
+from dialin.model.evidence import RawWaits, Watched
+from dialin.model.progress import Progress
 from dialin.model.record import LogCode, LogLine
-from dialin.model.trial import Block, Costs, Failure, Purpose, Sample, Step, Trial, TrialState, VariableChange, WarmUpEnd
-from dialin.model.tune import TuneAsk, TuneStage
+from dialin.model.trial import Block, Purpose, Sample, Step, Trial
+from dialin.model.tune import TuneAsk
 from dialin.paths import parse_json
 
-_TEXTS = TypeAdapter(dict[str, str])
 _NAMES = TypeAdapter(tuple[str, ...])
-_STEPS = TypeAdapter(dict[Step, float])
-_COSTS = TypeAdapter(Costs)
-_CHANGES = TypeAdapter(tuple[VariableChange, ...])
-_CHOICES = TypeAdapter(tuple[DriverChoice, ...])
+_TRIAL = TypeAdapter(Trial)
+_ASK = TypeAdapter(TuneAsk)
+_PROGRESS = TypeAdapter(Progress)
 _WATCHED = TypeAdapter(Watched)
+_WAITS = TypeAdapter(RawWaits)
 
 HOSTS = "hosts"
 """The key in the column `host` of a study for the inventories of its hosts, by name."""
@@ -50,25 +46,7 @@ def block(row: Row[Any]) -> Block:
 
 
 def trial(row: Row[Any]) -> Trial:
-    typed = {
-        "state": TrialState(row.state),
-        "steps": _STEPS.validate_python(row.steps),
-        "warm_up_end": WarmUpEnd(row.warm_up_end) if row.warm_up_end else None,
-        "in_force": _TEXTS.validate_python(row.in_force),
-        "real": _TEXTS.validate_python(row.real),
-        "costs": _COSTS.validate_python(row.costs) if row.costs else None,
-        "failure": failure(row.failure) if row.failure else None,
-        "purpose": Purpose(row.purpose),
-        "changes": _CHANGES.validate_python(row.changes),
-        "driver_choices": _CHOICES.validate_python(row.driver_choices),
-        "transaction_times": tuple(map(_times, row.transaction_times)),
-    }
-    return Trial(**{**row._mapping, **typed})
-
-
-def failure(stored: Mapping[str, Any]) -> Failure:
-    cause = Cause.read(stored["cause"])
-    return Failure(Step(stored["step"]), Fault(stored["fault"]), cause, str(stored["log_tail"]))
+    return _TRIAL.validate_python(dict(row._mapping))
 
 
 def sample(row: Row[Any]) -> Sample:
@@ -78,35 +56,19 @@ def sample(row: Row[Any]) -> Sample:
 
 
 def ask(row: Row[Any]) -> TuneAsk:
-    return TuneAsk(**{**row._mapping, "stage": TuneStage(row.stage)})
+    return _ASK.validate_python(dict(row._mapping))
 
 
 def progress(stored: Mapping[str, Any]) -> Progress:
-    step = Step(stored["step"]) if stored["step"] else None
-    known = {each.name for each in fields(Standing)}  # that of an older version may have others
-    standings = {
-        name: Standing(**{key: figure for key, figure in figures.items() if key in known})
-        for name, figures in stored["standings"].items()
-    }
-    hosts = {
-        name: HostProgress(**{**one, "step": Step(one["step"]) if one["step"] else None})
-        for name, one in stored.get("hosts", {}).items()
-    }
-    typed = {"session": SessionState(stored["session"]), "step": step, "standings": standings, "hosts": hosts}
-    return Progress(**{**stored, **typed})
+    return _PROGRESS.validate_python(stored)
 
 
 def watched(stored: Mapping[str, Any]) -> Watched:
     return _WATCHED.validate_python(stored)
 
 
-def probe_notes(stored: Sequence[Mapping[str, Any]]) -> tuple[ProbeNote, ...]:
-    return tuple(ProbeNote(ProbeNoteCode(note["code"]), note["figures"]) for note in stored)
-
-
 def waits(summary: Mapping[str, Any]) -> RawWaits:
-    rows = tuple(WaitRow(**{**row, "histogram": tuple(row["histogram"])}) for row in summary["rows"])
-    return RawWaits(**{**summary, "rows": rows, "notes": probe_notes(summary["notes"])})
+    return _WAITS.validate_python(summary)
 
 
 def log_column(line: LogLine) -> str:
@@ -121,11 +83,6 @@ def log_line(row: Row[Any]) -> LogLine:
         return LogLine.of_text(row.at, row.text)
     stored = parse_json(row.text)
     return LogLine(row.at, LogCode(stored["code"]), stored["figures"])
-
-
-def _times(stored: Mapping[str, Any]) -> TransactionTimes:
-    counts = tuple((float(time), int(count)) for time, count in stored.get("counts", ()))
-    return TransactionTimes(stored["name"], counts, stored.get("threads", 0))
 
 
 _FEW = 2000

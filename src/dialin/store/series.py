@@ -30,6 +30,19 @@ def as_os_errors() -> Iterator[None]:
         raise OSError(errno.EIO, str(error)) from error
 
 
+@contextmanager
+def made_whole(path: Path) -> Iterator[Path]:
+    """Yield where to write a file, which then appears at its path complete or not at all; errors are as `as_os_errors` says."""
+    path.parent.mkdir(exist_ok=True)
+    making = path.with_suffix(".making")
+    try:
+        with as_os_errors():
+            yield making
+        making.replace(path)
+    finally:
+        making.unlink(missing_ok=True)
+
+
 def write(path: Path, points: PointColumns) -> None:
     """Write points to a file, which appears complete or not at all; without points there is no file.
 
@@ -44,14 +57,8 @@ def write(path: Path, points: PointColumns) -> None:
     labels = pl.DataFrame(list(points.names), schema={"probe": pl.Categorical, "name": pl.Categorical}, orient="row")
     of_points = labels[np.asarray(points.which, dtype=np.int64)]
     at, value = (pl.Series(np.asarray(figures, dtype=np.float64)) for figures in (points.at, points.value))
-    path.parent.mkdir(exist_ok=True)
-    making = path.with_suffix(".making")
-    try:
-        with as_os_errors():
-            of_points.select(at.alias("at"), "probe", "name", value.alias("value")).write_parquet(making, compression="zstd")
-        making.replace(path)
-    finally:
-        making.unlink(missing_ok=True)
+    with made_whole(path) as making:
+        of_points.select(at.alias("at"), "probe", "name", value.alias("value")).write_parquet(making, compression="zstd")
 
 
 _MOST_ROWS = 50_000_000

@@ -444,7 +444,6 @@ class Store:
         return grouped
 
     def watched_of(self, trial_id: int) -> dict[str, Watched]:
-        """Return what the probes saw in one trial, by probe."""
         query = select(schema.watched).where(schema.watched.c.trial == trial_id)
         return {row.probe: rows.watched(row.saw) for row in self._rows(query)}
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import suppress
-from pathlib import Path
 
 from dialin.model.trial import TrialState
 from dialin.store import series
@@ -20,12 +18,7 @@ def remove_unfinished_files(store: Store) -> None:
     """
     interrupted = {series.file_name(trial.id) for trial in store.trials() if trial.state is TrialState.INTERRUPTED}
     for directory in (store.directory_of_series, store.directory_of_waits, store.directory_of_profiles):
-        for path in _unfinished(directory, interrupted):
+        half_made = [path for pattern in _HALF_MADE for path in directory.glob(pattern)]
+        for path in (*half_made, *(directory / name for name in interrupted)):
             with suppress(OSError):
                 path.unlink(missing_ok=True)
-
-
-def _unfinished(directory: Path, names: set[str]) -> Iterator[Path]:
-    for pattern in _HALF_MADE:
-        yield from directory.glob(pattern)
-    yield from (directory / name for name in sorted(names))

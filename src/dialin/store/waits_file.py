@@ -6,17 +6,16 @@ percentile is always a wait that happened.
 
 from __future__ import annotations
 
-import errno
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
 from dialin.model.evidence import ALL, WaitRow
+from dialin.store.series import as_os_errors, made_whole
 
 if TYPE_CHECKING:
     import polars as pl
@@ -44,17 +43,6 @@ _BACKWARD = 1 << 63
 
 _SLICE = 16_777_216
 """Events that are read from the file at a time: while it is read, each takes twice its final memory."""
-
-
-@contextmanager
-def _as_os_errors() -> Iterator[None]:
-    """Raise errors of Polars, such as a full disk, as OSError."""
-    import polars as pl
-
-    try:
-        yield
-    except (OSError, pl.exceptions.PolarsError) as error:
-        raise OSError(errno.EIO, str(error)) from error
 
 
 class Written(NamedTuple):
@@ -89,10 +77,8 @@ def write(path: Path, files: Iterable[Path], left_out: Sequence[int] = ()) -> Wr
     import polars as pl
 
     parts: list[Path] = []
-    making = path.with_suffix(".making")
     read = stored = backward = 0
-    with _as_os_errors():
-        path.parent.mkdir(exist_ok=True)
+    with made_whole(path) as making:
         try:
             for file in files:
                 events = _read(file).unique(["thread", "event"], maintain_order=True)
@@ -108,11 +94,9 @@ def write(path: Path, files: Iterable[Path], left_out: Sequence[int] = ()) -> Wr
                 file.unlink()
             whole = pl.scan_parquet(parts) if parts else pl.LazyFrame(schema=_schema())
             whole.sink_parquet(making, compression=_COMPRESSION)
-            making.replace(path)
         finally:
             for part in parts:
                 part.unlink(missing_ok=True)
-            making.unlink(missing_ok=True)
     return Written(read, stored, backward)
 
 
@@ -150,7 +134,7 @@ def summarise(path: Path) -> tuple[WaitRow, ...]:
     """
     instruments: dict[str, int] = {}
     operations: dict[str, int] = {}
-    with _as_os_errors():
+    with as_os_errors():
         keys, kinds = _times(path, instruments, operations)
     if not keys.size:
         return ()
