@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dialin.report.charts.plotly_data import thin, thin_smooth
+from dialin.report.charts.plotly_data import thin
 
 
 @given(st.lists(st.floats(0, 1e6)), st.integers(2, 60))
@@ -37,12 +37,12 @@ def test_each_stretch_keeps_its_own_lowest_and_highest():
 
 def test_a_short_series_is_left_as_it_is():
     assert thin([5, 4, 3], 3) == [0, 1, 2]
-    assert thin_smooth([5, 4, 3], 3) == [0, 1, 2]
+    assert thin([5, 4, 3], 3, is_smooth=True) == [0, 1, 2]
 
 
 @given(st.lists(st.floats(0, 1e6), min_size=1), st.integers(3, 60))
 def test_thinning_a_smooth_line_keeps_its_ends_the_order_and_the_limit(values, most):
-    kept = thin_smooth(values, most)
+    kept = thin(values, most, is_smooth=True)
     assert len(kept) <= max(most, len(values) if len(values) <= most else most)
     assert kept == sorted(set(kept))
     assert (kept[0], kept[-1]) == (0, len(values) - 1)

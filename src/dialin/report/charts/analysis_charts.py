@@ -9,19 +9,19 @@ from typing import Any
 
 from dialin.model.analysis import Analysis, FolderKind, RunAnalysis, ScalingCurve
 from dialin.report.charts import plotly_data as go
-from dialin.report.charts.chart import Chart, axis, blank, log_ticks, marked_line, plain, safe
+from dialin.report.charts.chart import Chart, LineName, axis, blank, log_ticks, marked_line, names_at_ends, plain, safe
 from dialin.report.charts.course_chart import short
-from dialin.report.charts.plotly_data import thin_smooth
+from dialin.report.charts.plotly_data import thin
 from dialin.report.charts.style import Style, looks_of
 from dialin.stats.summaries import box, rolling
-from dialin.text import listed, number, shorten, visible
+from dialin.text import listed, number, visible
 
 _MOST_RUNS = 24
 """Runs that a chart shows; more lines cannot be told apart."""
 _MOST_NAMED = 8
 """Lines of a chart up to which each has its name at its end."""
-_LONGEST_NAME, _SHORT_NAME, _LINE_HEIGHT = 28, 11, 15
-"""Characters of such a name, also on a narrow screen, and its height in CSS pixels."""
+_LONGEST_NAME, _SHORT_NAME = 28, 11
+"""Characters of such a name, also on a narrow screen."""
 _HEIGHT, _MARGIN = 380, {"l": 84, "r": 16, "t": 12, "b": 44}
 """The height and the margins of a chart, in CSS pixels."""
 _MOST_TICKS = 9
@@ -83,7 +83,7 @@ def _over_time(series: Sequence[RunSeries], runs: Mapping[str, RunAnalysis], sty
         run = runs[one.file]
         look = _style_of(style, run.candidate or "", place)
         means = rolling(one.tps, max(1, round(_WINDOW / run.interval)))
-        points = thin_smooth(means, _POINTS)
+        points = thin(means, _POINTS, is_smooth=True)
         figure.add_trace(
             go.Scatter(
                 x=[short(one.times[index]) for index in points],
@@ -93,52 +93,22 @@ def _over_time(series: Sequence[RunSeries], runs: Mapping[str, RunAnalysis], sty
                 hovertemplate=f"{safe(visible(run.label))}<br>%{{x}} s: %{{y:,.0f}} {safe(run.unit)}<extra></extra>",
             )
         )
-        names.append(_LineName(run.label, look.colour, means[-1]))
+        names.append(LineName(visible(run.label), look.colour, means[-1]))
     _name_lines(figure, names, up["range"])
     text = f"Rolling mean over {_WINDOW:g} s of each run, with its start."
     return Chart("throughput-course", "Throughput over time", text, _HEIGHT, plain(figure))
 
 
-@dataclass(frozen=True, slots=True)
-class _LineName:
-    """The name of a line, its colour, and where it ends on the vertical axis; of a logarithmic one, the exponent of ten."""
-
-    label: str
-    colour: str
-    end: float
-
-
-def _name_lines(figure: go.Figure, names: Sequence[_LineName], span: Sequence[float]) -> None:
-    """Write the name of each line beside its end, in the margin, none over another; nothing where there are too many lines."""
+def _name_lines(figure: go.Figure, names: Sequence[LineName], span: Sequence[float]) -> None:
+    """Write the name of each line beside its end, in the margin; nothing where there are too many lines."""
     if len(names) > _MOST_NAMED:
         return
-    room = _HEIGHT - _MARGIN["t"] - _MARGIN["b"]
-    ends = [room * (one.end - span[0]) / (span[1] - span[0]) for one in names]
-    free = -math.inf
-    raised = [0.0] * len(ends)
-    for place in sorted(range(len(ends)), key=ends.__getitem__):
-        raised[place] = max(0.0, free - ends[place])
-        free = ends[place] + raised[place] + _LINE_HEIGHT
-
-    def notes(width: int) -> list[dict[str, Any]]:
-        look = {"xref": "paper", "x": 1, "xanchor": "left", "xshift": 4, "showarrow": False}
-        return [
-            {
-                **look,
-                "text": safe(shorten(visible(one.label), width)),
-                "y": one.end,
-                "yshift": up,
-                "font": {"size": 12, "color": one.colour},
-            }
-            for one, up in zip(names, raised, strict=True)
-        ]
-
-    longest = max(len(one.label) for one in names)
-    figure.update_layout(
-        annotations=notes(_LONGEST_NAME),
-        margin={"r": 14 + 7 * min(_LONGEST_NAME, longest)},
-        meta={"narrow": {"margin": {"r": 14 + 7 * min(_SHORT_NAME, longest)}, "annotations": notes(_SHORT_NAME)}},
+    room, longest = _HEIGHT - _MARGIN["t"] - _MARGIN["b"], max(len(one.label) for one in names)
+    wide, narrow = (
+        {"margin": {"r": 14 + 7 * min(width, longest)}, "annotations": names_at_ends(names, span, room, width)}
+        for width in (_LONGEST_NAME, _SHORT_NAME)
     )
+    figure.update_layout(**wide, meta={"narrow": narrow})
 
 
 def _boxes(series: Sequence[RunSeries], runs: Mapping[str, RunAnalysis], style: Mapping[str, Style]) -> Chart:
@@ -189,7 +159,7 @@ def _by_threads(curves: Sequence[ScalingCurve], style: Mapping[str, Style], unit
         figure.add_trace(
             marked_line([point.threads for point in curve.points], [short(point.tps) for point in curve.points], look, hovers)
         )
-        names.append(_LineName(label, look.colour, math.log10(curve.points[-1].tps)))
+        names.append(LineName(visible(label), look.colour, math.log10(curve.points[-1].tps)))
         peaks.append(f"{visible(label)} at {curve.peak_threads:,}")
     _name_lines(figure, names, up["range"])
     text = f"Both axes are logarithmic. Highest with these threads: {listed(peaks)}."

@@ -11,7 +11,7 @@ from dialin.model.setting import Value, as_number
 from dialin.model.study import Goal, StudySpec
 from dialin.model.verdict import CandidateVerdict, Estimate, Verdict
 from dialin.report.charts import plotly_data as go
-from dialin.report.charts.chart import Chart, axis, blank, error_bars, plain, safe
+from dialin.report.charts.chart import Chart, axis, blank, error_bars, marks, plain, safe
 from dialin.report.charts.style import Style
 from dialin.sentences.changes import is_too_noisy_level, with_interval
 from dialin.sentences.load_units import in_percent, units_of_verdict
@@ -150,7 +150,6 @@ def _placed(variable: str, verdict: Verdict) -> list[tuple[float, CandidateVerdi
 
 
 def _number(candidate: CandidateVerdict, variable: str) -> float | None:
-    """Return a candidate's value: the one it sets, else the one that its server reports."""
     value: Value | None = candidate.setting.get(variable, candidate.in_force.get(variable))
     return None if value is None else as_number(value)
 
@@ -183,19 +182,12 @@ def _curve(
         line={"color": "var(--ink-2)", "width": 1.4, "dash": "dot"},
         hoverinfo="skip",
     )
-    points = [
-        go.Scatter(
-            x=[value],
-            y=[estimate.mean],
-            yaxis=which,
-            mode="markers",
-            marker=style[one.name].marker(10, is_hollow=one.trials == 1),
-            error_y=error_bars([estimate], style[one.name].colour, 1.6, 5) if _has_useful_interval(estimate) else None,
-            text=[f"{safe(style[one.name].label)}: {with_interval(estimate, show)}"],
-            hovertemplate="%{text}<extra></extra>",
-        )
-        for value, one, estimate in known
-    ]
+    points = []
+    for value, one, estimate in known:
+        look = style[one.name]
+        marker, hover = look.marker(10, is_hollow=one.trials == 1), f"{safe(look.label)}: {with_interval(estimate, show)}"
+        bars = error_bars([estimate], look.colour, 1.6, 5) if _has_useful_interval(estimate) else None
+        points.append(marks([value], [estimate.mean], marker, [hover], yaxis=which, error_y=bars))
     return [line, *points]
 
 

@@ -25,6 +25,9 @@ NARROW_LABEL = 13
 _CLEAR = "rgba(0,0,0,0)"
 _FAR_APART = 8
 _MOST_TICKS = 9
+_LINE_HEIGHT = 15
+"""The height of a name beside a line, in CSS pixels."""
+_HOVER = "%{text}<extra></extra>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +39,6 @@ class ChartToggle:
         spoken: the label in full, for screen readers: with all that the button's place shows to others.
         colour: the colour of the lines that it switches; empty where all lines of the chart have the same.
         symbol: the mark on these lines, as Plotly names it.
-        trials: the trials that it switches.
     """
 
     key: str
@@ -154,6 +156,17 @@ def log_ticks(values: Sequence[float]) -> dict[str, Any]:
     }
 
 
+def threads_axis(counts: Sequence[int]) -> dict[str, Any]:
+    """Return the logarithmic axis of numbers of threads, with a tick at each."""
+    ticks = [f"{count:,}" for count in counts]
+    return {**axis("threads"), "type": "log", "tickvals": counts, "ticktext": ticks, "zeroline": False}
+
+
+def place_of_share(share: float) -> float:
+    """Return where a share below 1 stands on an axis that is stretched towards the worst: 0.9 at 1, 0.99 at 2."""
+    return -math.log10(1 - share)
+
+
 def error_bars(estimates: Sequence[Estimate], colour: str, thickness: float, width: int) -> dict[str, Any]:
     """Return the intervals of a trace's points; `thickness` and `width`, that of the caps, are in CSS pixels."""
     return {
@@ -215,9 +228,39 @@ def marked_line(
         line={"color": look.colour, "width": 1.8, "dash": pixels(look.dash)},
         marker=look.marker(6, is_hollow=is_hollow),
         text=hovers,
-        hovertemplate="%{text}<extra></extra>",
+        hovertemplate=_HOVER,
         **more,
     )
+
+
+def marks(x: Sequence[float], y: Sequence[float], marker: Mapping[str, Any], hovers: Sequence[str], **more: Any) -> go.Scatter:
+    """Return marks without a line; `hovers` has one text per mark."""
+    return go.Scatter(x=x, y=y, mode="markers", marker=marker, text=hovers, hovertemplate=_HOVER, **more)
+
+
+@dataclass(frozen=True, slots=True)
+class LineName:
+    """The name of a line, its colour, and where it ends on the vertical axis; of a logarithmic one, the exponent of ten."""
+
+    label: str
+    colour: str
+    end: float
+
+
+def names_at_ends(names: Sequence[LineName], span: Sequence[float], room: float, width: int | None = None) -> list[Any]:
+    """Return notes with the names of lines beside their ends, each in its colour and none over another.
+
+    `span` are the ends of the axis, which is `room` CSS pixels high; names are cut to `width` characters.
+    """
+    look = {"xref": "paper", "x": 1, "xanchor": "left", "xshift": 4, "showarrow": False}
+    notes, free = [], -math.inf
+    for one in sorted(names, key=lambda one: one.end):
+        place = room * (one.end - span[0]) / (span[1] - span[0])
+        raised = max(0.0, free - place)
+        free = place + raised + _LINE_HEIGHT
+        text = safe(one.label if width is None else shorten(one.label, width))
+        notes.append({**look, "y": one.end, "yshift": raised, "text": text, "font": {"size": 12, "color": one.colour}})
+    return notes
 
 
 def pixels(dash: str) -> str:

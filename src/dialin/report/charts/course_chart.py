@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import Any
 
 from dialin.model.trial import Sample, Step
-from dialin.report.charts.plotly_data import thin, thin_smooth
+from dialin.report.charts.plotly_data import thin
 from dialin.stats.summaries import rolling
 
 Figure = Callable[[Sample], float]
@@ -92,7 +92,7 @@ def _means(samples: Sequence[Sample], figure: Figure, window: int, most: int) ->
     for _, group in groupby((sample for sample in samples if not sample.lost), key=lambda sample: sample.threads):
         part = list(group)
         means = rolling([figure(sample) for sample in part], window)
-        parts.append([(part[index].second, means[index]) for index in thin_smooth(means, max(3, most // 5))])
+        parts.append([(part[index].second, means[index]) for index in thin(means, max(3, most // 5), is_smooth=True)])
     return parts
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from dialin.model.why import Scaling, ScalingPoint, WaitSummary, Why
 from dialin.report import scaling, wait_groups
+from dialin.report.charts import chart
 from dialin.report.charts import plotly_data as go
 from dialin.report.charts.chart import Chart, LegendKey, axis, blank, error_bars, marked_line, pixels, plain, safe
 from dialin.report.charts.style import Style
@@ -22,18 +23,11 @@ _TENS = tuple(10**power for power in range(11))
 
 def threads(why: Why, style: Mapping[str, Style], rate: str) -> Chart:
     """Return throughput by threads, on a logarithmic axis of threads: a mark with its interval for each, and the curve."""
-    counts = scaling.threads(why)
     ends = [point.tps.high or point.tps.mean for one in why.scaling for point in one.points]
     top = max([*ends, *(value for one in why.scaling for value in _course(one)[1])], default=1.0)
     figure = blank(
         margin={"l": 64, "r": 16, "t": 12, "b": 44},
-        xaxis={
-            **axis("threads"),
-            "type": "log",
-            "tickvals": counts,
-            "ticktext": [f"{count:,}" for count in counts],
-            "zeroline": False,
-        },
+        xaxis=chart.threads_axis(scaling.threads(why)),
         yaxis={**axis(rate), "range": [0, 1.06 * top]},
         meta={"narrow": {"margin": {"l": 52}, "yaxis": {"title": {"text": ""}}}},
     )
@@ -103,18 +97,10 @@ def _course(one: Scaling) -> tuple[list[float], list[float]]:
 
 def _points(points: Sequence[ScalingPoint], look: Style, rate: str) -> Any:
     hovers = [f"{safe(look.label)}, {scaling.title(point.threads)}<br>{with_interval(point.tps)} {rate}" for point in points]
-    return go.Scatter(
-        x=[point.threads for point in points],
-        y=[point.tps.mean for point in points],
-        mode="markers",
-        marker={
-            **look.marker(9),
-            "symbol": [look.symbol if one.tps.low is not None else f"{look.symbol}-open" for one in points],
-        },
-        error_y=error_bars([point.tps for point in points], look.colour, 1.4, 4),
-        text=hovers,
-        hovertemplate="%{text}<extra></extra>",
-    )
+    symbols = [look.symbol if one.tps.low is not None else f"{look.symbol}-open" for one in points]
+    bars = error_bars([point.tps for point in points], look.colour, 1.4, 4)
+    counts, means = [point.threads for point in points], [point.tps.mean for point in points]
+    return chart.marks(counts, means, {**look.marker(9), "symbol": symbols}, hovers, error_y=bars)
 
 
 def _saturation(point: ScalingPoint, look: Style) -> Any:

@@ -89,22 +89,15 @@ def _merged(whole: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, A
     return merged
 
 
-def thin(values: Sequence[float], most: int) -> list[int]:
-    """Return the indices of the points to draw: all, or the lowest and the highest of each of `most` / 2 equal stretches."""
+def thin(values: Sequence[float], most: int, *, is_smooth: bool = False) -> list[int]:
+    """Return the indices of the points to draw: all, or the lowest and the highest of each of `most` / 2 equal stretches.
+
+    Of a series that is smooth already those are drawn that keep its shape.
+    """
     if len(values) <= most:
         return list(range(len(values)))
-    from tsdownsample import MinMaxDownsampler  # takes a while to import, which a terminal need not wait for
+    from tsdownsample import MinMaxDownsampler, MinMaxLTTBDownsampler  # slow to import, which a terminal need not wait for
 
     # Largest triangles alone (LTTB) would look as good, but might drop a stall beside a peak.
-    indices = MinMaxDownsampler().downsample(np.asarray(values, dtype=np.float64), n_out=most // 2 * 2)
-    return [int(index) for index in np.unique(indices)]
-
-
-def thin_smooth(values: Sequence[float], most: int) -> list[int]:
-    """Return the indices of the points to draw of a series that is smooth already: those that keep its shape."""
-    if len(values) <= most:
-        return list(range(len(values)))
-    from tsdownsample import MinMaxLTTBDownsampler
-
-    indices = MinMaxLTTBDownsampler().downsample(np.asarray(values, dtype=np.float64), n_out=most)
-    return [int(index) for index in np.unique(indices)]
+    way, count = (MinMaxLTTBDownsampler(), most) if is_smooth else (MinMaxDownsampler(), most // 2 * 2)
+    return [int(index) for index in np.unique(way.downsample(np.asarray(values, dtype=np.float64), n_out=count))]

@@ -16,7 +16,7 @@ from dialin.model.study import StudySpec
 from dialin.model.tune import TuneStage
 from dialin.model.verdict import Estimate, FigureSource, TunedVariable, TuneFindings
 from dialin.report.charts import plotly_data as go
-from dialin.report.charts.chart import Chart, LegendKey, axis, blank, error_bars, plain, rows_with_figures, safe
+from dialin.report.charts.chart import Chart, LegendKey, axis, blank, error_bars, marks, plain, rows_with_figures, safe
 from dialin.sentences.changes import change_with_interval
 from dialin.sentences.load_units import change_in_percent, units
 from dialin.sentences.tune_words import STAGES, not_separated, setting_text, value_text
@@ -108,18 +108,9 @@ def _dots(
             else (with_advice(failure.cause) if failure else "no figure")
         )
         hovers.append(f"trial {point.place}, {safe(STAGES[point.ask.stage])}<br>{safe(result)}<br>{safe(setting)}")
-    return go.Scatter(
-        x=[point.place for point in points],
-        y=list(heights),
-        mode="markers",
-        marker={
-            "symbol": ["diamond" if point.ask.candidate == spec.baseline else symbol for point in points],
-            "size": 8,
-            "color": colour,
-        },
-        text=hovers,
-        hovertemplate="%{text}<extra></extra>",
-    )
+    symbols = ["diamond" if point.ask.candidate == spec.baseline else symbol for point in points]
+    places = [point.place for point in points]
+    return marks(places, list(heights), {"symbol": symbols, "size": 8, "color": colour}, hovers)
 
 
 def waterfall(findings: TuneFindings, aim: Measure) -> Chart | None:

@@ -127,7 +127,6 @@ def embedded(metrics: ServerMetrics, baseline: str) -> dict[int, Any]:
 
 
 def _baseline_beside(metrics: ServerMetrics, baseline: str) -> dict[int, int]:
-    """Return the baseline's trial of the same block, by the trials of other candidates."""
     of_block = {one.trial.block: one.trial.id for one in metrics.trials if one.trial.candidate == baseline}
     others = [one.trial for one in metrics.trials if one.trial.candidate != baseline]
     return {trial.id: of_block[trial.block] for trial in others if trial.block in of_block}
@@ -181,7 +180,6 @@ def _axis(place: int) -> str:
 
 
 def _top(metrics: ServerMetrics, keys: Iterable[str]) -> float:
-    """Return the upper end of an axis that holds these lines of all trials."""
     values = [value for one in metrics.trials for key in keys for value in _of(one, key) if value is not None]
     return 1.08 * max(values, default=1.0) or 1.0
 

@@ -53,7 +53,6 @@ def styles(spec: StudySpec) -> dict[str, Style]:
 
 
 def looks_of(labels: Mapping[str, str], baseline: str) -> dict[str, Style]:
-    """Return how candidates look, by their labels."""
     by_name = {}
     others = 0
     for name, label in zip(labels, distinct(list(labels.values()), _LABEL), strict=True):

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from dialin.model.suite import SuiteCandidate, SuitePlan, SuiteResult, SuiteRow
 from dialin.model.verdict import CandidateState, Estimate
@@ -15,17 +13,21 @@ from dialin.report.charts.by_value import heat
 from dialin.report.charts.chart import (
     NARROW_LABEL,
     Chart,
+    LineName,
+    Span,
     axis,
     blank,
     cut_off,
     error_bars,
     label_margin,
     marked_line,
+    names_at_ends,
     plain,
-    rows_with_figures,
     safe,
+    threads_axis,
 )
-from dialin.report.charts.forest import ForestPlot, ForestRow, scale, widened
+from dialin.report.charts.forest import ForestPlot, ForestRow, widened
+from dialin.report.charts.forest_chart import forest_figure
 from dialin.report.charts.style import Style
 from dialin.sentences.changes import change_with_interval
 from dialin.sentences.load_units import change_in_percent
@@ -67,17 +69,8 @@ def workload_forest(plan: SuitePlan, result: SuiteResult, one: SuiteCandidate) -
         ],
         band,
     )
-    ends = scale(drawn, 2)
-    span = (100 * (ends.low - 1), 100 * (ends.high - 1))
-    figure = rows_with_figures(
-        [name for name, _, _ in rows],
-        figures,
-        {**axis("change against the baseline (higher is better)"), "ticksuffix": " %", "zeroline": False, "range": list(span)},
-        strong=[0],
-        narrow={"xaxis": {"title": {"text": "change"}}},
-    )
-    figure.add_vrect(x0=100 * (band[0] - 1), x1=100 * (band[1] - 1), fillcolor="var(--band)", line={"width": 0}, layer="below")
-    figure.add_vline(x=0, line={"color": "var(--base)", "width": 1.5})
+    titles = ("change against the baseline (higher is better)", "change")
+    figure, span = forest_figure(drawn, [name for name, _, _ in rows], figures, titles, [0])
     cut = []
     for place, (name, ratio, state) in enumerate(rows):
         if ratio is None:
@@ -176,31 +169,21 @@ def charts_by_threads(result: SuiteResult, style: Mapping[str, Style]) -> list[C
 
 
 def _compared_points(row: SuiteRow) -> dict[str, list[ScalingPoint]]:
-    """Return the points of each candidate that has a ratio to the baseline at several numbers of threads."""
     by_name = {one.candidate: [point for point in one.points if point.to_baseline] for one in row.scaling}
     return {name: points for name, points in by_name.items() if len(points) > 1}
 
 
 def _by_threads(
-    key: str,
-    workload: str,
-    points: Mapping[str, Sequence[ScalingPoint]],
-    style: Mapping[str, Style],
-    span: tuple[float, float],
+    key: str, workload: str, points: Mapping[str, Sequence[ScalingPoint]], style: Mapping[str, Style], span: Span
 ) -> Chart:
     counts = sorted({point.threads for of in points.values() for point in of})
     ends = {name: change_in_percent(of[-1].to_baseline).mean for name, of in points.items() if of[-1].to_baseline}
     labels = dict(zip(ends, distinct([style[name].label for name in ends], _NAME), strict=True))
+    names = [LineName(labels[name], style[name].colour, end) for name, end in ends.items()]
     figure = blank(
         margin={"l": 56, "r": label_margin(list(labels.values())), "t": 8, "b": 44},
-        annotations=_names_at_ends({labels[name]: (end, style[name].colour) for name, end in ends.items()}, span),
-        xaxis={
-            **axis("threads"),
-            "type": "log",
-            "tickvals": counts,
-            "ticktext": [f"{count:,}" for count in counts],
-            "zeroline": False,
-        },
+        annotations=names_at_ends(names, span, _SMALL - 52),
+        xaxis=threads_axis(counts),
         yaxis={**axis(""), "ticksuffix": " %", "range": list(span), "zeroline": False},
     )
     figure.add_hline(y=0, line={"color": "var(--base)", "width": 1.5})
@@ -221,15 +204,3 @@ def _by_threads(
         shown_ends = [f"{change(one.to_baseline.mean)} with {one.threads:,}" for one in (of[0], of[-1]) if one.to_baseline]
         words.append(f"{style[name].label}: {listed(shown_ends)}")
     return Chart(key, visible(workload), f"{'; '.join(words)} threads.", _SMALL, plain(figure))
-
-
-def _names_at_ends(ends: Mapping[str, tuple[float, str]], span: tuple[float, float]) -> list[dict[str, Any]]:
-    """Return the names of lines beside their ends, each in its colour and none over another."""
-    room, notes, free = _SMALL - 52, [], -math.inf
-    for label, (end, colour) in sorted(ends.items(), key=lambda one: one[1][0]):
-        place = room * (end - span[0]) / (span[1] - span[0])
-        raised = max(0.0, free - place)
-        free = place + raised + 15
-        look = {"xref": "paper", "x": 1, "xanchor": "left", "xshift": 4, "showarrow": False}
-        notes.append({**look, "y": end, "yshift": raised, "text": safe(label), "font": {"size": 12, "color": colour}})
-    return notes

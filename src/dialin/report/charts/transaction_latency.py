@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dialin.model.load_driver import ALL_KINDS
 from dialin.model.verdict import Estimate
 from dialin.model.why import TransactionLatency, Why
-from dialin.report.charts.chart import Chart, axis, blank, error_bars, log_ticks, marked_line, plain, safe
+from dialin.report.charts.chart import Chart, axis, blank, error_bars, log_ticks, marked_line, place_of_share, plain, safe
 from dialin.report.charts.explaining import legend_of
 from dialin.report.charts.style import Style
 from dialin.sentences.changes import with_interval
@@ -38,7 +37,7 @@ def chart(why: Why, style: Mapping[str, Style]) -> Chart | None:
     every = [one for one in why.latencies if one.transaction == ALL_KINDS]
     if not every:
         return None
-    ticks = [_place(share) for share in _PLACES]
+    ticks = [place_of_share(share) for share in _PLACES]
     means = [estimate.mean for one in every for estimate in percentiles(one) if estimate]
     means += [max(one.longest_ms) for one in every]
     reach = [min(means) / _BEYOND, max(means) * _BEYOND]
@@ -66,7 +65,7 @@ def chart(why: Why, style: Mapping[str, Style]) -> Chart | None:
 def _line(one: TransactionLatency, look: Style, aside: float) -> Any:
     """Return a candidate's line, `aside` of its places on the axis, so that intervals do not cover each other."""
     known = [
-        (_place(share) + aside, estimate, name)
+        (place_of_share(share) + aside, estimate, name)
         for share, estimate, name in zip(_PLACES, percentiles(one), PERCENTILES, strict=True)
         if estimate is not None
     ]
@@ -87,7 +86,3 @@ def _ends(estimate: Estimate | None) -> Sequence[float]:
     if estimate is None:
         return ()
     return [end for end in (estimate.low, estimate.mean, estimate.high) if end is not None]
-
-
-def _place(share: float) -> float:
-    return -math.log10(1 - share)

@@ -100,7 +100,6 @@ def _panel(row: int, rows: int) -> list[float]:
 
 
 def _number(place: int) -> str:
-    """Return the suffix of a panel's axes after `xaxis` and `yaxis`."""
     return "" if place == 0 else str(place + 1)
 
 

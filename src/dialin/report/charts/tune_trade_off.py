@@ -13,8 +13,7 @@ from dialin.model.setting import Value, changed
 from dialin.model.study import StudySpec
 from dialin.model.tune import TunePlan
 from dialin.model.verdict import Verdict
-from dialin.report.charts import plotly_data as go
-from dialin.report.charts.chart import Chart, LegendKey, axis, blank, plain, safe
+from dialin.report.charts.chart import Chart, LegendKey, axis, blank, marks, plain, safe
 from dialin.report.charts.search_course import HOVER
 from dialin.sentences.load_units import units
 from dialin.sentences.tune_words import setting_text
@@ -118,11 +117,5 @@ def _dots(settings: Sequence[MeasuredSetting], colour: str, symbol: str, percent
         memory = f"<br>memory {size(one.memory)}" if one.memory is not None else ""
         figures = f"{number(one.throughput)} {safe(rate)}, {percentile} {number(one.latency)} ms"
         hovers.append(f"{figures}{memory}<br>{safe(shorten(setting_text(one.changes), HOVER))}")
-    return go.Scatter(
-        x=[one.throughput for one in settings],
-        y=[one.latency for one in settings],
-        mode="markers",
-        marker={"symbol": symbol, "size": 9, "color": colour},
-        text=hovers,
-        hovertemplate="%{text}<extra></extra>",
-    )
+    marker = {"symbol": symbol, "size": 9, "color": colour}
+    return marks([one.throughput for one in settings], [one.latency for one in settings], marker, hovers)

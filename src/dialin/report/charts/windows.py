@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +20,8 @@ from dialin.report.charts.chart import (
     label_margin,
     latency_axis,
     marked_line,
+    marks,
+    place_of_share,
     plain,
     safe,
 )
@@ -119,9 +120,9 @@ def latency(record: StudyRecord, style: Mapping[str, Style]) -> Chart | None:
         margin={"l": 64, "r": 16, "t": 12, "b": 44},
         xaxis={
             **axis("share of seconds with at most this latency"),
-            "tickvals": [_place(share) for share in ticks],
+            "tickvals": [place_of_share(share) for share in ticks],
             "ticktext": [_TICKS[share] for share in ticks],
-            "range": [-0.02, 1.03 * _place(most)],
+            "range": [-0.02, 1.03 * place_of_share(most)],
             "zeroline": False,
         },
         yaxis=latency_axis(percentile, [value for values in latencies.values() for value in values]),
@@ -136,7 +137,7 @@ def latency(record: StudyRecord, style: Mapping[str, Style]) -> Chart | None:
         ]
         ends = [at_share(values, share) for share in marked]
         key = {"key": str(place)}
-        figure.add_trace(marked_line([_place(share) for share in marked], ends, look, hovers, meta=key))
+        figure.add_trace(marked_line([place_of_share(share) for share in marked], ends, look, hovers, meta=key))
         toggles.append(ChartToggle(str(place), look.label, look.label, look.colour, (), look.symbol))
     text = captions.latency(percentile, threads)
     return Chart(
@@ -188,21 +189,12 @@ def _boxes(placed: Sequence[tuple[_Row, float]], look: Style, fill: str) -> Any:
 
 
 def _lowest(placed: Sequence[tuple[_Row, float]], look: Style) -> Any:
-    return go.Scatter(
-        x=[row.box.worst for row, _ in placed],
-        y=[place for _, place in placed],
-        mode="markers",
-        marker={"symbol": "line-ns-open", "size": 7, "color": look.colour, "line": {"width": 1.5}},
-        text=[f"{row.label}: lowest second {number(row.box.worst)}" for row, _ in placed],
-        hovertemplate="%{text}<extra></extra>",
-    )
+    marker = {"symbol": "line-ns-open", "size": 7, "color": look.colour, "line": {"width": 1.5}}
+    hovers = [f"{row.label}: lowest second {number(row.box.worst)}" for row, _ in placed]
+    return marks([row.box.worst for row, _ in placed], [place for _, place in placed], marker, hovers)
 
 
 def _latencies(seconds: Sequence[Sample], threads: int | None) -> list[float]:
     return sorted(
         sample.latency_ms for sample in seconds if sample.latency_ms > 0 and (threads is None or sample.threads == threads)
     )
-
-
-def _place(share: float) -> float:
-    return -math.log10(1 - share)

@@ -7,11 +7,12 @@ from dataclasses import replace
 
 from dialin.measures.of_verdict import capital
 from dialin.measures.table import MEASURES
-from dialin.model.analysis import Analysis, CandidateAnalysis, CellAnalysis, RatePoint, RateRamp, RunAnalysis, ScalingCurve
+from dialin.model.analysis import Analysis, CandidateAnalysis, RatePoint, RateRamp, RunAnalysis, ScalingCurve
 from dialin.model.course import Course
 from dialin.model.study import Goal
 from dialin.model.verdict import Estimate
 from dialin.report import scaling
+from dialin.report.document.figure_columns import interval_cell
 from dialin.report.document.parts import Cell, Column, Paragraph, Part, Role, Row, RowRole, Table
 from dialin.sentences.changes import interval
 from dialin.sentences.state_sentences import state_text
@@ -166,12 +167,19 @@ def cells_table(analysis: Analysis) -> list[Part]:
     shown = analysis.cells[:_CELLS]
     keys = [key for key in shown[0].where if len({cell.where[key] for cell in analysis.cells}) > 1]
     measure = "" if analysis.goal is Goal.THROUGHPUT else f", by {MEASURES[analysis.goal].name}"
-    baseline = visible(analysis.baseline)
+    baseline, by_name = visible(analysis.baseline), [{one.name: one for one in cell.candidates} for cell in shown]
     columns: list[tuple[Column, Values]] = [
         *((_column(visible(key)), [Cell(visible(cell.where[key])) for cell in shown]) for key in keys),
-        _texts(f"{baseline} {analysis.unit}", [_cell_tps(cell, analysis.baseline) for cell in shown], 2),
+        _texts(
+            f"{baseline} {analysis.unit}",
+            [number(of[analysis.baseline].tps if analysis.baseline in of else None) for of in by_name],
+            2,
+        ),
         *(
-            (_column(visible(name), 3 + index, is_figure=True, candidate=name), [_cell_ratio(cell, name) for cell in shown])
+            (
+                _column(visible(name), 3 + index, is_figure=True, candidate=name),
+                [interval_cell(of[name].goal_ratio if name in of else None, change) for of in by_name],
+            )
             for index, name in enumerate(others)
         ),
         _texts("runs", [span([one.runs for one in cell.candidates], str) for cell in shown], 1),
@@ -180,15 +188,6 @@ def cells_table(analysis: Analysis) -> list[Part]:
     if len(analysis.cells) > _CELLS:
         parts.append(Paragraph(f"{len(analysis.cells) - _CELLS} more cells are not shown; --json has all.", Role.SMALL))
     return parts
-
-
-def _cell_tps(cell: CellAnalysis, name: str) -> str:
-    return next((number(one.tps) for one in cell.candidates if one.name == name), NOTHING)
-
-
-def _cell_ratio(cell: CellAnalysis, name: str) -> Cell:
-    ratio = next((one.goal_ratio for one in cell.candidates if one.name == name), None)
-    return Cell(NOTHING) if ratio is None else _figure(ratio, change)
 
 
 def runs_table(analysis: Analysis) -> list[Part]:
@@ -255,26 +254,18 @@ def _ratios(analysis: Analysis, ratios: Sequence[Estimate | None]) -> list[Cell]
 def _marked(ratio: Estimate) -> Cell:
     if ratio.low is None:
         return Cell(change(ratio.mean), ["no interval"], "no interval")
-    return _figure(ratio, change)
+    return interval_cell(ratio, change)
 
 
 def _relative(ratio: Estimate) -> Cell:
-    """Return a ratio as a relative figure, such as 0.890."""
     ends, brief = (interval(ratio, lambda value: f"{value:.3f}", between=between) for between in (" to ", "–"))
     return Cell(f"{ratio.mean:.3f}", [ends or "no interval"], brief or "no interval")
-
-
-def _figure(estimate: Estimate | None, show: Callable[[float], str]) -> Cell:
-    if estimate is None:
-        return Cell(NOTHING)
-    ends = interval(estimate, show)
-    return Cell(show(estimate.mean), [ends] if ends else [], interval(estimate, show, between="–", is_bare=True))
 
 
 def _estimates(
     title: str, estimates: Sequence[Estimate | None], *, rank: int, show: Callable[[float], str] = number
 ) -> tuple[Column, Values]:
-    return _column(title, rank, is_figure=True), [replace(_figure(one, show), brief="") for one in estimates]
+    return _column(title, rank, is_figure=True), [replace(interval_cell(one, show), brief="") for one in estimates]
 
 
 def _texts(title: str, texts: Sequence[str], rank: int) -> tuple[Column, Values]:

@@ -144,6 +144,14 @@ def _rough(value: float) -> str:
     return number(value) if value >= 100 or value < 1 else f"{value:.0f}" if value >= 10 else f"{value:.1f}"
 
 
+def interval_cell(estimate: Estimate | None, show: Callable[[float], str]) -> Cell:
+    """Return a figure with its interval; the brief one has a dash between its ends, and no percent signs."""
+    if estimate is None:
+        return Cell(NOTHING)
+    ends = interval(estimate, show)
+    return Cell(show(estimate.mean), [ends] if ends else [], interval(estimate, show, between="–", is_bare=True))
+
+
 def change_cell(ratio: Estimate | None) -> Cell:
     """Return a ratio as a change with its interval."""
     if ratio is None:

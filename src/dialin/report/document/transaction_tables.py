@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from dialin.model.load_driver import ALL_KINDS
 from dialin.model.study import StudySpec
-from dialin.model.verdict import ComparedFigure, Estimate
-from dialin.model.why import Scaling, TransactionKind, TransactionLatency, Usl, Why
+from dialin.model.verdict import ComparedFigure
+from dialin.model.why import Scaling, TransactionLatency, Usl, Why
 from dialin.model.workload import latency_name
 from dialin.report.charts.transaction_latency import PERCENTILES, percentiles
 from dialin.report.document.costs import READING, cost_cell
+from dialin.report.document.figure_columns import interval_cell
 from dialin.report.document.parts import Cell, Column, Row, Table
 from dialin.report.scaling import has_curve, peak, reading, threads, title
-from dialin.sentences.changes import interval
 from dialin.text import NOTHING, exact_percent, number, percent, span, visible
 
 
@@ -45,13 +46,8 @@ def scaling_table(why: Why, labels: Mapping[str, str], rate: str, asked_rate: in
 
 
 def _throughputs(one: Scaling, counts: Sequence[int]) -> list[Cell]:
-    """Return a candidate's throughput at each number of threads; an empty cell where it was not measured."""
     by_count = {point.threads: point.tps for point in one.points}
-    cells = []
-    for tps in map(by_count.get, counts):
-        ends = interval(tps, number)
-        cells.append(Cell(number(tps.mean) if tps else "", [ends] if ends else ()))
-    return cells
+    return [replace(interval_cell(tps, number), brief="") if (tps := by_count.get(count)) else Cell("") for count in counts]
 
 
 def _curve_cells(usl: Usl | None, counts: Sequence[int]) -> list[str]:
@@ -89,15 +85,8 @@ def _latency_row(one: TransactionLatency, labels: Mapping[str, str], *, several:
     kind = [Cell(visible(one.transaction) or "all")] if several else []
     each = span(one.longest_ms, number)
     longest = Cell(number(max(one.longest_ms)), [f"each trial: {each}"] if len(one.longest_ms) > 1 else [])
-    figures = [_percentile(estimate) for estimate in percentiles(one)]
+    figures = [interval_cell(estimate, number) for estimate in percentiles(one)]
     return Row([*kind, Cell(labels[one.candidate], candidate=one.candidate), Cell(number(one.per_second)), *figures, longest])
-
-
-def _percentile(estimate: Estimate | None) -> Cell:
-    if estimate is None:
-        return Cell(NOTHING)
-    ends = interval(estimate, number)
-    return Cell(number(estimate.mean), [ends] if ends else [], interval(estimate, number, between="–"))
 
 
 KINDS_TITLE = "Kinds of transaction"
@@ -116,16 +105,10 @@ def kinds_table(why: Why, spec: StudySpec, labels: Mapping[str, str]) -> Table:
     ]
     shown = [(column, figures) for column, figures in every if any(figures)]
     columns = [Column("transaction", "transaction"), Column("candidate", "candidate"), *(column for column, _ in shown)]
-    rows = [
-        Row([*_kind_names(one, labels), *(cost_cell(figures[place]) for _, figures in shown)])
-        for place, one in enumerate(why.kinds)
-    ]
+    names = [(Cell(visible(one.transaction)), Cell(labels[one.candidate], candidate=one.candidate)) for one in why.kinds]
+    rows = [Row([*named, *(cost_cell(figures[place]) for _, figures in shown)]) for place, named in enumerate(names)]
     caption = f"As the load's program reports them; a percentile is the mean of those of its samples. {READING}"
     return Table("kinds-table", caption, columns, rows)
-
-
-def _kind_names(one: TransactionKind, labels: Mapping[str, str]) -> list[Cell]:
-    return [Cell(visible(one.transaction)), Cell(labels[one.candidate], candidate=one.candidate)]
 
 
 def _known(errors: ComparedFigure | None) -> ComparedFigure | None:
