@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from dialin.evidence import effective_values
 from dialin.model.setting import same_value
@@ -40,9 +40,8 @@ def same(spec: StudySpec, settings: Mapping[str, EffectiveSettings]) -> list[fro
 
 def same_notes(
     spec: StudySpec, settings: Mapping[str, EffectiveSettings], groups: Sequence[frozenset[str]]
-) -> list[SameInForce]:
-    """Return a note for each group of candidates with identical effective settings, with the counts of objects behind them."""
-    notes = []
+) -> Iterator[SameInForce]:
+    """Yield a note for each group of candidates with identical effective settings, with the counts of objects behind them."""
     for group in groups:
         names = [name for name in spec.names if name in group]
         real = {
@@ -50,8 +49,7 @@ def same_notes(
             for variable in spec.variables_under_test
             if variable in settings[names[0]].real and len({settings[name].in_force.get(variable) for name in names}) > 1
         }
-        notes.append(SameInForce(candidates=tuple(names), real=real))
-    return notes
+        yield SameInForce(candidates=tuple(names), real=real)
 
 
 def changed_notes(

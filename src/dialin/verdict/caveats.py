@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from dialin.evidence.load_limits import load_figures
 from dialin.measures.table import MEASURES
@@ -41,33 +41,30 @@ _NOISIER = 1.5
 """How many times the expected noise a study must have for a note."""
 
 
-def cost_notes(spec: StudySpec, choice: str, speed: Decision, figures: Mapping[str, Sequence[Figures]]) -> list[TypedNote]:
-    """Return notes on what the recommended candidate costs that did not decide the study: throughput, or more stalls."""
+def cost_notes(spec: StudySpec, choice: str, speed: Decision, figures: Mapping[str, Sequence[Figures]]) -> Iterator[TypedNote]:
+    """Yield notes on what the recommended candidate costs that did not decide the study: throughput, or more stalls."""
     base = spec.baseline
     if choice == base or choice not in figures or base not in figures:
-        return []
-    notes: list[TypedNote] = []
+        return
     ratio = speed.ratios.get(choice)
     if spec.goal is not Goal.THROUGHPUT and ratio is not None and ratio.mean < 1 - MEASURES[Goal.THROUGHPUT].worthwhile:
-        notes.append(CostsThroughput(candidate=choice, ratio=ratio))
+        yield CostsThroughput(candidate=choice, ratio=ratio)
     if _is_timed_by_the_run(spec):
-        return notes  # a run that takes twice as long as others is not a stall
+        return  # a run that takes twice as long as others is not a stall
     stalls, stalls_of_baseline = (sum(one.window.stalls for one in figures[name]) for name in (choice, base))
     seconds = [sum(one.window.seconds for one in figures[name]) for name in (choice, base)]
     shares = (stalls / seconds[0], stalls_of_baseline / seconds[1])
     if stalls >= _LEAST_STALLS and shares[0] >= _MORE_STALLS * shares[1]:
-        notes.append(MoreStalls(candidate=choice, share=shares[0], baseline=shares[1]))
-    return notes
+        yield MoreStalls(candidate=choice, share=shares[0], baseline=shares[1])
 
 
-def stall_notes(spec: StudySpec, speed: Decision, figures: Mapping[str, Sequence[Figures]]) -> list[FasterButStallsMore]:
-    """Return a note for each candidate whose typical speed is higher than the baseline's, but which loses more to stalls.
+def stall_notes(spec: StudySpec, speed: Decision, figures: Mapping[str, Sequence[Figures]]) -> Iterator[FasterButStallsMore]:
+    """Yield a note for each candidate whose typical speed is higher than the baseline's, but which loses more to stalls.
 
     `speed` is the decision by throughput.
     """
     if not speed.stalls_differ or spec.baseline not in figures:
-        return []
-    notes = []
+        return
     baseline_cost = stall_cost(figures[spec.baseline])
     for name, typical in speed.typical_ratios.items():
         plain, cost = speed.ratios.get(name), stall_cost(figures.get(name, ()))
@@ -75,8 +72,7 @@ def stall_notes(spec: StudySpec, speed: Decision, figures: Mapping[str, Sequence
             continue
         if typical.mean <= 1 + spec.worthwhile or cost - baseline_cost <= spec.worthwhile:
             continue
-        notes.append(FasterButStallsMore(candidate=name, typical=typical.mean, cost=cost, baseline=baseline_cost))
-    return notes
+        yield FasterButStallsMore(candidate=name, typical=typical.mean, cost=cost, baseline=baseline_cost)
 
 
 def stall_cost(figures: Sequence[Figures]) -> float | None:
@@ -151,12 +147,11 @@ def _beyond(limit: LoadLimit, trials: tuple[int, ...], figure: float) -> BeyondL
     return kind(trials=trials, gauge=limit.gauge, figure=figure)
 
 
-def noise_notes(spec: StudySpec, sd: float | None) -> list[NoisierThanExpected]:
-    """Return a warning where the trial-to-trial SD is much higher than was expected before the study."""
+def noise_notes(spec: StudySpec, sd: float | None) -> Iterator[NoisierThanExpected]:
+    """Yield a warning where the trial-to-trial SD is much higher than was expected before the study."""
     expected = spec.expected_noise
-    if sd is None or expected is None or sd < _NOISIER * expected:
-        return []
-    return [NoisierThanExpected(noise=sd, expected=expected)]
+    if sd is not None and expected is not None and sd >= _NOISIER * expected:
+        yield NoisierThanExpected(noise=sd, expected=expected)
 
 
 def odd_trial_notes(goal: Goal, compared: Sequence[Trial], measured: Sequence[TimedTrial], fitted: TrialFit) -> list[OddTrials]:

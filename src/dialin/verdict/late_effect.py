@@ -7,7 +7,7 @@ that fills up or a pool that turns over, is in no trial.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from dialin.model.record import StudyRecord
@@ -121,24 +121,21 @@ def has_windows(trials: Sequence[Trial]) -> bool:
 
 def confounds(
     spec: StudySpec, trials: Sequence[Trial], known: Mapping[int, Figures], samples: Mapping[int, Sequence[Sample]]
-) -> list[LateEffect]:
-    """Return a confound for each choice that loses in its long windows what it gained in the trials."""
+) -> Iterator[LateEffect]:
+    """Yield a confound for each choice that loses in its long windows what it gained in the trials."""
     measured = {trial.candidate for trial in trials if trial.purpose is Purpose.LONG} - {spec.baseline}
-    notes = []
     for name in sorted(measured):
         windows = long_windows(spec, trials, known, samples, name)
         if windows.change is None or not windows.change.is_lost(math.log1p(spec.worthwhile)):
             continue
         seconds = windows.pairs[0][1].steps[Step.MEASURE]
-        note = LateEffect(
+        yield LateEffect(
             candidate=name,
             ratio=windows.ratio,
             late_ratio=math.exp(windows.change.late),
             seconds=seconds,
             since=seconds * AFTER_SHARE,
         )
-        notes.append(note)
-    return notes
 
 
 def _late(trial: Trial, samples: Mapping[int, Sequence[Sample]]) -> TimedTrial | None:

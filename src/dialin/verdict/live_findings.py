@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from dialin.measures.of_trials import goal_ratio
 from dialin.measures.table import COSTS
@@ -95,39 +95,39 @@ def _ratios(measured: Measured, goal: Goal, names: Sequence[str], baseline: str,
     return {name: goal_ratio(fitted.ratio(name, baseline, rules.alpha), goal) for name in fitted.names}
 
 
-def live_notes(spec: StudySpec, findings: LiveFindings, trials: Sequence[Trial], given_up: Sequence[str]) -> list[TypedNote]:
-    """Return the caveats of a study on live traffic, the gravest first; `given_up` candidates tripped the guard too often."""
-    notes: list[TypedNote] = [
-        _trip_note(one, trials, is_given_up=one.name in given_up) for one in findings.candidates if one.trips
-    ]
+def live_notes(
+    spec: StudySpec, findings: LiveFindings, trials: Sequence[Trial], given_up: Sequence[str]
+) -> Iterator[TypedNote]:
+    """Yield the caveats of a study on live traffic, the gravest first; `given_up` candidates tripped the guard too often."""
+    for one in findings.candidates:
+        if one.trips:
+            yield _trip_note(one, trials, is_given_up=one.name in given_up)
     for one in findings.candidates:
         if one.disagrees and one.with_load and one.without_load and one.load:
-            notes.append(
-                caveats.LoadDisagrees(candidate=one.name, load=one.load, with_load=one.with_load, without_load=one.without_load)
+            yield caveats.LoadDisagrees(
+                candidate=one.name, load=one.load, with_load=one.with_load, without_load=one.without_load
             )
         if one.carries_over or one.lasts:
-            carry_over = caveats.CarriesOver(
+            yield caveats.CarriesOver(
                 candidate=one.name,
                 lasts=one.lasts,
                 washout_needed=findings.washout_needed,
                 settling=one.settling.mean if one.settling else None,
                 after_other=one.after_other.mean if one.after_other else None,
             )
-            notes.append(carry_over)
         if one.latency is not None and one.latency.low is not None and one.latency.low > 1:
-            notes.append(caveats.CostsLatency(candidate=one.name, ratio=one.latency))
+            yield caveats.CostsLatency(candidate=one.name, ratio=one.latency)
     if findings.shorter:
-        notes.append(caveats.LongerWashout(washout=findings.washout or 0.0, shorter=findings.shorter))
+        yield caveats.LongerWashout(washout=findings.washout or 0.0, shorter=findings.shorter)
     if findings.second_halves:
-        notes.append(caveats.SecondHalves())
+        yield caveats.SecondHalves()
     if findings.quads < findings.quads_needed:
-        notes.append(caveats.FewQuads(quads=findings.quads, needed=findings.quads_needed))
+        yield caveats.FewQuads(quads=findings.quads, needed=findings.quads_needed)
     share, cpu, running = findings.saturated, findings.cpu_share, findings.running
     if spec.goal is Goal.THROUGHPUT and findings.saturated < ALL_SATURATED:
-        notes.append(caveats.NotSaturated(periods=share, cpu=cpu, running=running))
+        yield caveats.NotSaturated(periods=share, cpu=cpu, running=running)
     elif spec.goal is not Goal.THROUGHPUT and findings.saturated >= _MOSTLY:
-        notes.append(caveats.Saturated(periods=share, cpu=cpu, running=running))
-    return notes
+        yield caveats.Saturated(periods=share, cpu=cpu, running=running)
 
 
 def _trip_note(one: LiveCandidate, trials: Sequence[Trial], *, is_given_up: bool) -> caveats.GuardTripped:

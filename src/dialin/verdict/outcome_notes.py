@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from dialin.model.cause import Fault
 from dialin.model.durability import DurabilityLoss
@@ -23,10 +23,9 @@ def durability_notes(weaker: Mapping[str, Sequence[DurabilityLoss]], winners: Se
     return [WeakerDurability(candidate=name, losses=tuple(weaker[name])) for name in order]
 
 
-def build_notes(spec: StudySpec) -> list[DifferentBuilds]:
-    if not spec.compares_builds:
-        return []
-    return [DifferentBuilds(builds=tuple(sorted({c.server for c in spec.candidates})))]
+def build_notes(spec: StudySpec) -> Iterator[DifferentBuilds]:
+    if spec.compares_builds:
+        yield DifferentBuilds(builds=tuple(sorted({c.server for c in spec.candidates})))
 
 
 def smallest_memory_notes(spec: StudySpec, decision: Decision) -> list[SmallestMemory]:
@@ -57,9 +56,8 @@ def unsafe_notes(spec: StudySpec, decision: Decision, failures: Mapping[str, Fai
     ]
 
 
-def failure_notes(record: StudyRecord) -> list[FailedTrials]:
-    """Return a warning for each candidate with failed trials, with the newest failure."""
-    notes = []
+def failure_notes(record: StudyRecord) -> Iterator[FailedTrials]:
+    """Yield a warning for each candidate with failed trials, with the newest failure."""
     for candidate in record.spec.candidates:
         failed = [
             t
@@ -69,14 +67,12 @@ def failure_notes(record: StudyRecord) -> list[FailedTrials]:
             and not t.purpose.is_instrumented
             and (t.failure is None or t.failure.fault is not Fault.GUARD)  # the note `guard_tripped` reports these
         ]
-        if not failed:
-            continue
-        last = failed[-1].failure
-        notes.append(FailedTrials(candidate=candidate.name, failed=len(failed), cause=last.cause if last else None))
-    return notes
+        if failed:
+            last = failed[-1].failure
+            yield FailedTrials(candidate=candidate.name, failed=len(failed), cause=last.cause if last else None)
 
 
-def inconclusive_notes(record: StudyRecord, decision: Decision, needed: int | None) -> list[Inconclusive]:
+def inconclusive_note(record: StudyRecord, decision: Decision, needed: int | None) -> Inconclusive:
     """Return the note that a study is inconclusive, with the time that it took and the time that it may need.
 
     `needed` is about how many trials a safe choice needs in all; None where that is unknown.
@@ -84,7 +80,7 @@ def inconclusive_notes(record: StudyRecord, decision: Decision, needed: int | No
     spec, minutes = record.spec, None
     if needed and decision.trials:
         minutes = math.ceil(spec.minutes * max(1.2, needed / decision.trials))
-    note = Inconclusive(
+    return Inconclusive(
         seconds=seconds_of(record.trials),
         budget=60 * spec.minutes,
         trials=decision.trials,
@@ -92,7 +88,6 @@ def inconclusive_notes(record: StudyRecord, decision: Decision, needed: int | No
         trials_needed=needed if minutes else None,
         minutes=minutes,
     )
-    return [note]
 
 
 def changed_during_trials(trials: Sequence[Trial]) -> list[ChangedDuringTrial]:

@@ -79,16 +79,10 @@ def notes(
 ) -> list[TypedNote]:
     """Return notes on whether the rate was reached, and on limits of the load driver."""
     short = trials_below_rate(spec.workload.rate, done, samples)
-    dropped = _dropped_notes(spec, done, watched)
+    dropped = any(gauge.mean > 0 for _, gauge in _gauges(done, watched, "dropped"))
     return [
-        *_missed_notes(spec, done, short, dropped=bool(dropped)),
-        *dropped,
-        *_added_notes(done, watched),
-        *_queue_notes(spec, done, watched),
-        *_busy_thread_notes(done, watched),
-        *_unfinished_notes(done, watched),
-        *_failure_notes(done, watched),
-        *_unprepared_notes(done, watched),
+        *_missed_notes(spec, done, short, dropped=dropped),
+        *_driver_notes(spec, done, watched),
         *_reached_notes(spec, done, short),
     ]
 
@@ -107,65 +101,38 @@ def _missed_notes(spec: StudySpec, done: Sequence[Trial], short: Sequence[Missed
     return [note]
 
 
-def _dropped_notes(spec: StudySpec, done: Sequence[Trial], watched: _WatchedByTrial) -> list[TypedNote]:
-    hit = [(trial, gauge.mean) for trial, gauge in _gauges(done, watched, "dropped") if gauge.mean > 0]
-    if not hit:
-        return []
-    # The gauge is a count since the driver's start, and the driver starts once for each number of threads.
-    total = round(spec.workload.number_of_levels * sum(mean for _, mean in hit))
-    return [load_notes.TransactionsDropped(dropped=total, **_where(hit, done))]
+def _driver_notes(spec: StudySpec, done: Sequence[Trial], watched: _WatchedByTrial) -> Iterator[TypedNote]:
+    """Yield notes on transactions that the load driver dropped, delayed or left out of latency, and on what limited it."""
 
+    def by_mean(name: str, limit: float) -> _Hit:
+        return [(trial, gauge.mean) for trial, gauge in _gauges(done, watched, name) if gauge.mean > limit]
 
-def _added_notes(done: Sequence[Trial], watched: _WatchedByTrial) -> list[TypedNote]:
-    """Return a note on trials whose latency has a large part that the load driver itself added."""
-    hit = [
-        (trial, gauge.mean) for trial, gauge in _gauges(done, watched, "driver_share_p99") if gauge.mean > driver_delay.LIMIT
-    ]
-    if not hit:
-        return []
-    added = max(gauge.mean for _, gauge in _gauges(_trials(hit), watched, "driver_added_p99_ms"))
-    return [load_notes.DriverAdded(added_ms=added, share=_most(hit), **_where(hit, done))]
+    def by_most(name: str, least: float) -> _Hit:
+        return [(trial, gauge.most) for trial, gauge in _gauges(done, watched, name) if gauge.most > 0 and gauge.most >= least]
 
+    def beside(hit: _Hit, name: str) -> list[Gauge]:
+        return [gauge for _, gauge in _gauges((trial for trial, _ in hit), watched, name)]
 
-def _queue_notes(spec: StudySpec, done: Sequence[Trial], watched: _WatchedByTrial) -> list[TypedNote]:
-    """Return a note on trials whose transactions waited long for a connection of their host, because each host has a queue."""
+    if hit := by_mean("dropped", 0):
+        # The gauge is a count since the driver's start, and the driver starts once for each number of threads.
+        total = round(spec.workload.number_of_levels * sum(mean for _, mean in hit))
+        yield load_notes.TransactionsDropped(dropped=total, **_where(hit, done))
+    if hit := by_mean("driver_share_p99", driver_delay.LIMIT):
+        added = max(gauge.mean for gauge in beside(hit, "driver_added_p99_ms"))
+        yield load_notes.DriverAdded(added_ms=added, share=_most(hit), **_where(hit, done))
     hosts = len(spec.workload.load_hosts or ())
-    hit = [(trial, gauge.mean) for trial, gauge in _gauges(done, watched, "queued_share") if gauge.mean > driver_delay.LIMIT]
-    if hosts < 2 or not hit:
-        return []
-    queued = max(gauge.mean for _, gauge in _gauges(_trials(hit), watched, "queued_ms"))
-    return [load_notes.SeparateQueues(hosts=hosts, queued_ms=queued, share=_most(hit), **_where(hit, done))]
-
-
-def _busy_thread_notes(done: Sequence[Trial], watched: _WatchedByTrial) -> list[TypedNote]:
-    hit = [(trial, gauge.mean) for trial, gauge in _gauges(done, watched, "busiest_thread") if gauge.mean > _BUSY_THREAD]
-    if not hit:
-        return []
-    return [load_notes.BusyLoadThread(share=_most(hit), **_where(hit, done))]
-
-
-def _unfinished_notes(done: Sequence[Trial], watched: _WatchedByTrial) -> list[TypedNote]:
-    """Return a note on transactions that were open when a trial ended, which latency leaves out."""
-    hit = [(trial, gauge.most) for trial, gauge in _gauges(done, watched, "unfinished_ms") if gauge.most >= _STALL_MS]
-    if not hit:
-        return []
-    count = round(sum(gauge.most for _, gauge in _gauges(_trials(hit), watched, "unfinished")))
-    return [load_notes.UnfinishedTransactions(unfinished=count, oldest_ms=_most(hit), **_where(hit, done))]
-
-
-def _failure_notes(done: Sequence[Trial], watched: _WatchedByTrial) -> list[TypedNote]:
-    """Return a note on slow transactions that failed, which latency leaves out."""
-    hit = [(trial, gauge.most) for trial, gauge in _gauges(done, watched, "failed_ms") if gauge.most >= _STALL_MS]
-    if not hit:
-        return []
-    return [load_notes.SlowFailures(slowest_ms=_most(hit), **_where(hit, done))]
-
-
-def _unprepared_notes(done: Sequence[Trial], watched: _WatchedByTrial) -> list[TypedNote]:
-    hit = [(trial, gauge.most) for trial, gauge in _gauges(done, watched, "unprepared") if gauge.most > 0]
-    if not hit:
-        return []
-    return [load_notes.StatementsUnprepared(statements=round(_most(hit)), **_where(hit, done))]
+    if hosts > 1 and (hit := by_mean("queued_share", driver_delay.LIMIT)):
+        queued = max(gauge.mean for gauge in beside(hit, "queued_ms"))
+        yield load_notes.SeparateQueues(hosts=hosts, queued_ms=queued, share=_most(hit), **_where(hit, done))
+    if hit := by_mean("busiest_thread", _BUSY_THREAD):
+        yield load_notes.BusyLoadThread(share=_most(hit), **_where(hit, done))
+    if hit := by_most("unfinished_ms", _STALL_MS):
+        count = round(sum(gauge.most for gauge in beside(hit, "unfinished")))
+        yield load_notes.UnfinishedTransactions(unfinished=count, oldest_ms=_most(hit), **_where(hit, done))
+    if hit := by_most("failed_ms", _STALL_MS):
+        yield load_notes.SlowFailures(slowest_ms=_most(hit), **_where(hit, done))
+    if hit := by_most("unprepared", 0):
+        yield load_notes.StatementsUnprepared(statements=round(_most(hit)), **_where(hit, done))
 
 
 def _reached_notes(spec: StudySpec, done: Sequence[Trial], short: Sequence[Missed]) -> list[TypedNote]:
@@ -188,10 +155,6 @@ _Hit = Sequence[tuple[Trial, float]]
 
 def _most(hit: _Hit) -> float:
     return max(figure for _, figure in hit)
-
-
-def _trials(hit: _Hit) -> list[Trial]:
-    return [trial for trial, _ in hit]
 
 
 class _Where(TypedDict):

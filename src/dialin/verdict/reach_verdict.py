@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -294,7 +294,6 @@ def _mean(estimate: Estimate | None) -> float | None:
 
 
 def _driver(record: StudyRecord) -> dict[str, Any]:
-    """Return the load driver and what it chose; empty where the driver is unknown."""
     choices = first_driver_choices(record.trials)
     text = describe_driver(record.host, choices)
     return {"driver": text, "driver_choices": [asdict(choice) for choice in choices]} if text else {}
@@ -394,11 +393,7 @@ def _warnings(case: _Case, chosen: str) -> list[TypedNote]:
     notes += outcome_notes.durability_notes(case.weaker, decision.winners)
     notes += caveats.stall_notes(spec, case.speed, figures)
     notes += caveats.cost_notes(spec, chosen, case.speed, figures)
-    notes += effective_settings.deviations(spec, case.last, catalogues_of(case.record.catalogues))
-    if not spec.is_aa:
-        notes += effective_settings.same_notes(spec, case.last, case.identical)
-    notes += effective_settings.changed_notes(spec, case.first, case.last)
-    notes += outcome_notes.changed_during_trials(case.record.trials)
+    notes += _setting_notes(case)
     notes += outcome_notes.build_notes(spec)
     notes += outcome_notes.failure_notes(case.record)
     notes += client_limits(spec, case.done)
@@ -413,8 +408,17 @@ def _warnings(case: _Case, chosen: str) -> list[TypedNote]:
     notes += caveats.noise_notes(spec, decision.sd)
     if decision.outcome is Outcome.INCONCLUSIVE and not spec.is_aa:
         needed = comparison.trials_needed(spec, case.record.trials, case.figures, decision.decided_by)
-        notes += outcome_notes.inconclusive_notes(case.record, decision, needed)
+        notes.append(outcome_notes.inconclusive_note(case.record, decision, needed))
     return notes
+
+
+def _setting_notes(case: _Case) -> Iterator[TypedNote]:
+    spec = case.spec
+    yield from effective_settings.deviations(spec, case.last, catalogues_of(case.record.catalogues))
+    if not spec.is_aa:
+        yield from effective_settings.same_notes(spec, case.last, case.identical)
+    yield from effective_settings.changed_notes(spec, case.first, case.last)
+    yield from outcome_notes.changed_during_trials(case.record.trials)
 
 
 def _odd_trial_notes(case: _Case, fitted: TrialFit) -> Sequence[TypedNote]:
@@ -430,15 +434,11 @@ def _warnings_of_live_traffic(case: _Case, live: LiveFindings) -> list[TypedNote
     """
     spec, decision = case.spec, case.decision
     given_up = [name for name, state in decision.states.items() if state is AgainstBest.UNSAFE]
-    notes: list[TypedNote] = live_notes(spec, live, case.record.trials, given_up)
+    notes = list(live_notes(spec, live, case.record.trials, given_up))
     notes += outcome_notes.durability_notes(case.weaker, decision.winners)
-    notes += effective_settings.deviations(spec, case.last, catalogues_of(case.record.catalogues))
-    if not spec.is_aa:
-        notes += effective_settings.same_notes(spec, case.last, case.identical)
-    notes += effective_settings.changed_notes(spec, case.first, case.last)
-    notes += outcome_notes.changed_during_trials(case.record.trials)
+    notes += _setting_notes(case)
     notes += outcome_notes.failure_notes(case.record)
     notes += caveats.lost_notes(case.done, case.figures)
     if decision.outcome is Outcome.INCONCLUSIVE and not spec.is_aa:
-        notes += outcome_notes.inconclusive_notes(case.record, decision, None)
+        notes.append(outcome_notes.inconclusive_note(case.record, decision, None))
     return notes
