@@ -22,7 +22,7 @@ from pathlib import Path
 from dialin.cli import conduct
 from dialin.cli.console import say
 from dialin.errors import DialinError, InterruptedStudyError, UserError
-from dialin.model.host_kind import kind_of
+from dialin.model.record import kind_of
 from dialin.model.study import Candidate
 from dialin.paths import Home, replace_text
 from dialin.probes import host

@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from dialin.model.cause import Cause, CauseCode
-from dialin.model.trip import Danger
+from dialin.model.cause import Cause, CauseCode, Danger
 from dialin.text import duration, listed, size
 
 Figures = Mapping[str, Any]

@@ -19,9 +19,8 @@ from dialin.errors import (
     UserError,
     WorkloadError,
 )
-from dialin.model.cause import Cause, CauseCode, Fault
+from dialin.model.cause import Cause, CauseCode, Danger, Fault, Trip
 from dialin.model.trial import Trial, TrialState
-from dialin.model.trip import Danger, Trip
 from dialin.servers.connection import RefusedError, TurnedAwayError
 from dialin.store.store import Store
 from dialin.trials.trial_steps import run

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from dialin.model.host_kind import kind_of
+from dialin.model.record import kind_of
 from dialin.model.study import Until
 from dialin.model.verdict import CandidateState, Outcome, ReasonCode
 from dialin.question.plan import plan

@@ -1,4 +1,7 @@
-"""Why a trial failed, or why an error was raised: a code with its figures. The sentence is made when it is shown."""
+"""Why a trial failed, or why an error was raised: a code with its figures. The sentence is made when it is shown.
+
+Without pydantic, which errors and --help need not wait for.
+"""
 
 from __future__ import annotations
 
@@ -34,6 +37,40 @@ class Fault(StrEnum):
 
 PASSING = (Fault.CONNECTION, Fault.MACHINE, Fault.OUTSIDE)
 """The faults that say nothing of a candidate and may pass: a trial that one of them ended is run again."""
+
+
+class Danger(StrEnum):
+    """What the guard of a live server watches for."""
+
+    LATENCY = "latency"
+    STALLED = "stalled"
+    ERRORS = "errors"
+    RUNNING = "running"
+    LAG = "lag"
+    REPLICATION = "replication"
+    DISK = "disk"
+    MEMORY = "memory"
+    NO_ANSWER = "no_answer"
+
+
+@dataclass(frozen=True, slots=True)
+class Trip:
+    """The guard of a live server restored the baseline.
+
+    Attributes:
+        value: the observed value, in the unit of the danger: ms, statements or errors per second, threads, seconds, shares.
+        limit: the limit that it exceeded, or fell below; in the same unit.
+        usual: the usual level of the same figure; None where there is none.
+        after: seconds from the change of the variable to the bad second.
+        restored_in: seconds from then until the baseline's values were read back; None where they could not be restored.
+    """
+
+    danger: Danger
+    value: float
+    limit: float
+    usual: float | None
+    after: float
+    restored_in: float | None = None
 
 
 class CauseCode(StrEnum):

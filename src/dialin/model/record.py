@@ -128,13 +128,25 @@ class TuneCourse:
         return points
 
 
+_KIND = ("cpu", "cpus", "memory_gb", "disk")
+
+HostKind = tuple[tuple[str, Any], ...]
+"""What machines with the same hardware have in common."""
+
+
+def kind_of(facts: Mapping[str, Any]) -> HostKind:
+    """Return the kind of a host: CPU model, number of CPUs, memory in whole GiB, disk; unknown facts are left out."""
+    memory = facts.get("memory_bytes")
+    known = {**facts, "memory_gb": round(memory / 1024**3) if memory else None}
+    return tuple((name, known[name]) for name in _KIND if known.get(name) is not None)
+
+
 @dataclass(frozen=True, slots=True)
 class StudyRecord:
     """A study read from its store.
 
     Attributes:
         created: when it began, seconds since the epoch.
-        dialin_version: the version of dialin that ran it.
         host: the inventory of the first host, and what applied the load.
         hosts: per host that ran trials, its inventory.
         servers: per build id, what is known of it: `version`, `origin`.

@@ -17,9 +17,8 @@ from dialin.model.study import StudySpec
 from dialin.model.trial import EffectiveSettings, seconds_of
 from dialin.model.tune import TunePlan
 from dialin.model.workload import WorkloadSpec
-from dialin.places.attached.check import check_attached, resume_attached
+from dialin.places.attached.check import check_attached, check_tuned_attached, resume_attached
 from dialin.places.attached.site import AttachedServer
-from dialin.places.attached.tune import check_tuned_attached
 from dialin.places.live.check import check_live, resume_live
 from dialin.places.permission import NO_PERMISSION, Permission
 from dialin.places.sandbox.check import check_sandboxed, resume_sandboxed
@@ -29,7 +28,7 @@ from dialin.preflight.checked import CheckedStudy, StudyRequest, check_cpus, wit
 from dialin.preflight.option_files import check_early
 from dialin.preflight.tune_space import parse_named
 from dialin.question.options import StudyOptions
-from dialin.question.plan import Plan, plan
+from dialin.question.plan import plan
 from dialin.search.study_tuner import answers
 from dialin.store.lock import CHECKS, sole_runner
 from dialin.store.store import Store
@@ -136,26 +135,24 @@ def check_resume(
     spec = record.spec if minutes is None else _with_budget(record, minutes)
     spec = spec.model_copy(update={"confirm": True}) if confirm else spec
     check_cpus(spec)
-    allowed = plan(spec)
     workload = make_workload(spec.workload)
     workload.check()
     load_identity.check(spec, record.host, workload)
     drivers = load_identity.notes({**record.host, **load_identity.later_driver_facts(record.host, workload.version())})
     texts = [note.sentence(spec) for note in drivers]
-    texts.append(tune_forecast.resume_text(record, spec, allowed))
-    return _with_notes(_resume_by_kind(spec, allowed, tools, workload, permission, record), *texts)
+    texts.append(tune_forecast.resume_text(record, spec, plan(spec)))
+    return _with_notes(_resume_by_kind(replace(record, spec=spec), tools, workload, permission), *texts)
 
 
-def _resume_by_kind(
-    spec: StudySpec, allowed: Plan, tools: Tools, workload: Workload, permission: Permission, record: StudyRecord
-) -> CheckedStudy:
+def _resume_by_kind(record: StudyRecord, tools: Tools, workload: Workload, permission: Permission) -> CheckedStudy:
+    spec = record.spec
     permission.check(spec.place)
     tools = replace(tools, snapshot_command=permission.snapshot_command or tools.snapshot_command)
     match spec.place:
         case LivePlace() as place:
-            return resume_live(spec, place, allowed, tools, workload, record.servers)
+            return resume_live(record, place, tools, workload)
         case AttachedPlace() | ManagedPlace() as place:
-            return resume_attached(spec, place, allowed, tools, workload, permission, record.servers)
+            return resume_attached(record, place, tools, workload, permission)
         case SandboxPlace() as place:
             _check_restored_as_before(place, tools)
             inspected = {
@@ -163,7 +160,7 @@ def _resume_by_kind(
                 for trial in comparison.clean(record.trials)
                 if trial.real and not spec.tuned
             }
-            return resume_sandboxed(spec, allowed, tools, workload, inspected)
+            return resume_sandboxed(spec, plan(spec), tools, workload, inspected)
 
 
 def _check_restored_as_before(place: SandboxPlace, tools: Tools) -> None:
@@ -187,7 +184,6 @@ def _with_expected_noise(ready: CheckedStudy, tools: Tools) -> CheckedStudy:
 
 
 def _with_notes(ready: CheckedStudy, *first: str) -> CheckedStudy:
-    """Return a study with further notes for the user, which come first."""
     return replace(ready, notes=tuple(filter(None, (*first, *ready.notes))))
 
 

@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar, cast
 
 from dialin.measures.of_trials import deciding_trials, goal_ratio
-from dialin.model.host_kind import Kind, kind_of
-from dialin.model.record import StudyRecord
+from dialin.model.record import HostKind, StudyRecord, kind_of
 from dialin.model.study import StudySpec
 from dialin.model.trial import Trial
 from dialin.model.verdict import AgainstBest, Outcome
@@ -128,7 +127,7 @@ def _note(
     effects = []
     for group, difference in interaction.differences.items():
         ratio = goal_ratio(difference.ratio(spec.alpha), spec.goal)
-        kind = dict(cast("Kind", group)) if of_kind else {}
+        kind = dict(cast("HostKind", group)) if of_kind else {}
         hosts = of_kind[group] if of_kind else [str(group)]
         if ratio is not None:
             effects.append(HostEffect(kind=kind, hosts=tuple(hosts), ratio=ratio))

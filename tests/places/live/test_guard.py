@@ -3,10 +3,9 @@
 import pytest
 
 from dialin.errors import InterruptedStudyError, ServerError
-from dialin.model.cause import CauseCode
+from dialin.model.cause import CauseCode, Danger
 from dialin.model.live import LiveOptions
 from dialin.model.traffic import TrafficSecond
-from dialin.model.trip import Danger
 from dialin.places.live.guard import LiveGuard, stop_file
 
 RESTORING = 0.2

@@ -1,9 +1,10 @@
-"""Checks of a study on an attached server; the server is asked, and not changed."""
+"""Checks of a study or a tune on an attached server; the server is asked, and not changed."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,15 +14,20 @@ from dialin.evidence import effective_settings
 from dialin.model.cause import CauseCode
 from dialin.model.fitness import FAR_MS
 from dialin.model.place import Attachment, LoadedPlace, ManagedPlace
+from dialin.model.record import StudyRecord
 from dialin.model.setting import Value, combination_name, parse_value, same_value
 from dialin.model.study import Candidate, StudySpec
 from dialin.places.attached.rehearsal import rehearse
 from dialin.places.attached.site import AttachedServer
 from dialin.places.permission import Permission
+from dialin.preflight import tune_space
 from dialin.preflight.checked import CheckedStudy, StudyRequest, check_goal, with_plan
-from dialin.preflight.option_files import requested_settings
+from dialin.preflight.option_files import base_setting, requested_settings
+from dialin.preflight.tune_study import refuse_options, specify
+from dialin.probes import host
 from dialin.question.candidates import Variables, candidates_of
-from dialin.question.plan import Plan
+from dialin.question.plan import Plan, plan
+from dialin.search.variable_choice import Situation
 from dialin.sentences.tune_words import range_text, value_text
 from dialin.servers.attached.client_options import find_account
 from dialin.servers.attached.server import Attached
@@ -63,6 +69,45 @@ def check_attached(request: StudyRequest, place: LoadedPlace, tools: Tools, perm
     notes = [*requested.notes, *(note.sentence(spec) for note in effective_settings.overrides(spec))]
     site = make_site(spec, place, attached, workload, tools, permission)
     return check_on_server(site, allowed, permission, values=values, notes=notes, known=known)
+
+
+def check_tuned_attached(request: StudyRequest, place: LoadedPlace, tools: Tools, permission: Permission) -> CheckedStudy:
+    """Check a tune on an attached server; the server is asked, and not changed.
+
+    Raises:
+        UserError: something is not there or does not fit, a variable requires a restart, or the server is in use by others and
+            that is not allowed.
+        ServerError: the server does not answer.
+    """
+    question, workload = request.question, request.workload
+    refuse_options(request)
+    if not question.tune:
+        raise UserError("No variable to tune is named", "Name variables, e.g. innodb_io_capacity=200..20000")
+    attached = reach_server(place, tools)
+    workload.check_account(attached.account)
+    known = read_catalogue(attached)
+    requested = tune_space.resolve(tune_space.parse_named(question.tune), known, {})
+    at_start = only_at_start([one.name for one in requested], attached, permission)
+    setting, of_file = base_setting(request, known, {})
+    tune_space.refuse_forbidden(requested, of_file.form)
+    pid = attached.pid
+    situation = Situation(
+        memory=host.memory_within(pid, host.memory_available()) if pid is not None else 0,  # 0: no more than the baseline
+        disk=0,
+        cpus=host.cpu_count() if pid is None else host.cpus_of(pid),
+        connections=request.load.threads,
+        tables=request.load.tables,
+        data=workload.expected_bytes(),
+        in_force={**attached.variables(), **{name: str(value) for name, value in setting.items()}},
+        build=known.build_id,
+    )
+    named = tune_space.name_variables(requested, known, situation, weaker=question.accept_weaker_durability)
+    variables = [replace(one, static=one.name in at_start) for one in named]
+    spec = specify(request, known.build_id, setting, variables, known, situation)
+    spec, allowed = with_plan(spec.model_copy(update={"form": of_file.form}))
+    site = make_site(spec, place, attached, workload, tools, permission)
+    notes = (*of_file.notes, *tune_space.idle_notes(variables, known, situation))
+    return check_on_server(site, allowed, permission, values=known.defaults(), notes=notes, known=known)
 
 
 def check_on_server(
@@ -115,15 +160,9 @@ def _far_away(spec: StudySpec, attached: Attached, tools: Tools) -> list[str]:
 
 
 def resume_attached(
-    spec: StudySpec,
-    place: LoadedPlace,
-    allowed: Plan,
-    tools: Tools,
-    workload: Workload,
-    permission: Permission,
-    known: Mapping[str, Mapping[str, Any]],
+    record: StudyRecord, place: LoadedPlace, tools: Tools, workload: Workload, permission: Permission
 ) -> CheckedStudy:
-    """Return a study on an attached server that resumes; `known` holds its stored facts, per build id.
+    """Return a study on an attached server that resumes.
 
     Raises:
         UserError: the server is another one than it was, or is in use by others and that is not allowed.
@@ -134,24 +173,24 @@ def resume_attached(
         raise UserError("A command applies the settings of this study", "Give it again: --apply-command")
     if permission.apply_command is not None and not is_managed:
         raise UserError("dialin sets the variables of this study itself", "Leave out --apply-command, or start a new study")
-    attached = reach_again(spec, place, tools, known)
+    attached = reach_again(record, place, tools)
     workload.check_account(attached.account)
-    site = make_site(spec, place, attached, workload, tools, permission)
-    return check_on_server(site, allowed, permission, values=attached.variables())
+    site = make_site(record.spec, place, attached, workload, tools, permission)
+    return check_on_server(site, plan(record.spec), permission, values=attached.variables())
 
 
-def reach_again(spec: StudySpec, place: Attachment, tools: Tools, known: Mapping[str, Mapping[str, Any]]) -> Attached:
-    """Return the attached server of a study that resumes, after it has answered; `known` are its stored facts.
+def reach_again(record: StudyRecord, place: Attachment, tools: Tools) -> Attached:
+    """Return the attached server of a study that resumes, after it has answered.
 
     Raises:
         UserError: the server is another one than it was.
         ServerError: it does not answer.
     """
-    attached = reach_server(place, tools, is_written=not spec.is_live)
-    build = spec.candidates[0].server
+    attached = reach_server(place, tools, is_written=not record.spec.is_live)
+    build = record.spec.candidates[0].server
     if attached.build.id != build:
         raise UserError(f"The server runs {attached.build.id} now, but the study started on {build}", "Start a new study")
-    if attached.build.instance != known[build].get("instance"):
+    if attached.build.instance != record.servers[build].get("instance"):
         raise UserError(
             f"{attached.account} is not the server that the study started on",
             "Give the account of that server, or start a new study",

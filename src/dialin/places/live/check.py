@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 from dialin.errors import UserError
 from dialin.evidence import effective_settings
 from dialin.model.live import MOST_CANDIDATES
 from dialin.model.place import LivePlace
+from dialin.model.record import StudyRecord
 from dialin.model.setting import same_value
 from dialin.model.study import StudySpec
 from dialin.places.attached.check import facts_of_server, reach_again, reach_server, read_catalogue, with_initial
@@ -19,7 +19,7 @@ from dialin.places.live.state import LiveState
 from dialin.preflight.checked import CheckedStudy, StudyRequest, with_plan
 from dialin.preflight.option_files import requested_settings
 from dialin.question.candidates import candidates_of
-from dialin.question.plan import Plan
+from dialin.question.plan import Plan, plan
 from dialin.sentences.tune_words import value_text
 from dialin.servers.attached.server import Attached
 from dialin.text import percent
@@ -68,16 +68,9 @@ def check_live(request: StudyRequest, place: LivePlace, tools: Tools) -> Checked
     )
 
 
-def resume_live(
-    spec: StudySpec,
-    place: LivePlace,
-    allowed: Plan,
-    tools: Tools,
-    workload: Workload,
-    known: Mapping[str, Mapping[str, Any]],
-) -> CheckedStudy:
-    """Return a study on live traffic that resumes; `known` are the stored facts of its server. See `check_live` for errors."""
-    attached = reach_again(spec, place, tools, known)
+def resume_live(record: StudyRecord, place: LivePlace, tools: Tools, workload: Workload) -> CheckedStudy:
+    """Return a study on live traffic that resumes. See `check_live` for errors."""
+    spec, attached = record.spec, reach_again(record, place, tools)
     values = attached.variables()
     changed = [
         name for name, value in spec.setting_of(spec.baseline).items() if name in values and not same_value(value, values[name])
@@ -88,9 +81,9 @@ def resume_live(
             "Set it back, or start a new study",
         )
     _check_safe(spec, place, values, attached)
-    chosen = stored_digests(known.get(attached.build.id, {}))  # only periods with the same mix can be compared
+    chosen = stored_digests(record.servers.get(attached.build.id, {}))  # only periods with the same mix can be compared
     state = live_state.watch(attached, tools)
-    return _ready(spec, place, allowed, attached, workload, tools, state, chosen, values)
+    return _ready(spec, place, plan(spec), attached, workload, tools, state, chosen, values)
 
 
 def _ready(

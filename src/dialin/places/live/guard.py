@@ -19,10 +19,9 @@ import numpy as np
 
 from dialin.clock import Clock
 from dialin.errors import DialinError, GuardTrippedError, InterruptedStudyError
-from dialin.model.cause import Cause, CauseCode
+from dialin.model.cause import Cause, CauseCode, Danger, Trip
 from dialin.model.live import LiveOptions
 from dialin.model.traffic import TrafficSecond
-from dialin.model.trip import Danger, Trip
 
 LEAST_KNOWN = 30
 """Seconds of the baseline that must be known before a candidate may be in force."""

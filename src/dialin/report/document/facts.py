@@ -6,9 +6,8 @@ import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from dialin.model.host_kind import kind_of
 from dialin.model.load_driver import FIRST_DRIVER, RESUMED_DRIVERS, describe_driver
-from dialin.model.record import StudyRecord
+from dialin.model.record import StudyRecord, kind_of
 from dialin.model.setting import Value, describe, same_value
 from dialin.model.study import StudySpec, Switch
 from dialin.model.trial import Step, Trial, TrialState, first_driver_choices, seconds_of
