@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Protocol
 
@@ -58,6 +58,12 @@ class HostProgress:
     candidate: str = ""
     step: Step | None = None
     since: float = 0.0
+
+    def began(self, trial: Trial, now: float) -> HostProgress:
+        return replace(self, trial=trial.id, block=trial.block, candidate=trial.candidate, step=None, since=now)
+
+    def ended(self, now: float) -> HostProgress:
+        return HostProgress(self.trials + 1, since=now)
 
 
 @dataclass(frozen=True, slots=True)

@@ -145,12 +145,14 @@ class ProgressWriter:
 
     def trial_began(self, trial: Trial, seconds_left: float) -> None:
         self._watcher.trial_began(trial, seconds_left)
-        running = {"trial": trial.id, "block": trial.block, "candidate": trial.candidate, "step": None}
-        self._store_soon(ends=self._clock.now() + seconds_left, step=None, hosts=self._hosts(trial.host, **running))
+        now = self._clock.now()
+        self._store_soon(ends=now + seconds_left, step=None, hosts=self._hosts(trial, lambda one: one.began(trial, now)))
 
     def step_began(self, trial: Trial, step: Step) -> None:
         self._watcher.step_began(trial, step)
-        self._store_soon(step=step, step_began=self._clock.now(), hosts=self._hosts(trial.host, step=step))
+        now = self._clock.now()
+        hosts = self._hosts(trial, lambda one: replace(one, step=step, since=now))
+        self._store_soon(step=step, step_began=now, hosts=hosts)
 
     def sampled(self, trial: Trial, sample: Sample) -> None:
         """Pass the sample on; the store has it already, but perhaps not the progress of its host."""
@@ -160,18 +162,17 @@ class ProgressWriter:
 
     def trial_ended(self, trial: Trial, standings: Mapping[str, Standing]) -> None:
         self._watcher.trial_ended(trial, standings)
-        before = self._progress.hosts.get(trial.host, HostProgress())
-        idle = {"trials": before.trials + 1, "trial": None, "block": None, "candidate": "", "step": None}
-        self._store_soon(standings=dict(standings), step=None, hosts=self._hosts(trial.host, **idle))
+        hosts = self._hosts(trial, lambda one: one.ended(self._clock.now()))
+        self._store_soon(standings=dict(standings), step=None, hosts=hosts)
 
     def study_ended(self, verdict: Verdict) -> None:
         self._watcher.study_ended(verdict)
 
-    def _hosts(self, host: str, **changes: Any) -> dict[str, HostProgress]:
+    def _hosts(self, trial: Trial, change: Callable[[HostProgress], HostProgress]) -> dict[str, HostProgress]:
         """Return the progress of all hosts after that of one has changed; a host that was lost meanwhile is not added."""
         hosts = dict(self._progress.hosts)
-        if host in hosts or not hosts:
-            hosts[host] = replace(hosts.get(host, HostProgress()), since=self._clock.now(), **changes)
+        if trial.host in hosts or not hosts:
+            hosts[trial.host] = change(hosts.get(trial.host, HostProgress()))
         return hosts
 
     def _store_soon(self, **changes: Any) -> None:

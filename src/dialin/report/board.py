@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import statistics
 from collections import deque
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from dialin.model.progress import HostProgress, Standing
 from dialin.model.study import StudySpec
@@ -69,9 +68,9 @@ class Board:
     def name_hosts(self, names: Sequence[str], now: float) -> None:
         self.hosts = {name: self.hosts.get(name, HostProgress(since=now)) for name in names}
 
-    def note_host(self, host: str, now: float, **changes: Any) -> None:
+    def note_host(self, host: str, change: Callable[[HostProgress], HostProgress]) -> None:
         if host in self.hosts:
-            self.hosts[host] = replace(self.hosts[host], since=now, **changes)
+            self.hosts[host] = change(self.hosts[host])
 
     def host_lines(self, now: float) -> list[str]:
         """Return a line for each of several hosts: what it does, how many trials ended there, and whether it is behind."""
@@ -99,7 +98,7 @@ class Board:
     def begin_trial(self, trial: Trial, seconds_left: float, now: float) -> None:
         self.trial, self.step, self.ends = trial, None, now + seconds_left
         self.seconds.clear()
-        self.note_host(trial.host, now, trial=trial.id, block=trial.block, candidate=trial.candidate, step=None)
+        self.note_host(trial.host, lambda one: one.began(trial, now))
 
     def begin_step(self, step: Step, now: float) -> None:
         self.step, self.step_began = step, now
@@ -109,8 +108,7 @@ class Board:
         self.standings = dict(standings)
         if self.trial is None or self.trial.id == ended.id:
             self.trial, self.step = None, None
-        before = self.hosts.get(ended.host, HostProgress())
-        self.note_host(ended.host, now, trials=before.trials + 1, trial=None, block=None, candidate="", step=None)
+        self.note_host(ended.host, lambda one: one.ended(now))
 
     def standing(self, candidate: str) -> Standing:
         """Return the standing of a candidate; it has no figures before the candidate's first trial."""
