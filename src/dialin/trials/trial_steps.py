@@ -23,11 +23,11 @@ from dialin.measures.costs import costs_per_transaction
 from dialin.model.cause import PASSING, Cause, CauseCode, Fault
 from dialin.model.cpus import parse_cpus
 from dialin.model.evidence import Gauge, Watched
-from dialin.model.load_driver import DriverChoice, TransactionTimes
+from dialin.model.load_driver import DriverChoice
 from dialin.model.query import Query
 from dialin.model.study import StudySpec
 from dialin.model.traffic import as_watched
-from dialin.model.trial import Costs, Failure, Sample, Step, Trial, TrialState, VariableChange, WarmUpEnd
+from dialin.model.trial import Costs, Failure, Sample, Step, Trial, TrialState, WarmUpEnd
 from dialin.probes import host
 from dialin.probes.hiccups import HiccupProbe, Hiccups
 from dialin.question.plan import Plan, level_order, load_seed
@@ -74,10 +74,6 @@ def is_loading_pool(text: str) -> bool:
     return _LOADING_POOL.match(text) is not None
 
 
-def _nothing() -> None:
-    pass
-
-
 @dataclass(frozen=True, slots=True)
 class TrialContext:
     """What every trial of a study shares on one host.
@@ -96,7 +92,7 @@ class TrialContext:
     clock: Clock
     workload: LoadSource
     stage: Callable[[Trial], Stage]
-    check: Callable[[], None] = _nothing
+    check: Callable[[], None] = lambda: None
     counted: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     driver_choices: tuple[DriverChoice, ...] = ()
     hiccups: Callable[[Clock], HiccupProbe] = HiccupProbe
@@ -104,32 +100,6 @@ class TrialContext:
     host: str = ""
     floor: float = 0.0
     is_last_try: bool = False
-
-
-@dataclass(slots=True)
-class _Progress:
-    step: Step = Step.RESTORE
-    steps: dict[Step, float] = field(default_factory=dict)
-    warm_up_end: WarmUpEnd | None = None
-    in_force: dict[str, str] = field(default_factory=dict)
-    real: dict[str, str] = field(default_factory=dict)
-    costs: Costs | None = None
-    driver_choices: tuple[DriverChoice, ...] = ()
-    transaction_times: tuple[TransactionTimes, ...] = ()
-    spoiled: bool = False
-    may_pass: bool = False
-    changes: tuple[VariableChange, ...] = ()
-    evidence: Evidence = field(default_factory=Evidence)
-    round_trips: list[float] = field(default_factory=list)
-
-    @property
-    def is_evidence(self) -> bool:
-        """Whether what was measured counts: neither the host nor somebody else spoiled it."""
-        return not self.spoiled and not self.is_disturbed
-
-    @property
-    def is_disturbed(self) -> bool:
-        return any(change.under_test for change in self.changes)
 
 
 def run(context: TrialContext, planned: Trial) -> Iterator[Event]:
@@ -146,25 +116,12 @@ def run(context: TrialContext, planned: Trial) -> Iterator[Event]:
     """
     trial = replace(planned, state=TrialState.RUNNING, host=context.host, started=context.clock.now())
     yield TrialBegan(trial)
-    progress = _Progress()
-    failure = yield from _RunningTrial(context, trial, progress).run()
-    is_failed = failure is not None and not progress.may_pass
-    is_done = failure is None and progress.is_evidence
+    running = _RunningTrial(context, trial)
+    failure = yield from running.run()
+    is_failed = failure is not None and not running.may_pass
+    is_done = failure is None and running.is_evidence
     state = TrialState.FAILED if is_failed else TrialState.DONE if is_done else TrialState.INTERRUPTED
-    ended = replace(
-        trial,
-        state=state,
-        failure=failure,
-        steps=dict(progress.steps),
-        warm_up_end=progress.warm_up_end,
-        in_force=progress.in_force,
-        real=progress.real,
-        costs=progress.costs,
-        changes=progress.changes,
-        driver_choices=progress.driver_choices,
-        transaction_times=progress.transaction_times,
-    )
-    yield TrialEnded(ended, progress.evidence)
+    yield TrialEnded(replace(running.trial, state=state, failure=failure), running.evidence)
 
 
 def _check_alive(instance: Instance) -> None:
@@ -173,13 +130,22 @@ def _check_alive(instance: Instance) -> None:
 
 
 class _RunningTrial:
-    """One trial under way. A step that takes time is a generator of events."""
+    """One trial under way. A step that takes time is a generator of events.
 
-    def __init__(self, context: TrialContext, trial: Trial, progress: _Progress) -> None:
+    Attributes:
+        trial: what is known of it by now.
+        may_pass: whether it is run again where it failed.
+    """
+
+    def __init__(self, context: TrialContext, trial: Trial) -> None:
+        self.trial = trial
+        self.may_pass = False
+        self.evidence = Evidence()
         self._context = context
-        self._trial = trial
-        self._progress = progress
         self._stage = context.stage(trial)
+        self._step = Step.RESTORE
+        self._spoiled = False
+        self._round_trips: list[float] = []
         self._load: Load | None = None
         self._hiccups: Callable[[], Hiccups] = Hiccups
         self._hang = HangDetector()
@@ -192,12 +158,17 @@ class _RunningTrial:
         self._seconds = 0
         self._well = False
 
+    @property
+    def is_evidence(self) -> bool:
+        """Whether what was measured counts: neither the host nor somebody else spoiled it."""
+        return not self._spoiled and not self.trial.is_disturbed
+
     def run(self) -> Generator[Event, None, Failure | None]:
         try:
             yield from self._run()
             self._well = True
         except VariablesChangedError as error:
-            self._progress.changes = error.changes
+            self.trial = replace(self.trial, changes=error.changes)
             self._well = True
         except Exception as error:
             known = error if isinstance(error, DialinError) else machine_error(error)
@@ -224,8 +195,8 @@ class _RunningTrial:
         instance = yield from self._make_ready()
         yield StepBegan(Step.VERIFY)
         self._verify(instance)
-        yield Verified(self._progress.in_force, self._progress.real)
-        watched = self._context.watch(self._trial, instance, self._stage.build, self._driver_cpu)
+        yield Verified(self.trial.in_force, self.trial.real)
+        watched = self._context.watch(self.trial, instance, self._stage.build, self._driver_cpu)
         with self._context.hiccups(self._context.clock) as probe, watched as watching:
             self._hiccups = probe.taken
             yield StepBegan(Step.WARM_UP)
@@ -236,23 +207,24 @@ class _RunningTrial:
                 yield from self._measure(instance, load, watching)
                 self._load_facts.append(load.facts())
                 if self._choice is not None:
-                    choices = (*self._progress.driver_choices, self._choice)
-                    self._progress.driver_choices = tuple(sorted(choices, key=lambda choice: choice.threads))
+                    choices = sorted((*self.trial.driver_choices, self._choice), key=lambda choice: choice.threads)
+                    self.trial = replace(self.trial, driver_choices=tuple(choices))
                 load.stop()
                 self._load = None
                 context.workload.check_data(self._stage.target())
-                if self._progress.spoiled:
+                if self._spoiled:
                     break
         yield StepBegan(Step.STOP)
         self._read_back(instance)
-        if self._progress.is_evidence:  # otherwise the trial is run again, and its evidence is dropped
+        if self.is_evidence:  # otherwise the trial is run again, and its evidence is dropped
             with self._timed(Step.STOP):
-                evidence = watching.evidence(self._trial.id)
-                self._progress.transaction_times = transaction_times(self._measured)
-                if self._progress.costs is not None:
+                evidence, costs = watching.evidence(self.trial.id), self.trial.costs
+                times = transaction_times(self._measured)
+                if costs is not None:
                     per_transaction = costs_per_transaction(evidence.watched, evidence.points, self._samples)
-                    self._progress.costs = replace(self._progress.costs, per_transaction=per_transaction)
-                self._progress.evidence = replace(
+                    costs = replace(costs, per_transaction=per_transaction)
+                self.trial = replace(self.trial, transaction_times=times, costs=costs)
+                self.evidence = replace(
                     evidence, watched=(*evidence.watched, *self._facts_of_the_load(), *self._facts_of_the_network())
                 )
 
@@ -287,25 +259,25 @@ class _RunningTrial:
         seconds = [*chain.from_iterable(self._measured.values())]
         of_seconds = {**driver_share(seconds, self._context.spec.workload.percentile), **kind_gauges(seconds)}
         gauges |= {name: Gauge(value, value, value, value, value) for name, value in of_seconds.items()}
-        return [Watched("load", self._progress.costs.seconds if self._progress.costs else 0.0, gauges=gauges)]
+        return [Watched("load", self.trial.costs.seconds if self.trial.costs else 0.0, gauges=gauges)]
 
     def _facts_of_the_network(self) -> list[Watched]:
-        trips = self._progress.round_trips
+        trips = self._round_trips
         return [network.as_watched(trips[0], trips[-1])] if len(trips) > 1 else []
 
     def _failure(self, error: DialinError) -> Failure | None:
         """Return why the trial failed; None where somebody else changed a variable under test meanwhile."""
-        failure = Failure(self._progress.step, error.fault or Fault.SERVER, error.cause, error.log_tail)
+        failure = Failure(self._step, error.fault or Fault.SERVER, error.cause, error.log_tail)
         instance = self._stage.instance()
         if failure.fault in PASSING:
-            self._progress.may_pass = failure.fault is Fault.MACHINE or not self._context.is_last_try
+            self.may_pass = failure.fault is Fault.MACHINE or not self._context.is_last_try
             self._context.clock.sleep(_PASSES_WITHIN)
         with suppress(ServerError, MachineError):
-            self._progress.may_pass |= self._stage.went_away()
+            self.may_pass |= self._stage.went_away()
             may_answer = error.cause.code not in _SILENT
-            if self._progress.in_force and may_answer and instance is not None and not instance.is_gone():
+            if self.trial.in_force and may_answer and instance is not None and not instance.is_gone():
                 self._read_back(instance)
-        return None if self._progress.is_disturbed else failure
+        return None if self.trial.is_disturbed else failure
 
     def _read_back(self, instance: Instance) -> None:
         """Record what somebody else changed, once the load's connections had time to end and the server answers."""
@@ -323,17 +295,18 @@ class _RunningTrial:
                         raise
                     clock.sleep(0.5)
             _check_alive(instance)  # a restarted server has other values, which nobody set
-            self._progress.changes = self._stage.detector.changes(now, Step.STOP)
+            self.trial = replace(self.trial, changes=self._stage.detector.changes(now, Step.STOP))
 
     @contextmanager
     def _timed(self, step: Step) -> Iterator[None]:
         clock = self._context.clock
-        self._progress.step = step
+        self._step = step
         began = clock.monotonic()
         try:
             yield
         finally:
-            self._progress.steps[step] = self._progress.steps.get(step, 0.0) + clock.monotonic() - began
+            steps = self.trial.steps
+            self.trial = replace(self.trial, steps={**steps, step: steps.get(step, 0.0) + clock.monotonic() - began})
 
     def _verify(self, instance: Instance) -> None:
         with self._timed(Step.VERIFY), instance.connect() as query:
@@ -342,17 +315,17 @@ class _RunningTrial:
             self._measure_round_trip(instance, query)
             # Counting them on a live server may take long: the performance schema lists every lock of every page.
             real = {} if self._is_observed else real_objects(query, instance.pid, self._stage.build, variables)
-        self._progress.in_force = {name: self._stage.hide(value) for name, value in variables.items()}
-        self._progress.real = {**self._context.counted.get(self._trial.candidate, {}), **real}
+        in_force = {name: self._stage.hide(value) for name, value in variables.items()}
+        real = {**self._context.counted.get(self.trial.candidate, {}), **real}
+        self.trial = replace(self.trial, in_force=in_force, real=real)
 
     def _measure_round_trip(self, instance: Instance, query: Query) -> None:
-        """Measure the network before or after the load, where the server is not known to be on this machine."""
         if instance.pid is None and not self._is_observed:
-            self._progress.round_trips.append(network.round_trip_ms(query, self._context.clock))
+            self._round_trips.append(network.round_trip_ms(query, self._context.clock))
 
     def _levels(self) -> Sequence[int]:
         workload = self._context.spec.workload
-        trial = self._trial
+        trial = self.trial
         return level_order(self._context.spec.seed, trial.block, workload.levels, trial.purpose) or (workload.threads,)
 
     def _driver_cpu(self) -> float:
@@ -363,7 +336,7 @@ class _RunningTrial:
         yield StepBegan(Step.WARM_UP)
         with self._timed(Step.WARM_UP):
             limit = context.clock.monotonic() + context.plan.warmup
-            seed = load_seed(context.spec.seed, self._trial.block)
+            seed = load_seed(context.spec.seed, self.trial.block)
             target, cpus = self._stage.target(), context.spec.load_cpus
             choice = next((choice for choice in context.driver_choices if choice.threads == threads), None)
             source = context.workload.pinned(choice, context.plan.warmup)
@@ -385,9 +358,9 @@ class _RunningTrial:
                 series.append(sample.tps)
                 if not is_whole and not self._is_choosing and is_steady(series) and warmth.is_warm():
                     # With several numbers of threads, LIMIT stays if any of their warm-ups reached it.
-                    self._progress.warm_up_end = self._progress.warm_up_end or WarmUpEnd.STEADY
+                    self.trial = replace(self.trial, warm_up_end=self.trial.warm_up_end or WarmUpEnd.STEADY)
                     return load
-            self._progress.warm_up_end = WarmUpEnd.LIMIT
+            self.trial = replace(self.trial, warm_up_end=WarmUpEnd.LIMIT)
         return load
 
     def _await_warm_pool(self, instance: Instance) -> None:
@@ -417,7 +390,7 @@ class _RunningTrial:
             window = MeasuredWindow(
                 context.spec, context.plan, context.floor, lambda: self._read(load, Step.MEASURE), self._hang.end_of_window
             )
-            self._progress.spoiled |= not (yield from window.read_enough())
+            self._spoiled |= not (yield from window.read_enough())
             _check_alive(instance)  # a driver may wait a while for a server that died
             cpus = context.spec.load_cpus
             costs = Costs(
@@ -428,7 +401,7 @@ class _RunningTrial:
                 cpus=host.cpu_count(),
                 driver_cpus=len(parse_cpus(cpus)) if cpus else host.cpu_count(),
             )
-            self._progress.costs = costs if self._progress.costs is None else self._progress.costs.plus(costs)
+            self.trial = replace(self.trial, costs=costs if self.trial.costs is None else self.trial.costs.plus(costs))
 
     def _read(self, load: Load, step: Step) -> Generator[Event, None, Sample]:
         context = self._context
