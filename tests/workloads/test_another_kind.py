@@ -13,8 +13,7 @@ from dialin.sentences.load_units import units
 from dialin.testing.workload_conformance import WorkloadConformance
 from dialin.workloads import kinds
 from dialin.workloads.base import Workload
-from dialin.workloads.kind import WorkloadKind
-from dialin.workloads.load_request import LoadRequest
+from dialin.workloads.kind import LoadRequest, WorkloadKind
 from fixtures.loads import with_traits
 from schemas_and_columns import schemas
 

@@ -106,7 +106,7 @@ def check(
     from dialin.trials.tools import Tools
     from dialin.workloads.command.command import Command
     from dialin.workloads.command.command_kind import KIND
-    from dialin.workloads.load_request import LoadRequest
+    from dialin.workloads.kind import LoadRequest
 
     given = dict(option.partition("=")[::2] for option in options or ())
     name = str(file)

@@ -28,7 +28,7 @@ from dialin.question.conflicts import ConflictError, Kind
 from dialin.text import listed
 from dialin.variables.size_units import with_letter
 from dialin.workloads import kinds
-from dialin.workloads.load_request import LoadRequest
+from dialin.workloads.kind import LoadRequest
 from dialin.workloads.traffic.traffic_kind import TRAFFIC
 
 DEFAULT_WORKLOAD = "oltp_read_write"

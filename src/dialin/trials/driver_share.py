@@ -8,7 +8,7 @@ from dataclasses import asdict
 
 from dialin.model.load_driver import KindFigures, TransactionTimes, kind_gauge
 from dialin.stats.counted_times import coarse, known_percentile, percentile
-from dialin.workloads.base import Second
+from dialin.workloads.base import Second, times_by_kind
 
 
 def driver_share(seconds: Sequence[Second], of_goal: int) -> dict[str, float]:
@@ -67,16 +67,8 @@ def transaction_times(measured: Mapping[int, Sequence[Second]]) -> tuple[Transac
     return tuple(
         TransactionTimes(name, coarse(counts), threads)
         for threads, seconds in measured.items()
-        for name, counts in sorted(_by_kind(seconds).items())
+        for name, counts in sorted(times_by_kind(seconds).items())
     )
-
-
-def _by_kind(seconds: Sequence[Second]) -> Mapping[str, Mapping[float, int]]:
-    counts: defaultdict[str, Counter[float]] = defaultdict(Counter)
-    for second in seconds:
-        for name, times in second.times().items():
-            counts[name].update(times)
-    return counts
 
 
 def kind_figures(seconds: Sequence[Second]) -> dict[str, KindFigures]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -75,6 +76,15 @@ class Second:
     def is_choosing(self) -> bool:
         """Whether the driver has yet to choose how it applies the load."""
         return self.choice is not None and self.choice.gather is None
+
+
+def times_by_kind(seconds: Iterable[Second]) -> dict[str, Counter[float]]:
+    """Return how many transactions of each kind took how long over some seconds; errors are those of `Second.times`."""
+    counts: defaultdict[str, Counter[float]] = defaultdict(Counter)
+    for second in seconds:
+        for kind, times in second.times().items():
+            counts[kind].update(times)
+    return dict(counts)
 
 
 def digest_of(paths: Iterable[Path]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import itertools
+import os
 import re
 import subprocess
 from collections import deque
@@ -18,7 +19,7 @@ from dialin.model.load_driver import DriverChoice
 from dialin.model.setting import whole_number
 from dialin.model.workload import LoadTraits, WorkloadSpec
 from dialin.servers.account import Account
-from dialin.workloads import dialin_load_account, driver_process, load_binary, load_hosts, private
+from dialin.workloads import dialin_load_account, driver_process, load_binary, private
 from dialin.workloads.base import Second, Target, Workload, digest_of
 from dialin.workloads.dialin_load_lines import OTHER_STREAM, STREAM, ErrorLine, Report, parse_stream_line
 from dialin.workloads.driver_process import DriverLoad, DriverProcess, EndedError
@@ -108,7 +109,7 @@ class DialinLoad(Workload):
                 f"dialin-load has no workload {self._spec.name!r}",
                 f"It has {', '.join((*SYSBENCH_SCRIPTS, *LOAD_WORKLOADS))}, and workload files (TOML)",
             )
-        load_hosts.check(self._spec)
+        _check_load_hosts(self._spec)
         check_options(self._spec.options, of_file=not self._is_sysbench_workload)
         self.check_stream()
         # The driver reads the workload with its options, and refuses unknown ones.
@@ -127,7 +128,7 @@ class DialinLoad(Workload):
 
     def call_load_hosts(self) -> Iterator[str]:
         for address in self._spec.load_hosts or ():
-            login = ["run", _NOOP, "--json", "--connections=1", "--transactions=1", *load_hosts.options(self._spec, [address])]
+            login = ["run", _NOOP, "--json", "--connections=1", "--transactions=1", *_agents(self._spec, [address])]
             done = self._call(*login)
             if done.returncode != 0 and _NO_SCHEMA not in done.stdout:  # the study may create it
                 error = _find_error(done.stdout)
@@ -245,7 +246,7 @@ class DialinLoad(Workload):
 
     def start(self, target: Target, *, threads: int, seed: int, cpus: str | None) -> DialinLoadRun:
         if self._spec.load_hosts:
-            source = [f"--sessions-file={target.sessions_file}", *load_hosts.options(self._spec, self._spec.load_hosts)]
+            source = [f"--sessions-file={target.sessions_file}", *_agents(self._spec, self._spec.load_hosts)]
         else:
             source = dialin_load_account.options(target, target.database)
         words = [str(self._binary), "run", self._spec.name, *source, "--json", f"--connections={threads}", "--time=0"]
@@ -349,6 +350,31 @@ def _tpcc_bytes(options: Mapping[str, str]) -> int:
     customers = sizes["districts"] * sizes["customers"]
     per_warehouse = sizes["items"] * _BYTES_PER_STOCK + customers * _BYTES_PER_CUSTOMER
     return sizes["items"] * _BYTES_PER_ITEM + sizes["warehouses"] * per_warehouse
+
+
+def _check_load_hosts(spec: WorkloadSpec) -> None:
+    """Raise UserError where there are fewer connections than load hosts, or their token cannot be read."""
+    if not spec.load_hosts:
+        return
+    fewest = min(spec.levels or (spec.threads,))
+    if fewest < len(spec.load_hosts):
+        raise UserError(
+            f"{len(spec.load_hosts)} load hosts cannot share {fewest} connections: each takes at least one",
+            "Give more --threads, or fewer --load-hosts",
+        )
+    if not spec.load_token or not os.access(spec.load_token, os.R_OK):
+        raise UserError(
+            f"The token {spec.load_token} cannot be read",
+            "Make it as docs/fleet.md shows, and give each agent the same: head -c 32 /dev/urandom | base64 >load.token",
+        )
+
+
+def _agents(spec: WorkloadSpec, addresses: Sequence[str]) -> list[str]:
+    """Return the options that have the agents at these addresses apply the load.
+
+    Each agent logs in with its own account, from options given on its host: no password is ever sent to it.
+    """
+    return [f"--agents={','.join(addresses)}", f"--token-file={spec.load_token}"]
 
 
 def _without_stream(text: str) -> str:

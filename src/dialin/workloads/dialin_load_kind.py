@@ -7,9 +7,8 @@ from dialin.model.option_types import kebab
 from dialin.model.workload import WorkloadSpec
 from dialin.workloads import load_binary
 from dialin.workloads.base import Workload
-from dialin.workloads.kind import WorkloadKind
+from dialin.workloads.kind import LoadRequest, WorkloadKind
 from dialin.workloads.load_binary import LOAD_WORKLOADS, WITH_ONE_TABLE, WORKLOAD_FILE
-from dialin.workloads.load_request import LoadRequest
 from dialin.workloads.sysbench_workloads import RAND_TYPES, SYSBENCH_SCRIPTS, check_request
 
 

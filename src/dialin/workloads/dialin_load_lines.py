@@ -171,7 +171,6 @@ def _latency(fields: Mapping[str, Any], percentile: int) -> float:
 
 
 def _histograms(fields: Mapping[str, Any]) -> dict[str, str]:
-    """Return the histogram of latency by kind of transaction."""
     kinds = {name: str(kind["latency_histogram"]) for name, kind in fields["latency_by_transaction"].items()}
     return kinds or {ALL_KINDS: str(fields["latency_histogram"])}
 
@@ -194,7 +193,6 @@ def _times_together(histogram: str, unit: float) -> dict[float, int]:
 
 
 def _unit_ms(fields: Mapping[str, Any]) -> float:
-    """Return the milliseconds of a histogram's unit."""
     return float(fields["histogram_unit_ns"]) / _NS_PER_MS
 
 

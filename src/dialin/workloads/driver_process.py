@@ -237,7 +237,6 @@ class DriverProcess:
                 return
 
     def ended(self) -> EndedError:
-        """Return how the driver ended."""
         return EndedError(tail(self._path), max(0, -self._process.wait()))
 
     def _read_chunk(self, limit: float) -> bytes | None:

@@ -7,8 +7,7 @@ import shutil
 from dialin.model.option_types import kebab
 from dialin.model.workload import WorkloadSpec
 from dialin.workloads.base import Workload
-from dialin.workloads.kind import WorkloadKind
-from dialin.workloads.load_request import LoadRequest
+from dialin.workloads.kind import LoadRequest, WorkloadKind
 from dialin.workloads.sysbench_workloads import RAND_TYPES, SYSBENCH_SCRIPTS, check_request
 
 _NAME = "sysbench"

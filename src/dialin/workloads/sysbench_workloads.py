@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from dialin.errors import UserError
 from dialin.model.workload import WorkloadSpec
-from dialin.workloads.load_request import LoadRequest
+from dialin.workloads.kind import LoadRequest
 
 SYSBENCH_SCRIPTS = (
     "bulk_insert", "oltp_delete", "oltp_insert", "oltp_point_select", "oltp_read_only", "oltp_read_write", "oltp_update_index",

@@ -14,8 +14,8 @@ from dialin.testing.workload_conformance import WorkloadConformance
 from dialin.workloads import kinds
 from dialin.workloads.command import load_file
 from dialin.workloads.command.preset_names import path_of, preset_names
+from dialin.workloads.kind import LoadRequest
 from dialin.workloads.kinds import make_workload
-from dialin.workloads.load_request import LoadRequest
 from schemas_and_columns import schemas
 
 SCHEMA = Path(__file__).parents[3] / "schema"

@@ -6,8 +6,7 @@ from dialin.errors import UserError
 from dialin.model.workload import WorkloadSpec
 from dialin.workloads.base import Workload
 from dialin.workloads.command.preset_names import path_of, preset_names
-from dialin.workloads.kind import WorkloadKind
-from dialin.workloads.load_request import LoadRequest
+from dialin.workloads.kind import LoadRequest, WorkloadKind
 
 COMMAND = "command"
 

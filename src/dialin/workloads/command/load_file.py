@@ -57,7 +57,6 @@ class Output(_Part):
 
     @property
     def figures(self) -> tuple[str, ...]:
-        """The names of the figures that its rows have."""
         return tuple(re.compile(self.lines).groupindex) if self.lines else tuple(self.columns or self.keys)
 
     @property
@@ -145,7 +144,6 @@ class LoadFile(_Part):
 
     @property
     def placeholders(self) -> frozenset[str]:
-        """The placeholders that it uses."""
         texts = [*(word for words in self.commands.values() for word in words), *self.environment.values(), self.output.file]
         return frozenset(name for text in texts for name in _BRACES.findall(text))
 

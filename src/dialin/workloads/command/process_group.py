@@ -42,7 +42,6 @@ class ProcessGroup:
 
     @property
     def environment(self) -> dict[str, str]:
-        """What its processes need in their environment."""
         name, _, token = self._mark.partition("=")
         return {name: token}
 
@@ -65,7 +64,6 @@ class ProcessGroup:
             shorten(log.fileno())
 
     def members(self) -> Iterator[psutil.Process]:
-        """Yield its live processes."""
         mark = self._mark.encode()
         for pid in psutil.pids():
             with suppress(OSError, psutil.Error):

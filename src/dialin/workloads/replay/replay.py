@@ -92,7 +92,6 @@ class Replay(Workload):
 
     @property
     def _seconds(self) -> int:
-        """The whole seconds of a replay at its pace."""
         return int(self._facts.seconds / float(self._options.pace))
 
     def describe_data(self) -> str:

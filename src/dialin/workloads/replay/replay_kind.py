@@ -14,8 +14,7 @@ from dialin.model.study import Goal
 from dialin.model.workload import WorkloadSpec
 from dialin.workloads import load_binary
 from dialin.workloads.base import Workload
-from dialin.workloads.kind import WorkloadKind, option_error
-from dialin.workloads.load_request import LoadRequest
+from dialin.workloads.kind import LoadRequest, WorkloadKind, option_error
 from dialin.workloads.replay.replay_options import BACKUP, CAPTURE, FULL, ReplayOptions
 
 

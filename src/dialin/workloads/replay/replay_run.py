@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections import Counter, defaultdict, deque
+from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
@@ -11,7 +11,7 @@ from typing import Any
 
 from dialin.model.load_driver import DIGEST_CAPTURED_MS, DIGEST_MS, DIGEST_STATEMENTS, ReplayedDigest, digest_figure
 from dialin.stats.counted_times import known_percentile
-from dialin.workloads.base import Second
+from dialin.workloads.base import Second, times_by_kind
 from dialin.workloads.dialin_load import DialinLoadRun
 from dialin.workloads.dialin_load_lines import Report
 from dialin.workloads.driver_process import DriverProcess
@@ -221,17 +221,9 @@ class PartsRun(ReplayRun):
             number=self._number,
             tps=(transactions - done) / seconds,
             seconds=seconds,
-            times=partial(_times_of, timed),
+            times=partial(times_by_kind, timed),
             **rates,
         )
-
-
-def _times_of(seconds: Sequence[Second]) -> dict[str, Counter[float]]:
-    counts: defaultdict[str, Counter[float]] = defaultdict(Counter)
-    for second in seconds:
-        for kind, times in second.times().items():
-            counts[kind].update(times)
-    return dict(counts)
 
 
 def _share(part: float, whole: float) -> float:

@@ -129,7 +129,6 @@ class WorkMeter:
         return ratios
 
     def close(self) -> None:
-        """Close the connection."""
         self._opened.close()
 
 

@@ -6,8 +6,7 @@ from dialin.errors import UserError
 from dialin.model.option_types import kebab
 from dialin.model.workload import WorkloadSpec
 from dialin.workloads.base import Workload
-from dialin.workloads.kind import WorkloadKind
-from dialin.workloads.load_request import LoadRequest
+from dialin.workloads.kind import LoadRequest, WorkloadKind
 from dialin.workloads.scan import table
 from dialin.workloads.scan.scan_options import DEFAULT_SIZE, SCAN, ScanOptions
 

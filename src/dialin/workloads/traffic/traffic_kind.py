@@ -7,8 +7,7 @@ from pydantic import BaseModel, ConfigDict
 from dialin.errors import UserError
 from dialin.model.workload import MEAN, LoadOptions, WorkloadSpec
 from dialin.workloads.base import Workload
-from dialin.workloads.kind import WorkloadKind
-from dialin.workloads.load_request import LoadRequest
+from dialin.workloads.kind import LoadRequest, WorkloadKind
 
 TRAFFIC = "traffic"
 
