@@ -18,7 +18,7 @@ from dialin.cli.study_flags import LOCAL, How, spelled
 from dialin.errors import DialinError, ExitCode, InterruptedStudyError, MachineError, UserError
 from dialin.evidence.server_metrics import READINGS
 from dialin.fleet.stop_signals import not_suspended, stopping_cleanly
-from dialin.model.suite import GateState, Suite, SuiteOutcome, SuitePlan, SuiteResult
+from dialin.model.suite import GateState, Suite, SuitePlan, SuiteResult
 from dialin.paths import replace_text
 from dialin.report import files
 from dialin.report.document.suite_document import moved_document, suite_diff_document, suite_document
@@ -35,9 +35,6 @@ from dialin.suites.suite_file import read_plan, read_studies, suite_of, write_su
 from dialin.text import counted, listed, without_secrets
 from dialin.trials.tools import Tools
 from dialin.verdict.study_diff import compare_studies
-
-_EXIT_CODES = {GateState.PASSED: ExitCode.VERDICT, GateState.WORSE: ExitCode.WORSE, GateState.OPEN: ExitCode.NO_VERDICT}
-_OPEN = (SuiteOutcome.INCONCLUSIVE, SuiteOutcome.UNGUARDED)
 
 
 def conduct_suite(request: SuiteRequest, where: Path, how: How, *, name: str) -> ExitCode:
@@ -152,9 +149,9 @@ def show_suite(directory: Path, *, json: bool, markdown: bool = False, full: boo
 
 
 def _exit_code(result: SuiteResult) -> ExitCode:
-    if result.gate is not None:
-        return _EXIT_CODES[result.gate.state]
-    return ExitCode.NO_VERDICT if result.outcome in _OPEN else ExitCode.VERDICT
+    if result.gate is not None and result.gate.state is GateState.WORSE:
+        return ExitCode.WORSE
+    return ExitCode.VERDICT if result.is_answered else ExitCode.NO_VERDICT
 
 
 def explain_suite(directory: Path, *, json: bool) -> ExitCode:

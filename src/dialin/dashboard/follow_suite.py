@@ -12,7 +12,7 @@ from dialin.dashboard.follow import Follower, Snapshot, SuiteProgress, WorkloadR
 from dialin.dashboard.study_state import State
 from dialin.measures.table import measure_of_study
 from dialin.model.study import Goal, StudySpec
-from dialin.model.suite import GateState, Suite, SuiteMember, SuiteOutcome, SuitePlan, SuiteResult
+from dialin.model.suite import Suite, SuiteMember, SuitePlan
 from dialin.report.board import Board
 from dialin.report.render.html import Body
 from dialin.report.render.suite_files import suite_body
@@ -54,7 +54,7 @@ class SuiteFollower(Follower):
     def look(self) -> Snapshot:
         """Return the current state of the suite; of studies to which nothing was written, hardly anything is read."""
         held, suite = self.holder() is not None, self._read_if_written()
-        plan, result = suite.plan, suite.result
+        plan = suite.plan
         followed = {
             one.name: self._studies.setdefault(one.name, Follower(self.directory / one.directory, self._holder))
             for one in plan.members
@@ -77,7 +77,7 @@ class SuiteFollower(Follower):
                 rows=[_row(member, looks.get(member.name), runs=member.name == running) for member in plan.members],
                 minutes=plan.minutes,
                 seconds=sum(one.seconds for one in looks.values()),
-                is_answered=result is not None and _is_answered(result),
+                is_answered=suite.result is not None and suite.result.is_answered,
             ),
         )
 
@@ -106,12 +106,6 @@ def _state(plan: SuitePlan, looks: Mapping[str, Snapshot], *, held: bool) -> Sta
     if is_over:
         return State.FINISHED
     return next((one for one in (State.DEAD, State.STOPPED, State.FAILED) if one in states), State.RESTING)
-
-
-def _is_answered(result: SuiteResult) -> bool:
-    if result.gate is not None:
-        return result.gate.state is not GateState.OPEN
-    return result.outcome not in (SuiteOutcome.INCONCLUSIVE, SuiteOutcome.UNGUARDED)
 
 
 def _row(member: SuiteMember, look: Snapshot | None, *, runs: bool) -> WorkloadRow:

@@ -16,7 +16,7 @@ from dialin.model.trial import Sample, Step
 from dialin.model.workload import latency_name
 from dialin.report.board import Board, newest_figures, study_title
 from dialin.report.charts.style import styles
-from dialin.sentences.load_units import Units, units
+from dialin.sentences.load_units import units
 from dialin.sentences.names import naming
 from dialin.text import about, change, clock_time, counted, duration, number, visible
 
@@ -26,13 +26,14 @@ _DRAWN = (State.RUNNING, State.DEAD)
 def view(snapshot: Snapshot, directory: Path, now: float, *, stopping: bool = False, report: int = 0, trouble: str = "") -> str:
     """Return the live part of the page, as JSON. The number of the newest report is 0 where there is none yet."""
     board, state, suite = snapshot.board, snapshot.state, snapshot.suite
-    text, command = _ending(snapshot, shlex.join(["dialin", "resume", str(directory)]))
+    resume = shlex.join(["dialin", "resume", str(directory)])
+    text, command = _ending(snapshot, resume)
     page: dict[str, Any] = {
         "state": state,
         "name": "Stopping" if stopping else text.name,
         "sentence": visible(text.sentence),
         "command": visible(command),
-        "resume": visible(shlex.join(["dialin", "resume", str(directory)])),
+        "resume": visible(resume),
         "watch": visible(shlex.join(["dialin", "watch", str(directory)])),
         "trouble": visible(trouble),
         "may_stop": state in (State.READYING, State.RUNNING) and not stopping,
@@ -41,34 +42,25 @@ def view(snapshot: Snapshot, directory: Path, now: float, *, stopping: bool = Fa
         "report": report,
         "log": [[clock_time(at), visible(text)] for at, text in board.lines],
     }
-    if board.spec is not None and suite is not None:
-        unit = units(board.spec.workload)
-        page |= _suite_fields(board.spec, suite)
+    if board.spec is not None:
+        page |= _study_fields(board, board.spec) if suite is None else _suite_fields(board.spec, suite)
         if state in _DRAWN:
-            page |= _suite_progress(board, suite, now, running=state is State.RUNNING)
-            page["chart"] = _chart(board.seconds, board.spec, unit)
-    elif board.spec is not None:
-        unit = units(board.spec.workload)
-        page |= _study_fields(board.spec) | {
-            "rows": _rows(board, board.spec),
-            "unit": unit.title if board.spec.goal is Goal.THROUGHPUT else measure_of_study(board.spec).title,
-        }
-        if state in _DRAWN:
-            page |= _progress(board, now, running=state is State.RUNNING) | {"chart": _chart(board.seconds, board.spec, unit)}
+            running = state is State.RUNNING
+            page |= (
+                _progress(board, now, running=running) if suite is None else _suite_progress(board, suite, now, running=running)
+            )
+            page["chart"] = _chart(board.seconds, board.spec)
     return json.dumps(page, separators=(",", ":"), allow_nan=False)
 
 
 def _ending(snapshot: Snapshot, command: str) -> tuple[StateText, str]:
     """Return the state in words, and the command that resumes the study or suite, where there is something to resume."""
     state, board, suite = snapshot.state, snapshot.board, snapshot.suite
-    if suite is None:
-        minutes = board.spec.minutes if board.spec else 0.0
-        return text_of(state, snapshot.progress, board.verdict), resume_command(state, board.verdict, command, minutes)
-    if state is not State.FINISHED:
-        return text_of(state, snapshot.progress, None), resume_command(state, None, command, suite.minutes)
-    if suite.is_answered:
+    if suite is not None and suite.is_answered and state is State.FINISHED:
         return StateText("Finished", "The result is below."), ""
-    return text_of(state, None, None), resume_command(state, None, command, suite.minutes)
+    verdict = board.verdict if suite is None else None
+    minutes = suite.minutes if suite else board.spec.minutes if board.spec else 0.0
+    return text_of(state, snapshot.progress, verdict), resume_command(state, verdict, command, minutes)
 
 
 def _suite_fields(spec: StudySpec, suite: SuiteProgress) -> dict[str, Any]:
@@ -114,12 +106,15 @@ def _suite_progress(board: Board, suite: SuiteProgress, now: float, *, running: 
     }
 
 
-def _study_fields(spec: StudySpec) -> dict[str, Any]:
+def _study_fields(board: Board, spec: StudySpec) -> dict[str, Any]:
+    by_throughput = spec.goal is Goal.THROUGHPUT
     return {
         "what": study_title(spec),
         "load": visible(spec.workload.describe()),
         "subject": naming(spec).subject or "candidate",
         "rows_about": "Candidates so far, over the completed trials, with the drift of the machine taken out.",
+        "rows": _rows(board, spec),
+        "unit": units(spec.workload).title if by_throughput else measure_of_study(spec).title,
     }
 
 
@@ -159,9 +154,10 @@ def _rows(board: Board, spec: StudySpec) -> list[dict[str, Any]]:
     return rows
 
 
-def _chart(samples: Sequence[Sample], spec: StudySpec, unit: Units) -> dict[str, Any]:
+def _chart(samples: Sequence[Sample], spec: StudySpec) -> dict[str, Any]:
     if not samples:
         return {"x": [], "rate": [], "latency": [], "warm": 0, "lost": [], "words": "", "about": "", "titles": ["", ""]}
+    unit = units(spec.workload)
     by_time = not unit.by_run
     latency = f"{latency_name(spec.workload.percentile)} latency, ms" if by_time else f"seconds per {unit.one}"
     rates = [sample.tps for sample in samples]

@@ -185,6 +185,13 @@ class SuiteResult(FrozenModel):
         """All candidates but the baseline."""
         return [one for one in self.candidates if one.name != self.baseline]
 
+    @property
+    def is_answered(self) -> bool:
+        """Whether what the suite asks has an answer."""
+        if self.gate is not None:
+            return self.gate.state is not GateState.OPEN
+        return self.outcome not in (SuiteOutcome.INCONCLUSIVE, SuiteOutcome.UNGUARDED)
+
 
 class Suite(Document):
     """What `suite.json` holds."""
