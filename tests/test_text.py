@@ -48,10 +48,6 @@ def test_an_estimate_of_time_does_not_pretend_to_know_seconds():
     assert (text.about(381), text.about(95)) == ("6 min", "1 min 35 s")
 
 
-def test_a_stopwatch_never_runs_backwards():
-    assert [text.stopwatch(seconds) for seconds in (-1, 725.9, 36_061)] == ["0:00:00", "0:12:05", "10:01:01"]
-
-
 @pytest.mark.parametrize(
     ("count", "shown"), [(0, "0 B"), (1023, "1023 B"), (1536, "1.5 KiB"), (1_048_575, "1.0 MiB"), (135_291_469_824, "126 GiB")]
 )

@@ -257,7 +257,6 @@ _MOST_DIGITS = 300
 
 
 def _has_nul(document: Any) -> bool:
-    """Return whether a text in a document has a NUL character."""
     pending = [document]
     while pending:
         one = pending.pop()

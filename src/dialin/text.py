@@ -182,12 +182,6 @@ def clock_time(epoch: float) -> str:
     return datetime.fromtimestamp(epoch, UTC).strftime("%H:%M:%S")
 
 
-def stopwatch(seconds: float) -> str:
-    """Return a length of time as a stopwatch shows it: `0:12:05`."""
-    whole = max(0, int(seconds))
-    return f"{whole // 3600}:{whole // 60 % 60:02}:{whole % 60:02}"
-
-
 def size(count: float) -> str:
     """Return a count of bytes in its binary unit: `126 GiB`."""
     value, unit = float(count), 0

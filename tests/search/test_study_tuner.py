@@ -9,12 +9,13 @@ from dialin.model.setting import changed
 from dialin.model.study import Goal
 from dialin.model.trial import Failure, Purpose, Step, Trial, TrialState
 from dialin.model.tune import TuneAsk, TuneStage
-from dialin.search.study_tuner import StudyTuner, answers, effective_point, make_space
+from dialin.search.space import Space
+from dialin.search.study_tuner import StudyTuner, answers, effective_point
 from dialin.stats.trial_figures import figures
 from fixtures.simulated_servers import CAPACITY, METHOD, PLAN, POOL, tune_spec
 from fixtures.tuned import whole_tune
 
-SPACE = make_space(PLAN)
+SPACE = Space(PLAN.variables)
 ASKS = [TuneAsk(1, "baseline", TuneStage.START, 10), TuneAsk(2, "setting 1", TuneStage.START, 10)]
 
 

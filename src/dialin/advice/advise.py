@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from pathlib import Path
 
-from dialin.advice.attached_server import read_attached
+from dialin.advice.attached_server import read_attached, series_of
 from dialin.advice.commands import capture_command, with_command
 from dialin.advice.experiments import find_experiments
 from dialin.advice.sandbox import read_sandbox
@@ -19,7 +19,6 @@ from dialin.model.fitness import Finding, Severity
 from dialin.model.place import Attachment
 from dialin.probes import fitness_facts
 from dialin.question.options import StudyOptions
-from dialin.servers.attached.attached_build import AttachedBuild
 from dialin.servers.install.image_file_system import PREFIX
 from dialin.trials.tools import Tools
 
@@ -61,12 +60,11 @@ def _attached(question: StudyOptions, place: Attachment, tools: Tools, seconds: 
     server = read_attached(place, tools.home, tools.clock, seconds, tools.say)
     for note in server.notes:
         tools.say(f"Note: {note}")
-    series = _series(server.build)
     findings = find_experiments(server.reading)
     experiments = _with_commands(
         findings.experiments,
         question,
-        series,
+        series_of(server.build),
         server.reading,
         server.build.family,
         in_use=server.in_use,
@@ -113,11 +111,7 @@ def _named(build: Build) -> str:
     """Return how a command names a build: by its image, by its label, or as the newest of its series."""
     if build.image is not None:
         return f"{PREFIX}{build.image.name}"
-    return build.id if build.label else _series(build)
-
-
-def _series(build: Build | AttachedBuild) -> str:
-    return f"{build.vendor}@{'.'.join(map(str, build.version[:2]))}"
+    return build.id if build.label else series_of(build)
 
 
 def _machine(tools: Tools, without: Collection[str], memory: int | None = None, cpus: str | None = None) -> tuple[Finding, ...]:

@@ -21,7 +21,7 @@ from dialin.answers import number, whole
 from dialin.clock import Clock
 from dialin.errors import DialinError, ServerError, UserError
 from dialin.model.advice import Unread, UnreadCode, Watch
-from dialin.model.build import Family
+from dialin.model.build import Build, Family
 from dialin.model.evidence import Watched
 from dialin.model.place import Attachment
 from dialin.model.query import Query
@@ -143,9 +143,14 @@ def _is_in_use(attached: Attached, load: Watch) -> bool:
         return load.queries is not None and load.queries >= _IDLE
 
 
+def series_of(build: Build | AttachedBuild) -> str:
+    """Return the series of a build, such as `mysql@8.0`."""
+    return f"{build.vendor}@{'.'.join(map(str, build.version[:2]))}"
+
+
 def _stored_catalogue(home: Home, build: AttachedBuild) -> Catalogue | None:
     """Return the stored catalogue of this build, else of another build of its series; None where dialin has none."""
-    known = stored_catalogues(home, f"{build.vendor}@{'.'.join(map(str, build.version[:2]))}.")
+    known = stored_catalogues(home, f"{series_of(build)}.")
     exact = [stored for stored in known if stored.build_id == build.id]
     return next(iter(exact or known), None)
 
@@ -166,7 +171,6 @@ def _changed_defaults(
     query: Query, build: AttachedBuild, in_force: Mapping[str, str], stored: Catalogue | None, unread: list[Unread]
 ) -> dict[str, str]:
     """Return the defaults of the variables that somebody changed, as far as the server or a stored catalogue shows them."""
-    series = f"{build.vendor}@{'.'.join(map(str, build.version[:2]))}"
     if build.family is Family.MARIADB and has(build, Capability.VALUE_ORIGIN):
         rows = query(
             "SELECT variable_name, default_value FROM information_schema.system_variables"
@@ -174,7 +178,7 @@ def _changed_defaults(
         )
         return {str(name).lower(): str(default) for name, default in rows if default is not None}
     if stored is None:
-        unread.append(unread_defaults(series))
+        unread.append(unread_defaults(series_of(build)))
         return {}
     changed = set(TABLE)
     if has(build, Capability.VALUE_ORIGIN):

@@ -111,7 +111,6 @@ def pool_of_memory(reading: ServerReading) -> float | None:
 
 
 def is_memory_known(reading: ServerReading) -> bool:
-    """Return whether the memory of the server's machine is known."""
     return 0 < reading.situation.memory < float("inf")
 
 

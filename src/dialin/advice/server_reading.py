@@ -49,7 +49,6 @@ class ServerReading:
         return self.situation.in_force.get(name, "").upper()
 
     def is_on(self, name: str) -> bool:
-        """Return whether a switch is on."""
         return self.text(name) in ("ON", "1", "YES")
 
 

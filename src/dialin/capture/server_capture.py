@@ -66,7 +66,6 @@ class CaptureRequest:
 
     Attributes:
         attachment: where the account is found.
-        out: the directory of the capture.
         minutes: how long the log is on.
         arm: seconds to wait at most until the clients have reconnected.
         max_bytes: the length at which the log ends.

@@ -51,7 +51,6 @@ class WatchOrder:
 
     Attributes:
         entry: the ID of the undo entry.
-        log: the file of the log.
         times: the file for the log's length over time; None where the log has exact times.
         max_bytes: the length at which the log ends.
         min_free: the free bytes of its disk below which it ends.

@@ -145,7 +145,6 @@ def _environment_error(error: BaseException) -> str:
 
 
 def _fault(error: BaseException) -> str:
-    """Write the traceback of a fault of dialin to a file, and return a message that says how to report it."""
     log = _write_fault(error)
     report = f"please report it with {log}" if log else "its traceback could not be written; please report it"
     return f"internal error: {type(error).__name__}. Completed trials are safe; {report}"

@@ -53,7 +53,6 @@ def status(
 
 
 def describe_host(host: NodeStatus) -> list[str]:
-    """Return what is known of a host, in lines."""
     from dialin.model.fitness import Severity
     from dialin.text import counted, listed, percent
 

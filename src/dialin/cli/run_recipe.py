@@ -77,7 +77,6 @@ def _show(places: Sequence[StudyPlace], *, as_json: bool) -> ExitCode:
 
 
 def _as_json(verdicts: Sequence[tuple[StudyPlace, Verdict]]) -> str:
-    """Return the verdicts as a JSON list."""
     from dialin import json_documents
 
     documents = [

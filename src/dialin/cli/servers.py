@@ -11,7 +11,6 @@ from rich.markup import escape
 
 from dialin.cli.console import output, say
 from dialin.errors import UserError
-from dialin.model.build import Build
 from dialin.places.sandbox import lasting_sandboxes
 from dialin.servers import builds
 from dialin.servers.install import archive_file, installer
@@ -71,11 +70,7 @@ def _list(context: typer.Context) -> None:
 def install_build(build: BuildName) -> None:
     """Install a build into dialin's cache. This needs no root and leaves the system's packages alone."""
     tools = Tools.open(say)
-
-    def verify(installed: Build) -> None:
-        tools.catalogue(installed)
-
-    installed = installer.install(tools.home, parse_reference(build), say, verify=verify)
+    installed = installer.install(tools.home, parse_reference(build), say, verify=tools.verify)
     say(f"{installed.id} is ready: {installed.binary}")
 
 
@@ -116,9 +111,6 @@ def add(
             f"--as {name} is not a whole name", "Give a vendor and a version of three numbers, as in percona@8.0.36"
         )
 
-    def verify(build: Build) -> None:
-        tools.catalogue(build)
-
     if path.expanduser().exists() and archive_file.is_archive(path.expanduser()):
         added = [
             archive_file.add_archive(
@@ -127,11 +119,11 @@ def add(
                 say,
                 reference,
                 check=lambda build: builds.check_name(tools.home, build),
-                verify=verify,
+                verify=tools.verify,
             )
         ]
     else:
-        added = builds.add_directory(tools.home, path, reference, verify)
+        added = builds.add_directory(tools.home, path, reference, tools.verify)
     for build in added:
         say(f"Added {build.id}: {build.binary}")
 

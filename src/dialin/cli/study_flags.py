@@ -264,15 +264,12 @@ def _as_typed(field: FieldInfo) -> tuple[Any, Any]:
     if get_origin(field.annotation) is dict or list[str] in get_args(field.annotation):
         return list[str] | None, None
     is_text = any(isinstance(each, BeforeValidator) for each in field.metadata) or get_origin(field.annotation) is Literal
-    if not is_text and BeforeValidator not in {type(each) for each in _nested(field.annotation)}:
+    nested = [each for member in get_args(field.annotation) for each in getattr(member, "__metadata__", ())]
+    if not is_text and not any(isinstance(each, BeforeValidator) for each in nested):
         return field.annotation, field.default
     if isinstance(field.default, float):
         return str, f"{100 * field.default:g}%"
     return (str, field.default) if field.default is not None else (str | None, None)
-
-
-def _nested(annotation: Any) -> list[Any]:
-    return [each for member in get_args(annotation) for each in getattr(member, "__metadata__", ())]
 
 
 def pairs(texts: Sequence[str] | None, option: str) -> dict[str, Any]:

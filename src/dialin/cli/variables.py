@@ -77,7 +77,6 @@ def _name_on(pattern: str, catalogue: Catalogue) -> str | None:
 
 
 def _elsewhere(pattern: str, others: Sequence[Build], tools: Tools) -> str | None:
-    """Return the variable of that name on the first other build that has it."""
     return next((name for each in _catalogues(others, tools) if (name := _name_on(pattern, each))), None)
 
 

@@ -38,7 +38,6 @@ class Limits:
 
     @classmethod
     def of_process(cls) -> Limits:
-        """Return the limits that this process has descriptors for."""
         usual, (files, _) = cls(), resource.getrlimit(resource.RLIMIT_NOFILE)
         room = max(8, files - _FOR_ITSELF) if files != resource.RLIM_INFINITY else usual._all
         if room >= usual._all:

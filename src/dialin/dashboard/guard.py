@@ -53,7 +53,6 @@ class Access:
         self._viewers: deque[str] = deque(maxlen=_MOST_VIEWERS)
 
     def token(self) -> str:
-        """Return the token of a new link."""
         self._tokens.append(self._fresh())
         return self._tokens[-1]
 

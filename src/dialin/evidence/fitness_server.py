@@ -18,7 +18,6 @@ def server_findings(facts: ServerFacts) -> list[Finding]:
 
 
 def unseen(facts: ServerFacts) -> list[str]:
-    """Return what is not seen of a server."""
     others = "whether others use the server (the account lacks PROCESS)"
     return [*([] if facts.is_here else [HIDDEN]), *([others] if facts.in_use is None else [])]
 

@@ -77,7 +77,6 @@ def _percentiles(
 
 
 def _of_verdict(kind: str, candidate: str, field: str, record: StudyRecord) -> ComparedFigure | None:
-    """Return the percentile of all transactions that the verdict has."""
     if record.verdict is None or kind != ALL_KINDS or field != f"p{record.verdict.percentile}_ms":
         return None
     judged = record.verdict.candidate(candidate)

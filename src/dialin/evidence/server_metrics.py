@@ -58,7 +58,6 @@ class MetricPanel:
     """A metric, drawn as a panel of its own.
 
     Attributes:
-        unit: the unit of its values.
         only_without: the key of a better panel on the same subject; this panel is shown only where a study lacks that one.
     """
 
@@ -189,7 +188,6 @@ def _of_trial(trial: Trial, record: StudyRecord, most: int) -> TrialMetrics | No
 
 
 def _windows(samples: Sequence[Sample]) -> list[list[Sample]]:
-    """Return the measured samples, grouped by number of threads."""
     grouped = groupby(samples, key=lambda sample: (sample.step, sample.threads))
     return [list(window) for (step, _), window in grouped if step is Step.MEASURE]
 

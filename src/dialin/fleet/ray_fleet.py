@@ -33,9 +33,6 @@ from dialin.trials.events import Event, TrialEnded
 RESOURCE = "dialin"
 """The custom resource of the nodes that may be hosts."""
 
-AUTO = "auto"
-"""The address of the cluster that this machine belongs to."""
-
 GONE = (RayError, ConnectionError)
 """The errors of a call whose node, or cluster, cannot be reached; ConnectionError comes over `ray://`."""
 

@@ -68,7 +68,6 @@ def values_column(name: str, values: Sequence[Value | None]) -> pl.Series:
 
 
 def trials(rows: Sequence[Trial]) -> pl.DataFrame:
-    """Return a row for each trial, in the order in which they ran."""
     return frame(columns.TRIALS, map(_trial, rows))
 
 

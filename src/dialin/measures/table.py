@@ -113,7 +113,6 @@ class Measure:
         return of_throughput if self.unit is None else self.unit
 
     def figure(self, value: float, of_throughput: str) -> str:
-        """Return a figure with its unit."""
         return f"{self.show(value)} {self.unit_or(of_throughput)}".rstrip()
 
     def axis(self, of_throughput: str) -> str:
@@ -342,7 +341,6 @@ def explain_seconds() -> str:
 
 
 def goals_of_traffic() -> list[Goal]:
-    """Return the goals that live traffic can have."""
     return [row.goal for row in _ROWS if row.of_traffic is not None]
 
 

@@ -49,7 +49,7 @@ class TransactionTimes:
     """
 
     name: str
-    counts: tuple[tuple[float, int], ...]
+    counts: tuple[tuple[float, int], ...] = ()
     threads: int = 0
 
 
@@ -150,5 +150,4 @@ DIGEST_CAPTURED_MS = "replay_digest_captured_ms"
 
 
 def digest_figure(digest: str, figure: str) -> str:
-    """Return the name of a figure of one digest."""
     return f"{digest}/{figure}"

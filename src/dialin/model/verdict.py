@@ -456,7 +456,6 @@ class Verdict(Document):
     live: LiveFindings | None = Field(default=None, description="results on live traffic; null in other studies")
 
     def candidate(self, name: str) -> CandidateVerdict:
-        """Return the results of a candidate of the study."""
         return next(candidate for candidate in self.candidates if candidate.name == name)
 
     @property

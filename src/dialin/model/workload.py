@@ -70,7 +70,6 @@ class LoadLimit(FrozenModel):
         return 1 - min(figure, 1 / figure) if figure > 0 else 1.0
 
     def is_exceeded(self, figure: float) -> bool:
-        """Return whether a figure is beyond the limit."""
         return self.distance(figure) > self.most
 
 

@@ -6,7 +6,6 @@ Cost: a few reads of /proc and /sys, and 20 fsyncs of 4 KiB in a file without a 
 from __future__ import annotations
 
 import os
-import re
 import tempfile
 from contextlib import suppress
 from dataclasses import dataclass
@@ -14,13 +13,10 @@ from pathlib import Path
 
 from dialin.clock import Clock
 from dialin.model.fitness import DiskFacts
-from dialin.probes.kernel_files import read, selected_word
+from dialin.probes.kernel_files import read, selected_word, unescaped
 
 FSYNCS = 20
 _PAGE = 4096
-
-_ESCAPED = re.compile(r"\\([0-7]{3})")
-"""White space and backslashes in the kernel's table of mounts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +97,7 @@ def _mount_of(place: Path, root: Path) -> Mount | None:
         fields, more_fields = first_part.split(" "), second_part.split(" ")
         if len(fields) < 6 or len(more_fields) < 3:
             continue
-        point = Path(_ESCAPED.sub(lambda match: chr(int(match[1], 8)), fields[4]))
+        point = Path(unescaped(fields[4]))
         if place.is_relative_to(point) and (mount is None or len(point.parts) >= len(mount.point.parts)):
             options = (*fields[5].split(","), *more_fields[2].split(","))
             mount = Mount(fields[2], point, more_fields[0], more_fields[1], options)

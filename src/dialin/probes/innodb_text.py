@@ -49,7 +49,6 @@ class Wait:
 
     Attributes:
         file: the source file where it waits, without the directory.
-        line: the line in that file.
         kind: `S-lock`, `X-lock`, `X-lock (wait_ex)`, `SX-lock` or `Mutex`; empty where the text does not say.
         seconds: the time that it has waited so far; MySQL 5.x and MariaDB report hundredths, MySQL 8.0 and later whole seconds.
     """
@@ -137,7 +136,6 @@ def parse(text: str) -> InnodbStatus:
 
 
 def _first(lines: Iterable[str], pattern: re.Pattern[str]) -> re.Match[str] | None:
-    """Return the match of the first line that a pattern matches as a whole."""
     return next((match for line in lines if (match := pattern.fullmatch(line))), None)
 
 
@@ -147,7 +145,6 @@ def _number(lines: Iterable[str], pattern: re.Pattern[str]) -> int | None:
 
 
 def _numbers(lines: Iterable[str], pattern: re.Pattern[str], names: Sequence[str]) -> dict[str, float]:
-    """Return the numbers of the first line that a pattern matches, by their names; empty where no line matches."""
     match = _first(lines, pattern)
     return {name: float(number) for name, number in zip(names, match.groups(), strict=False) if number} if match else {}
 

@@ -25,7 +25,9 @@ def read(path: Path) -> str:
         os.close(descriptor)
 
 
-_ESCAPE = re.compile(r"\\([0-7]{3})")
+def unescaped(text: str) -> str:
+    """Return a path as it is, from the kernel's table of mounts, where white space and backslashes are octal."""
+    return re.sub(r"\\([0-7]{3})", lambda found: chr(int(found[1], 8)), text)
 
 
 def mounts_within(directory: Path) -> list[str]:
@@ -35,7 +37,7 @@ def mounts_within(directory: Path) -> list[str]:
         OSError: this machine has no room to find out.
     """
     lines = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="replace").splitlines()
-    places = [_ESCAPE.sub(lambda found: chr(int(found[1], 8)), line.split(" ")[4]) for line in lines]
+    places = [unescaped(line.split(" ")[4]) for line in lines]
     root = os.path.realpath(directory)
     return sorted(place for place in places if place == root or place.startswith(f"{root}/"))
 

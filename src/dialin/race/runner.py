@@ -191,7 +191,6 @@ class Runner(StudyRun):
                 self._run_missing(host, block)
 
     def _run_missing(self, host: str, block: Block) -> None:
-        """Have a host run the trials that a block still lacks there, if the budget holds them."""
         places = self._state.missing(block, host)
         if places and self._budget.fits(len(places)):
             self._begin_trials(host, block, places)

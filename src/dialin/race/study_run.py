@@ -61,7 +61,6 @@ class StudyRun:
         raise NotImplementedError
 
     def _standings(self) -> Mapping[str, Standing]:
-        """Return each candidate's figures so far."""
         return standings(self._spec, self._state.trials, self._state.figures)
 
     def _last_tries(self, block: Block, host: str) -> frozenset[str]:

@@ -205,7 +205,6 @@ class TuneRunner(StudyRun):
         self._best = findings.best
 
     def _standings(self) -> dict[str, Standing]:
-        """Return each candidate's figures so far, of all its trials, those of the search included."""
         trials = [replace(trial, purpose=Purpose.RACE) for trial in self._state.trials]
         return standings(self._spec, trials, self._state.figures)
 

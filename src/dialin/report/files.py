@@ -72,7 +72,6 @@ def recommendation(record: StudyRecord, verdict: Verdict) -> dict[str, str | Non
 
 
 def _comments(record: StudyRecord, verdict: Verdict) -> Comments:
-    """Return the comments on a study for option files and SQL files."""
     texts = [
         headline.headline(record.spec, verdict),
         reason(record.spec, verdict),

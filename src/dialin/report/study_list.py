@@ -102,7 +102,6 @@ def _question(record: StudyRecord, verdict: Verdict) -> _Question:
 
 
 def _row(record: StudyRecord, verdict: Verdict) -> tuple[str, CandidateTexts]:
-    """Return the workload of a study, and the figure of each candidate by its value."""
     spec, labels = record.spec, naming(record.spec).labels
     builds = listed(sorted({candidate.server for candidate in spec.candidates}))
     figures = {
@@ -151,7 +150,6 @@ def _listed(directory: str, record: StudyRecord) -> ListedStudy:
 
 
 def _verdict(record: StudyRecord) -> str:
-    """Return the verdict of a study in a few words, with the gain of what it recommends."""
     verdict = record.verdict
     if verdict is None:
         return f"No verdict yet: {counted(_completed(record), 'trial')} completed"

@@ -92,7 +92,6 @@ def _tables(spec: StudySpec) -> dict[str, Mapping[str, Value]]:
 
 
 def _tune_entry(variable: Dimension) -> str:
-    """Return a variable of a tune with its values or its range, in the syntax of a study file."""
     if variable.values:
         return f"{variable.name}={','.join(map(str, variable.values))}"
     return f"{variable.name}={variable.low:.17g}..{variable.high:.17g}"

@@ -118,7 +118,6 @@ def improve(
 
 
 def _best(count: int, pool: _Array, scores: _Array, points: _Array, their_scores: _Array) -> tuple[_Array, _Array]:
-    """Return the points of the highest scores from a pool and further points, the best first, with their scores."""
     points, scores = np.vstack([pool, points]), np.concatenate([scores, their_scores])
     order = np.argsort(-scores, kind="stable")[:count]
     return points[order], scores[order]

@@ -50,7 +50,7 @@ class StudyTuner:
         self._plan, self._base = plan, spec.candidate(spec.baseline).setting
         self._levels = spec.workload.number_of_levels
         self.goal = spec.goal
-        self.space = make_space(plan)
+        self.space = Space(plan.variables)
         self.failures: list[TuneFailure] = []
         self._arguments = (self.space, make_constraints(plan), make_options(spec, plan), spec.seed)
         self.tuner = Tuner(*self._arguments)
@@ -142,10 +142,6 @@ def effective_point(space: Space, setting: Setting, in_force: Mapping[str, str])
         elif dimension.takes(value):
             effective[name] = value
     return effective
-
-
-def make_space(plan: TunePlan) -> Space:
-    return Space(plan.variables)
 
 
 def make_constraints(plan: TunePlan) -> Constraints:

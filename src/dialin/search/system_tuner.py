@@ -101,7 +101,6 @@ class SystemTuner:
 
     @property
     def seconds_left(self) -> float:
-        """What is left of the budget."""
         return self._tuner.seconds_left
 
     def best(self) -> dict[str, Value]:

@@ -101,6 +101,5 @@ def _response(space: Space, model: Surrogate, at: Point, index: int) -> list[Res
 
 
 def _effect(response: list[ResponsePoint]) -> float:
-    """Return the largest relative change of the measure along a range."""
     ratios = [point.ratio.mean for point in response]
     return max(ratios) / min(ratios) - 1

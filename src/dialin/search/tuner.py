@@ -179,7 +179,6 @@ class Tuner:
         return not self._promises_gain(model, self._best_tried(model)[0]) or max(recent) < little / 20
 
     def _promises_gain(self, model: Surrogate, point: Point) -> bool:
-        """Return whether the gain that the model expects of a setting, less one standard deviation, is worthwhile."""
         gain, sd = model.differences(point[None, :], self.space.default_point)
         return float(gain[0] - sd[0]) >= math.log1p(self.options.worthwhile)
 
@@ -363,7 +362,6 @@ class Tuner:
         return settings
 
     def _can_prove(self, settings: Sequence[Mapping[str, Value]], blocks: float) -> bool:
-        """Return whether there is time for a number of blocks of the baseline and some settings."""
         statics = [self.space.static_part(setting) for setting in ({}, *settings)]
         return blocks * self._block_seconds(statics, statics[0]) <= self.seconds_left
 

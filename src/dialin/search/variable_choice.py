@@ -81,7 +81,6 @@ class ChosenVariable:
 
     @property
     def name(self) -> str:
-        """The name of the variable."""
         return self.dimension.name
 
 
@@ -134,7 +133,6 @@ def choose_variables(
 
 
 def _moves(dimension: Dimension) -> bool:
-    """Return whether a rule of thumb would change the variable."""
     return dimension.rule is not None and not same_value(dimension.rule, dimension.default)
 
 
@@ -166,7 +164,6 @@ def fitted_to_others(
 
 
 def _highest(dimension: Dimension) -> float | None:
-    """Return the highest number on an axis; None where it has none."""
     numbers = [_number(value) for value in (*dimension.categories, dimension.default)]
     return max(
         [number for number in numbers if number is not None] + ([] if dimension.values else [dimension.high]), default=None

@@ -65,7 +65,6 @@ def unread_load(queries: float) -> Unread:
 
 
 def unread_by_probe(note: ProbeNote) -> Unread:
-    """Return what a probe could not read."""
     return Unread(code=UnreadCode.PROBE, text=f"{probe_note_text(note)}.")
 
 

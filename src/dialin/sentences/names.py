@@ -64,7 +64,6 @@ def _by_changes(spec: StudySpec) -> Naming:
 
 
 def _is_by_value(candidate: Candidate, variables: Sequence[str]) -> bool:
-    """Return whether a sweep named a candidate by its setting."""
     is_whole = set(candidate.setting) == set(variables)
     return is_whole and candidate.name.partition(" on ")[0] == combination_name(candidate.setting)
 

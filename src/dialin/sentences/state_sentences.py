@@ -46,6 +46,5 @@ def deciding_of(candidate: CandidateVerdict, verdict: Verdict) -> str:
 
 
 def state_remarks(candidate: CandidateVerdict, verdict: Verdict) -> list[str]:
-    """Return the remarks beside a candidate's state."""
     remarks = ["recommended"] if candidate.name == verdict.recommended_candidate else []
     return [*remarks, "weaker durability"] if candidate.weaker_durability else remarks

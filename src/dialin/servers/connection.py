@@ -256,7 +256,6 @@ def _of_machine(error: Exception) -> OSError | None:
 
 
 def _system_errors(error: Exception) -> list[OSError]:
-    """Return the errors of the system behind an error of the client library."""
     links = (error, getattr(error, "original_exception", None), error.__cause__, error.__context__)
     return [each for each in links if isinstance(each, OSError)]
 

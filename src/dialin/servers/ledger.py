@@ -163,10 +163,6 @@ def _remove(directory: Path) -> None:
     shutil.rmtree(directory, ignore_errors=True)
 
 
-def _say_nothing(_text: str) -> None:
-    pass
-
-
 class Ledger:
     """The entries in a directory, one file each."""
 
@@ -245,7 +241,7 @@ class Ledger:
         self._locks.remove(entry.id)
         return bool(live)
 
-    def end_orphans(self, say: Callable[[str], None] = _say_nothing) -> list[tuple[LedgerEntry, bool]]:
+    def end_orphans(self, say: Callable[[str], None] = lambda _text: None) -> list[tuple[LedgerEntry, bool]]:
         """End the entries that a dialin which is gone has left; return each with whether a process of it still ran.
 
         What a command of the user did not remove is said, and tried again by the next dialin.

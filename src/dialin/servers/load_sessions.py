@@ -103,7 +103,6 @@ def end_recorded(query: Query, path: Path, clock: Clock) -> Ended:
 
 
 def _present(query: Query, numbers: Collection[int]) -> list[ServerSession]:
-    """Return the sessions with these numbers that belong to the user of `query`."""
     me, others = _shown(query)
     return [each for each in others if each.id in numbers and each.user == me.user]
 

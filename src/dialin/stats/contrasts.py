@@ -124,7 +124,6 @@ class LateChange:
 
     Attributes:
         change: the late difference less the one of the trials, on the log scale.
-        late: the late difference.
     """
 
     change: FittedDifference

@@ -120,7 +120,6 @@ class Rules:
         return (1 - self.confidence) / self.claims
 
     def needed(self, fitted: TrialFit) -> Thresholds:
-        """Return what claims and a choice need by a fit."""
         return thresholds_of(fitted, self.confidence, self.claims)
 
 

@@ -51,7 +51,6 @@ def without_claims(states: Mapping[str, AgainstBest]) -> dict[str, AgainstBest]:
 
 
 def state_of_best(outcome: Outcome, others: Collection[AgainstBest]) -> AgainstBest:
-    """Return the state of the best candidate, by the outcome and the states of the others."""
     all_tie = set(others) == {AgainstBest.TIES}
     if outcome is Outcome.TIE or (outcome is Outcome.NO_WORTHWHILE_DIFFERENCE and all_tie):
         return AgainstBest.TIES

@@ -147,7 +147,6 @@ def is_reached(plan: SuitePlan, studies: Sequence[SuiteStudy]) -> bool:
 
 
 def _is_near_all(fit: TrialFit, plan: SuitePlan, spec: StudySpec) -> bool:
-    """Return whether no candidate is better than the baseline by more than the margin."""
     needed, margin = thresholds_of(fit, plan.confidence).best, margin_of(plan, spec)
     return all(fit.difference(spec.baseline, name).shows(needed, margin) for name in fit.names)
 

@@ -115,7 +115,6 @@ def _listed_member(text: str, directory: Path, common: Mapping[str, Any]) -> Mem
 
 
 def _label(workload: str) -> str:
-    """Return a short name for a workload: the stem of a file, else the workload itself."""
     prefix, colon, rest = workload.partition(":")
     name = rest if colon and kinds.is_path(rest) else workload
     return f"{prefix}:{Path(name).stem}" if name is rest and colon else Path(name).stem if kinds.is_path(name) else name

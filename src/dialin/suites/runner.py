@@ -128,7 +128,6 @@ class SuiteRunner:
         return begin(checked.ready, place, self._tools, watcher, self._plan.command, proposer, suite=suite)
 
     def _seconds_elsewhere(self, study: _Running) -> float:
-        """Return what the other studies have used of the budget, with what their profiles will."""
         others = [one for one in self._studies if one is not study]
         return math.inf if self._is_over else sum(one.seconds + _seconds_of_profiles(one) for one in others)
 

@@ -83,12 +83,13 @@ class Tools:
         """
         if text.startswith(image_file_system.PREFIX):
             name = text.removeprefix(image_file_system.PREFIX)
-            return image_file_system.image_build(self.home, name, self.say, self._verify)
+            return image_file_system.image_build(self.home, name, self.say, self.verify)
         build = builds.find(text, installed, self.home)
         image_file_system.check_image(build)
         return build
 
-    def _verify(self, build: Build) -> None:
+    def verify(self, build: Build) -> None:
+        """Start a server of a build; the errors are those of `catalogue`."""
         self.catalogue(build)
 
     def catalogue(self, build: Build) -> Catalogue:

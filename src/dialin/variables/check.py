@@ -106,7 +106,6 @@ def names_beginning_with(name: str, catalogue: Catalogue) -> list[str]:
 
 
 def _newest_first(build_id: str) -> tuple[bool, tuple[int, ...]]:
-    """Sort MySQL before MariaDB, and within each the newest first."""
     build = BuildReference.of(build_id)
     return (True, ()) if build is None else (build.family is not Family.MYSQL, tuple(-part for part in build.version))
 

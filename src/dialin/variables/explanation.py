@@ -77,7 +77,6 @@ def matching(pattern: str | None, catalogue: Catalogue) -> list[Variable]:
 
 
 def explain_variable(name: str, catalogues: Iterable[Catalogue]) -> Explanation:
-    """Explain a variable by the catalogues of several builds."""
     ordered = sorted(catalogues, key=_age)
     builds = {each.build_id: each.variables[name] for each in ordered if name in each.variables}
     all_names = {other for each in ordered for other in each.variables}

@@ -148,7 +148,6 @@ class Need:
 
 
 def need(setting: Setting, defaults: Mapping[str, str], threads: int, room: Room) -> Need:
-    """Return what a server with a setting needs on a machine."""
     chosen = dedicated_sizes(setting, defaults, room)
     return Need(memory_needed({**defaults, **setting, **chosen}, threads), _redo_log_size({**setting, **chosen}, defaults))
 

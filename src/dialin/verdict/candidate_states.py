@@ -100,7 +100,6 @@ def _without_interval(one: Compared, claim: Claim) -> CandidateState:
 
 
 def _of_baseline(one: Compared, others: Mapping[str, CandidateState], claim: Claim) -> CandidateState:
-    """Return the state of the baseline, against the best of the others."""
     if one.against_best in _NOT_COMPARED:
         return _NOT_COMPARED[one.against_best]
     measured = {state for state in others.values() if state not in _NOT_COMPARED.values()}

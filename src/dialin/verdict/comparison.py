@@ -24,7 +24,6 @@ On a live server, the number of periods in which the guard restored the baseline
 
 
 def rules(spec: StudySpec) -> Rules:
-    """Return the rules by which a study is decided."""
     return Rules(spec.worthwhile, spec.confidence, choose=not spec.is_aa, claims=spec.claims, shares_start=spec.shares_start)
 
 

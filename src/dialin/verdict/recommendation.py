@@ -24,7 +24,6 @@ class Recommendation:
 
     @classmethod
     def of(cls, candidate: str, code: ReasonCode) -> Recommendation:
-        """Return a recommendation for a reason without figures."""
         return cls(candidate, Reason(code=code))
 
 

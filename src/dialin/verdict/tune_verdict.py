@@ -102,7 +102,6 @@ def tune_verdict(record: StudyRecord, known: Mapping[int, Figures], findings: Tu
 
 
 def _proven(spec: StudySpec, changes: Setting) -> Candidate | None:
-    """Return the proof's candidate that is the baseline with these changes; None without changes or such a candidate."""
     base = spec.candidate(spec.baseline).setting
     return candidate_of(spec, {**base, **changes}) if changes else None
 

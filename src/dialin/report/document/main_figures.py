@@ -68,7 +68,6 @@ def main_figures(record: StudyRecord, verdict: Verdict, why: Why) -> list[MainFi
 def _of(
     verdict: Verdict, pair: Callable[[CandidateVerdict], tuple[Estimate | None, Estimate | None]]
 ) -> Mapping[str, ComparedFigure]:
-    """Return a figure of the verdict with its ratio, for the candidates that have it."""
     pairs = {one.name: pair(one) for one in verdict.candidates}
     return {name: ComparedFigure(level=level, ratio=ratio) for name, (level, ratio) in pairs.items() if level is not None}
 

@@ -368,11 +368,9 @@ class Document:
         return next((one for one in self.sections if one.key is key), Section(key, "", ()))
 
     def charts(self) -> list[Chart]:
-        """Return all charts, in their order."""
         return [part for part in self._every_part() if isinstance(part, Chart)]
 
     def flame_graphs(self) -> list[FlameGraph]:
-        """Return all flame graphs, in their order."""
         return [part for part in self._every_part() if isinstance(part, FlameGraph)]
 
     def _every_part(self) -> Iterator[Part]:

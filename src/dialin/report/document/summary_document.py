@@ -112,7 +112,6 @@ def _on_what(chosen: Candidate, baseline: Candidate) -> list[str]:
 
 
 def _what_it_takes(record: StudyRecord) -> list[str]:
-    """Return the sentence on restart and durability; empty where nothing changes."""
     return [f"{capital('; '.join(f'{label} {text}' for label, text in consequences(record)))}."] if changes(record) else []
 
 

@@ -77,7 +77,6 @@ def failures(record: StudyRecord, names: Naming) -> list[Part]:
 
 
 def _failure_key(trial: Trial) -> str:
-    """Return the key of the end of a failed trial's server log."""
     return f"failure-{trial.id}"
 
 

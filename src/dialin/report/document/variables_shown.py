@@ -10,7 +10,7 @@ from dialin.model.record import StudyRecord
 from dialin.sentences.names import naming
 from dialin.sentences.tune_words import value_text
 from dialin.text import visible
-from dialin.variables.catalogue import Catalogue
+from dialin.variables.catalogue import catalogues_of
 
 _DEFAULT, _IN_FORCE = "default", "in force"
 
@@ -61,7 +61,8 @@ def not_default(record: StudyRecord) -> list[NotDefault]:
     effective = _in_force(record)
     order = sorted(effective, key=lambda name: name != record.spec.baseline)
     builds = []
-    for build, defaults in _defaults(record).items():
+    for build, catalogue in catalogues_of(record.catalogues).items():
+        defaults = catalogue.defaults()
         candidate = next((name for name in order if record.spec.candidate(name).server == build), None)
         if candidate is None:
             continue
@@ -86,13 +87,3 @@ def not_default(record: StudyRecord) -> list[NotDefault]:
 def _in_force(record: StudyRecord) -> dict[str, Mapping[str, str]]:
     by_candidate = {trial.candidate: trial.in_force for trial in record.trials if trial.in_force}
     return {one.name: by_candidate[one.name] for one in record.spec.candidates if one.name in by_candidate}
-
-
-def _defaults(record: StudyRecord) -> dict[str, dict[str, str]]:
-    defaults = {}
-    for build, text in record.catalogues.items():
-        try:
-            defaults[build] = Catalogue.from_json(text).defaults()
-        except ValueError:  # written by another version of dialin
-            continue
-    return defaults

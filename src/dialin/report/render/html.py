@@ -10,7 +10,6 @@ import base64
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 from markupsafe import Markup
@@ -96,7 +95,7 @@ def page_of(page: Body, what: str) -> str:
             policy=_policy(parts.script, parts.library),
             css=Markup(parts.css),  # noqa: S704
             script=Markup(parts.script),  # noqa: S704
-            library=_packed(),
+            library=base64.b64encode(packed_library()).decode(),  # gzipped; the page's script unpacks it
             data=embedded(page.data),
             title=page.title,
             what=what,
@@ -105,12 +104,6 @@ def page_of(page: Body, what: str) -> str:
             colophon=page.colophon,
         )
     )
-
-
-@cache
-def _packed() -> str:
-    """Return the charts' library as it is stored, gzipped, in base64; the page's script unpacks it."""
-    return base64.b64encode(packed_library()).decode()
 
 
 def _policy(*scripts: str) -> str:

@@ -34,7 +34,6 @@ def suite_body(suite: Suite) -> Body:
 
 
 def markdown(suite: Suite) -> str:
-    """Return the report of a suite as Markdown."""
     return to_markdown(suite_document(suite))
 
 

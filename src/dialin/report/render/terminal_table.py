@@ -50,7 +50,6 @@ def long_texts(title: str, texts: Sequence[str], room: int) -> TerminalColumn:
 
 
 def columns_of(table: Table) -> list[TerminalColumn]:
-    """Return the columns of a table of a document."""
     return [
         TerminalColumn(
             column.title,
@@ -67,7 +66,6 @@ def columns_of(table: Table) -> list[TerminalColumn]:
 
 
 def row_styles(table: Table) -> list[str]:
-    """Return the style of each row of a table."""
     styles = {RowRole.RECOMMENDED: "bold", RowRole.DIMMED: "dim", RowRole.BAD: "red", RowRole.PLAIN: ""}
     return [styles[row.role] for row in table.rows]
 

@@ -198,6 +198,5 @@ def write_request(
 
 
 def _as_json(value: Value | None) -> Value | None:
-    """Return a value as a number where it is written as one."""
     number = parse_value(value) if isinstance(value, str) else value
     return number if str(number) == str(value) else value

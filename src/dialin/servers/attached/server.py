@@ -136,7 +136,6 @@ class Attached:
         return self.files.data if self.files is not None else None
 
     def started(self, timeout: float | None = None) -> StartTime:
-        """Return when the server started."""
         with self.connect(timeout) as query:
             return start_time(query)
 

@@ -187,7 +187,8 @@ class AptServer:
         return self._layout(into)
 
     def _check_version(self, reference: BuildReference, files: Sequence[Path]) -> None:
-        package = next(each for each in map(_package_of, files) if each.name == self.packages.names[0])
+        packages = [Package(file.name, file.stat().st_size) for file in files]
+        package = next(each for each in packages if each.name == self.packages.names[0])
         numbers = tuple(int(each) for each in re.findall(r"\d+", re.split(r"[-+~]", package.version.split(":")[-1])[0]))
         if numbers[: len(reference.version)] != reference.version:
             has = ".".join(map(str, numbers))
@@ -223,14 +224,9 @@ class AptServer:
 
 
 def unpack(files: Sequence[Path], into: Path, clients: Clients) -> None:
-    """Unpack package files into one directory."""
     into.mkdir(parents=True, exist_ok=True)
     for file in files:
         clients.run(["dpkg", "--extract", str(file), str(into)])
-
-
-def _package_of(file: Path) -> Package:
-    return Package(file.name, file.stat().st_size)
 
 
 def _remove(path: Path) -> None:
