@@ -87,7 +87,7 @@ def check_new_directory(where: Path) -> None:
     check_writable(where)
     if where.is_dir() and any(path.name not in (LOCK_FILE, UNFINISHED_STUDY_FILE) for path in where.iterdir()):
         can_resume = is_suite(where) or _is_study(where)
-        remedy = f"Resume it ({_resume(where)}), or name another --out" if can_resume else "Name another --out"
+        remedy = f"Resume it ({how_to_resume(where)}), or name another --out" if can_resume else "Name another --out"
         raise UserError(f"{where} exists and is not empty", remedy)
 
 
@@ -232,7 +232,7 @@ def perform(
         InterruptedStudyError: the user stopped it; what was measured is safe.
         DialinError: it failed; reports of what was measured are written all the same.
     """
-    command = resume_command or _resume(directory)
+    command = resume_command or how_to_resume(directory)
     try:
         with (
             stopping_cleanly(),
@@ -260,7 +260,8 @@ def _has_not_run(error: DialinError) -> bool:
     return isinstance(error, UserError) and not error.resumable
 
 
-def _resume(directory: Path) -> str:
+def how_to_resume(directory: Path) -> str:
+    """Return the command that resumes a study or a suite."""
     return shlex.join(["dialin", "resume", str(directory)])
 
 
@@ -287,7 +288,7 @@ def show(directory: Path, *, json: bool, must_write: bool = True, printed: Print
     if json or record.verdict is None or printed is not print_summary:  # else the summary names it
         say(f"Report: {(directory / 'report.html').absolute()}")
     if record.verdict is None:
-        say(f"There is no verdict yet. Resume the study: {_resume(directory)}")
+        say(f"There is no verdict yet. Resume the study: {how_to_resume(directory)}")
     return exit_code(record.verdict.verdict if record.verdict else None)
 
 

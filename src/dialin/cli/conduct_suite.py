@@ -12,7 +12,7 @@ from pathlib import Path
 import typer
 
 from dialin import json_documents
-from dialin.cli.conduct import announce_candidates, check_new_directory, live_page, new_directory
+from dialin.cli.conduct import announce_candidates, check_new_directory, how_to_resume, live_page, new_directory
 from dialin.cli.console import may_start, output, say
 from dialin.cli.study_flags import LOCAL, How, spelled
 from dialin.errors import DialinError, ExitCode, InterruptedStudyError, MachineError, UserError
@@ -101,7 +101,7 @@ def _run(plan: SuitePlan, directory: Path, checked: list[CheckedMember], tools: 
 
 
 def _run_studies(plan: SuitePlan, directory: Path, checked: list[CheckedMember], tools: Tools) -> None:
-    command = shlex.join(["dialin", "resume", str(directory)])
+    command = how_to_resume(directory)
     runner = SuiteRunner(plan, directory, checked, tools, lambda one: WorkloadLines(sys.stderr, one.name), say)
     try:
         with stopping_cleanly(), not_suspended(say):
@@ -125,7 +125,7 @@ def show_suite(directory: Path, *, json: bool, markdown: bool = False, full: boo
     studies = list(read_studies(directory, plan, explained=True))
     suite = suite_of(plan, studies)
     if suite.result is None:
-        say(f"Nothing was measured yet. Resume the suite: {shlex.join(['dialin', 'resume', str(directory)])}")
+        say(f"Nothing was measured yet. Resume the suite: {how_to_resume(directory)}")
         return ExitCode.NO_VERDICT
     if json:
         typer.echo(json_documents.render(suite), nl=False)

@@ -107,7 +107,7 @@ class ApplyCommand:
         must_restart = bool(before) and (restart or any(name in self._entry.static for name in changes))
         at_default_before = self._at_default() if before else None
         if attached.journal is not None:
-            attached.journal.about_to_apply(wanted, before)
+            attached.journal.about_to_set(wanted, before, by_command=True)
         write_request(self._directory, written, changes, before, restart=must_restart or restart, is_undo=is_undo)
         has_restarted = attached.run_and_wait(
             self._entry.command,

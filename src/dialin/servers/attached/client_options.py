@@ -16,7 +16,7 @@ from pathlib import Path
 
 from dialin.errors import UserError
 from dialin.model.setting import whole_number
-from dialin.servers.account import Account, Tls, TlsMode
+from dialin.servers.account import STANDARD_PORT, Account, Tls, TlsMode
 from dialin.text import shorten
 from dialin.variables import optionfile
 from dialin.variables.optionfile import Option
@@ -31,7 +31,6 @@ SOCKETS = tuple(
 )
 """Where servers listen by default: Debian's, Red Hat's, and upstream's own places."""
 
-_PORT = 3306
 _NO = ("0", "off", "false", "no", "disabled")
 _WHERE_SET = "See the groups [client] and [dialin] of its option files"
 
@@ -171,7 +170,7 @@ def _decrypted(path: Path) -> str:
 
 def _place(gathered: _Gathered, environment: Mapping[str, str], sockets: Sequence[Path]) -> tuple[str, int, Path | None]:
     host = gathered.text("host") or environment.get("MYSQL_HOST", "") or "localhost"
-    port = _port(gathered.text("port") or environment.get("MYSQL_TCP_PORT", "") or str(_PORT))
+    port = _port(gathered.text("port") or environment.get("MYSQL_TCP_PORT", "") or str(STANDARD_PORT))
     protocol = gathered.text("protocol").lower()
     if protocol not in ("", "tcp", "socket"):
         raise UserError(f"The protocol {protocol} is not supported by dialin", "Use tcp or socket")

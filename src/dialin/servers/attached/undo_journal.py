@@ -32,19 +32,16 @@ class WrittenJournal:
         if missing := [name for name in names if name not in covered]:
             raise ValueError(f"the original value of {listed(missing)} is not recorded")
 
-    def about_to_set(self, wanted: Wanted, now: Mapping[str, str]) -> None:
-        """Record the values that are about to be set at run time, and which of the current values (`now`) others have set."""
-        self._about_to_set(wanted, now)
+    def about_to_set(self, wanted: Wanted, now: Mapping[str, str], *, by_command: bool = False) -> None:
+        """Record the values that are about to be set at run time, and which of the current values (`now`) others have set.
 
-    def about_to_apply(self, wanted: Wanted, now: Mapping[str, str]) -> None:
-        """Record the values that the user's command is about to apply, and which of the current values others have set."""
-        self._about_to_set(wanted, now, applied=True)
-
-    def _about_to_set(self, wanted: Wanted, now: Mapping[str, str], **more: object) -> None:
+        `by_command` says that the user's command is about to apply them.
+        """
         entry = self.entry
         self._must_cover(wanted, entry.exact)
         others = {name: value for name, value in entry.differing(now).items() if not is_known(entry, name, value)}
-        self._save(given=_joined(entry.given, wanted), pending=sorted({*entry.pending, *wanted}), others=others, **more)
+        pending = sorted({*entry.pending, *wanted})
+        self._save(given=_joined(entry.given, wanted), pending=pending, others=others, applied=entry.applied or by_command)
 
     def was_applied(self, now: Mapping[str, str], before: Mapping[str, str], *, has_restarted: bool) -> None:
         """Record the values of the variables that the command has applied, and what changed beside them."""
