@@ -44,9 +44,13 @@ def process_of(server):
     return int((server.directory / "server.pid").read_text())
 
 
-def states(out):
+def of_trials(out, column):
     with closing(sqlite3.connect(f"file:{out}/study.db?mode=ro", uri=True)) as store:
-        return [state for (state,) in store.execute("SELECT state FROM trial ORDER BY id")]
+        return [value for (value,) in store.execute(f"SELECT {column} FROM trial ORDER BY id")]
+
+
+def states(out):
+    return of_trials(out, "state")
 
 
 def test_a_server_that_is_restarted_is_waited_for_and_the_trial_is_run_again(dialin, server, sweep, tmp_path):
@@ -100,6 +104,4 @@ def test_a_trial_whose_server_stops_answering_fails_at_once(dialin, server, swee
     finally:
         os.kill(number, signal.SIGCONT)
     err = interrupt(process)
-    with closing(sqlite3.connect(f"file:{out}/study.db?mode=ro", uri=True)) as store:
-        (failure,) = store.execute("SELECT failure FROM trial ORDER BY id LIMIT 1").fetchone()
-    assert json.loads(failure)["cause"]["code"] == "unresponsive", err
+    assert json.loads(of_trials(out, "failure")[0])["cause"]["code"] == "unresponsive", err

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
 from itertools import takewhile
+from pathlib import PurePath
 
 NOTHING = "–"
 """Shown in place of a figure that is not available."""
@@ -56,6 +57,11 @@ def visible_lines(text: object) -> str:
     """Return text of several lines, escaped as by `visible`, with line ends kept and tabs replaced by spaces."""
     lines = str(text).replace("\r\n", "\n").split("\n")
     return "\n".join(visible(line.expandtabs(4)) for line in lines)
+
+
+def how_to_resume(directory: PurePath) -> str:
+    """Return the command that resumes a study or a suite, as a shell takes it."""
+    return shlex.join(["dialin", "resume", str(directory)])
 
 
 def without_secrets(command: str) -> str:

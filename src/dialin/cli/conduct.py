@@ -49,7 +49,7 @@ from dialin.sentences.verdict_sentences import add_sentences
 from dialin.store import UNFINISHED_STUDY_FILE, is_suite, read_only
 from dialin.store.lock import LOCK_FILE
 from dialin.store.store import Store
-from dialin.text import counted, without_secrets
+from dialin.text import counted, how_to_resume, without_secrets
 from dialin.trials.tools import Tools
 from dialin.variables.catalogue import Catalogue
 
@@ -258,11 +258,6 @@ def perform(
 def _has_not_run(error: DialinError) -> bool:
     """Return whether nothing was run: the directory may not be a study, or another dialin may be running it."""
     return isinstance(error, UserError) and not error.resumable
-
-
-def how_to_resume(directory: Path) -> str:
-    """Return the command that resumes a study or a suite."""
-    return shlex.join(["dialin", "resume", str(directory)])
 
 
 def show(directory: Path, *, json: bool, must_write: bool = True, printed: Printed = print_summary) -> ExitCode:

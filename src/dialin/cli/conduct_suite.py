@@ -12,7 +12,7 @@ from pathlib import Path
 import typer
 
 from dialin import json_documents
-from dialin.cli.conduct import announce_candidates, check_new_directory, how_to_resume, live_page, new_directory
+from dialin.cli.conduct import announce_candidates, check_new_directory, live_page, new_directory
 from dialin.cli.console import may_start, output, say
 from dialin.cli.study_flags import LOCAL, How, spelled
 from dialin.errors import DialinError, ExitCode, InterruptedStudyError, MachineError, UserError
@@ -32,7 +32,7 @@ from dialin.suites.check import CheckedMember, check_resumed_suite, check_suite,
 from dialin.suites.members import SuiteRequest
 from dialin.suites.runner import SuiteRunner
 from dialin.suites.suite_file import read_plan, read_studies, suite_of, write_suite
-from dialin.text import counted, listed, without_secrets
+from dialin.text import counted, how_to_resume, listed, without_secrets
 from dialin.trials.tools import Tools
 from dialin.verdict.study_diff import compare_studies
 

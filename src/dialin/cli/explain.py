@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,7 +11,7 @@ from dialin.cli.console import exit_code, output, say
 from dialin.cli.studies import Directory
 from dialin.errors import ExitCode, UserError
 from dialin.store import is_suite
-from dialin.text import visible
+from dialin.text import how_to_resume, visible
 
 if TYPE_CHECKING:
     from dialin.model.record import StudyRecord
@@ -71,7 +70,7 @@ def _without_profile(directory: Path, *records: StudyRecord) -> UserError:
     if not records[0].spec.is_profiled:
         remedy = "Run the study with --profile"
     else:
-        remedy = f"If the study is not at its end: dialin resume {shlex.quote(str(directory))}"
+        remedy = f"If the study is not at its end: {how_to_resume(directory)}"
     return UserError(f"{directory} has no CPU profile{f'. {reasons}' if reasons else ''}", remedy)
 
 
@@ -92,8 +91,7 @@ def _explain_profiles(directory: Path, folded: Path | None) -> ExitCode:
     if not any(record.profiles for record in records):
         if records:
             raise _without_profile(directory, *records)
-        remedy = f"dialin resume {shlex.quote(str(directory))}"
-        raise UserError(f"{directory} has no CPU profile: nothing was measured yet", remedy)
+        raise UserError(f"{directory} has no CPU profile: nothing was measured yet", how_to_resume(directory))
     for member, record in zip(members, records, strict=True):
         if folded is not None:
             _write_folded(record, folded / member.directory)

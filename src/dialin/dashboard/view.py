@@ -18,7 +18,7 @@ from dialin.report.board import Board, newest_figures, study_title
 from dialin.report.charts.style import styles
 from dialin.sentences.load_units import units
 from dialin.sentences.names import naming
-from dialin.text import about, change, clock_time, counted, duration, number, visible
+from dialin.text import about, change, clock_time, counted, duration, how_to_resume, number, visible
 
 _DRAWN = (State.RUNNING, State.DEAD)
 
@@ -26,7 +26,7 @@ _DRAWN = (State.RUNNING, State.DEAD)
 def view(snapshot: Snapshot, directory: Path, now: float, *, stopping: bool = False, report: int = 0, trouble: str = "") -> str:
     """Return the live part of the page, as JSON. The number of the newest report is 0 where there is none yet."""
     board, state, suite = snapshot.board, snapshot.state, snapshot.suite
-    resume = shlex.join(["dialin", "resume", str(directory)])
+    resume = how_to_resume(directory)
     text, command = _ending(snapshot, resume)
     page: dict[str, Any] = {
         "state": state,

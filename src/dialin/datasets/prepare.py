@@ -143,7 +143,7 @@ class Preparer:
         if not (_is_filled_fast(workload) and workload.separate_tables):
             yield None
             return
-        entry = self._cache.ensure(_facts_of_saved(facts, workload), Path.mkdir, expected=0)
+        entry = self._cache.ensure(_facts_of_saved(facts, _saved_by(workload)), Path.mkdir, expected=0)
         with self._cache.in_use(entry):
             yield SavedTables(self._cache, entry)
         self._cache.remove(entry.key)
@@ -280,15 +280,20 @@ def _facts(build: Build, workload: Mapping[str, Any] | None, shape: Mapping[str,
     return {"made": _RECIPE, "build": fingerprint(build), "workload": workload, "shape": dict(sorted(shape.items()))}
 
 
-def _facts_of_saved(facts: Mapping[str, Any], workload: Workload) -> dict[str, Any]:
-    """Return the facts of a dataset's saved tables; another build of the load driver does not use them."""
-    return {**facts, "tables_saved_by": workload.version() if workload.separate_tables else None}
+def _saved_by(workload: Workload) -> str | None:
+    """Return the load driver that alone may use the tables that it saved, which it is asked for; None where none are saved."""
+    return workload.version() if workload.separate_tables else None
+
+
+def _facts_of_saved(facts: Mapping[str, Any], saved_by: str | None) -> dict[str, Any]:
+    return {**facts, "tables_saved_by": saved_by}
 
 
 def _keys(workload: Workload, wanted: Iterable[tuple[Build, Mapping[str, Value]]]) -> list[tuple[str, str]]:
     """Return the keys of different datasets, each with the key of its saved tables."""
-    all_facts = [_facts(build, workload.data_facts(), shape) for build, shape in wanted]
-    return sorted({(key_of(facts), key_of(_facts_of_saved(facts, workload))) for facts in all_facts})
+    of_workload, saved_by = workload.data_facts(), _saved_by(workload)
+    all_facts = [_facts(build, of_workload, shape) for build, shape in wanted]
+    return sorted({(key_of(facts), key_of(_facts_of_saved(facts, saved_by))) for facts in all_facts})
 
 
 def fingerprint(build: Build) -> str:

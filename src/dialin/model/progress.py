@@ -62,6 +62,9 @@ class HostProgress:
     def began(self, trial: Trial, now: float) -> HostProgress:
         return replace(self, trial=trial.id, block=trial.block, candidate=trial.candidate, step=None, since=now)
 
+    def at_step(self, step: Step, now: float) -> HostProgress:
+        return replace(self, step=step, since=now)
+
     def ended(self, now: float) -> HostProgress:
         return HostProgress(self.trials + 1, since=now)
 

@@ -151,7 +151,7 @@ class ProgressWriter:
     def step_began(self, trial: Trial, step: Step) -> None:
         self._watcher.step_began(trial, step)
         now = self._clock.now()
-        hosts = self._hosts(trial, lambda one: replace(one, step=step, since=now))
+        hosts = self._hosts(trial, lambda one: one.at_step(step, now))
         self._store_soon(step=step, step_began=now, hosts=hosts)
 
     def sampled(self, trial: Trial, sample: Sample) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from types import TracebackType
 from typing import Self
 
@@ -73,7 +72,7 @@ class ProgressLine:
     def step_began(self, trial: Trial, step: Step) -> None:
         with self._lock:
             now = self._clock.now()
-            self._board.note_host(trial.host, lambda one: replace(one, step=step, since=now))
+            self._board.note_host(trial.host, lambda one: one.at_step(step, now))
             if self._board.trial is None or self._board.trial.id == trial.id:
                 self._board.trial = trial
                 self._board.begin_step(step, now)
