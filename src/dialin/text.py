@@ -59,9 +59,15 @@ def visible_lines(text: object) -> str:
     return "\n".join(visible(line.expandtabs(4)) for line in lines)
 
 
-def how_to_resume(directory: PurePath) -> str:
-    """Return the command that resumes a study or a suite, as a shell takes it."""
-    return shlex.join(["dialin", "resume", str(directory)])
+def command_line(command: str, *words: object) -> str:
+    """Return a command that the user may paste into a shell: what is typed as it is here, then words such as paths, quoted."""
+    return " ".join([command, *(shlex.quote(str(word)) for word in words)])
+
+
+def how_to_resume(directory: PurePath | str, minutes: float | None = None) -> str:
+    """Return the command that resumes a study or a suite, with so many minutes in total if they are given."""
+    resume = command_line("dialin resume", directory)
+    return resume if minutes is None else f"{resume} --minutes {minutes:.0f}"
 
 
 def without_secrets(command: str) -> str:

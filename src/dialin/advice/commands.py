@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator
 
 from dialin.model.advice import Experiment, Studied
@@ -11,6 +10,7 @@ from dialin.model.option_types import kebab
 from dialin.model.setting import Value
 from dialin.question.options import DEFAULT_WORKLOAD, StudyOptions
 from dialin.sentences.tune_words import value_text
+from dialin.text import command_line
 from dialin.variables import live_safety
 from dialin.variables.size_units import with_letter
 
@@ -89,13 +89,13 @@ def with_command(
         words += _options(question, _LOAD)
         for name, value in question.workload_options.items():
             words += ["--workload-option", f"{name}={value}"]
-    return experiment.model_copy(update={"command": shlex.join(words), "studied": studied})
+    return experiment.model_copy(update={"command": command_line(*words), "studied": studied})
 
 
 def capture_command(question: StudyOptions) -> str:
     """Return the command that records the statements of an attached server, for a replay."""
     account = _options(question, _ACCOUNT)
-    return shlex.join(["dialin", "capture", "start", "--attach", *account, "--out", _CAPTURE])
+    return command_line("dialin capture start --attach", *account, "--out", _CAPTURE)
 
 
 def _options(question: StudyOptions, names: tuple[str, ...]) -> list[str]:

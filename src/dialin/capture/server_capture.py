@@ -44,7 +44,7 @@ from dialin.servers.attached.undo import UndoLog
 from dialin.servers.attached.undo_at_end import undo_at_exit, uninterrupted
 from dialin.servers.capabilities import Capability, has
 from dialin.servers.connection import connection_id
-from dialin.text import counted, percent
+from dialin.text import command_line, counted, percent
 from dialin.workloads import load_binary, private
 
 MOST_UNARMED = 0.05
@@ -393,9 +393,10 @@ class _Capture:
         except (DialinError, OSError) as error:
             if self._attached.journal is not None:
                 self._attached.journal.keep_file(log)
+            again = command_line("dialin capture from", log, "--out", "DIR")
             raise UserError(
                 error.what if isinstance(error, DialinError) else f"{error.filename}: {error.strerror}",
-                f"The log is kept, with statements in clear text: dialin capture from {log} --out DIR, then delete it",
+                f"The log is kept, with statements in clear text: {again}, then delete it",
             ) from error
         for path in (self._times, self._before, self._after, self._sessions):
             if path is not None:

@@ -15,7 +15,7 @@ from dialin.cli.console import errors, say
 from dialin.errors import UserError
 from dialin.model.capture import StopReason
 from dialin.model.setting import as_number
-from dialin.text import about, counted, duration, number, size, visible
+from dialin.text import about, command_line, counted, duration, number, size, visible
 
 _LINE_EVERY = 30.0
 """Seconds between two lines of progress where standard error is not a terminal."""
@@ -159,4 +159,4 @@ def say_end(captured: Captured, directory: str) -> None:
         covers = "Coverage unknown: the server's counters could not be read at the end"
     else:
         covers = f"Coverage {100 * share:.2f} % ({coverage.logged:,} of {coverage.questions:,} Questions)"
-    say(f"{covers}. Next: dialin capture show {directory}")
+    say(f"{covers}. Next: {command_line('dialin capture show', directory)}")

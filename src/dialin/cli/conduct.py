@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -49,7 +48,7 @@ from dialin.sentences.verdict_sentences import add_sentences
 from dialin.store import UNFINISHED_STUDY_FILE, is_suite, read_only
 from dialin.store.lock import LOCK_FILE
 from dialin.store.store import Store
-from dialin.text import counted, how_to_resume, without_secrets
+from dialin.text import command_line, counted, how_to_resume, without_secrets
 from dialin.trials.tools import Tools
 from dialin.variables.catalogue import Catalogue
 
@@ -74,7 +73,7 @@ def conduct(question: StudyOptions, directory: Path, how: How, *, name: str, bas
     if not may_start(yes=how.yes, changes_server=bool(ready.changes)):
         return ExitCode.NO_VERDICT
     ready = rehearse(ready, tools, question)
-    command = without_secrets(shlex.join(["dialin", *sys.argv[1:]]))
+    command = without_secrets(command_line("dialin", *sys.argv[1:]))
     return finish(where, lambda watcher: finished(begin(ready, where, tools, watcher, command, hosts=hosts)), how)
 
 
@@ -304,7 +303,7 @@ def _write_reports(directory: Path) -> None:
     except (DialinError, KeyboardInterrupt):
         pass
     except BaseException as error:  # a panic of a library in Rust is no Exception
-        again = shlex.join(["dialin", "report", str(directory)])
+        again = command_line("dialin report", directory)
         say(f"Note: the reports were not written ({type(error).__name__}). Write them again: {again}")
 
 

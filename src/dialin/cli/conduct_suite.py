@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import sys
 import time
 from collections.abc import Mapping
@@ -32,7 +31,7 @@ from dialin.suites.check import CheckedMember, check_resumed_suite, check_suite,
 from dialin.suites.members import SuiteRequest
 from dialin.suites.runner import SuiteRunner
 from dialin.suites.suite_file import read_plan, read_studies, suite_of, write_suite
-from dialin.text import counted, how_to_resume, listed, without_secrets
+from dialin.text import command_line, counted, how_to_resume, listed, without_secrets
 from dialin.trials.tools import Tools
 from dialin.verdict.study_diff import compare_studies
 
@@ -43,7 +42,7 @@ def conduct_suite(request: SuiteRequest, where: Path, how: How, *, name: str) ->
     directory = how.out or new_directory(f"{name}-suite")
     check_new_directory(directory)
     tools = Tools.open(say)
-    command = without_secrets(shlex.join(["dialin", *sys.argv[1:]]))
+    command = without_secrets(command_line("dialin", *sys.argv[1:]))
     plan = plan_suite(request, spelled, command=command, started_in=where, created=time.time())
     checked = check_suite(plan, tools, how.permission)
     _announce(plan, checked, directory)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import math
 import os
-import shlex
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from rich.markup import escape
 from dialin.cli.console import errors, say
 from dialin.errors import DialinError, UserError
 from dialin.model.setting import canonical_name, whole_number
+from dialin.text import command_line
 
 if TYPE_CHECKING:
     from dialin.model.build import Build
@@ -62,7 +62,7 @@ def ask_and_show() -> None:
     console.print("dialin finds the best value of a MySQL or MariaDB variable by experiment. Three questions make a command.\n")
     commands = ask_for_commands(choices_here(), _prompt)
     console.print(f"\n{'This command answers' if len(commands) == 1 else 'These commands answer'} your question:\n")
-    typer.echo("".join(f"  {shlex.join(words)}\n" for words in commands))
+    typer.echo("".join(f"  {command_line(*words)}\n" for words in commands))
     console.print(escape(_what_it_does(commands[-1][1])))
 
 

@@ -11,6 +11,7 @@ from rich.markup import escape
 from dialin.cli.console import output, say
 from dialin.recipes import library, listing
 from dialin.recipes.library import ScaleName
+from dialin.text import command_line
 
 
 def studies(
@@ -56,7 +57,10 @@ def recipes(name: Annotated[str | None, typer.Argument(metavar="NAME", help="The
         lines = listing.in_full(plain, library.find(plain), width)
     else:
         lines = [line for each in library.names() for line in listing.in_short(each, library.find(each), width)]
-        lines += ["Details: dialin recipes NAME", f"Run one: dialin run {library.PREFIX}NAME --scale {' | '.join(ScaleName)}"]
+        lines += [
+            "Details: dialin recipes NAME",
+            f"Run one: {command_line('dialin run', f'{library.PREFIX}NAME')} --scale {' | '.join(ScaleName)}",
+        ]
     typer.echo("\n".join(lines))
 
 

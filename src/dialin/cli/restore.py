@@ -14,6 +14,7 @@ from dialin.errors import DialinError, ServerError, UserError
 from dialin.paths import Home
 from dialin.scratch import remove_left
 from dialin.servers.ledger import Ledger
+from dialin.text import command_line
 
 if TYPE_CHECKING:
     from dialin.servers.attached.entry import UndoEntry
@@ -106,7 +107,7 @@ def restore_orphans(home: Home, environment: Mapping[str, str], say: Callable[[s
         fault = _restore(log, entry, environment, say, None, quick=True)
         if fault is not None:
             reason = f"{fault}" if entry.at_start and fault.remedy else f"{fault.what.rstrip('.')}. Try again: dialin restore"
-            say(f"Not restored: {reason}; to delete the record: dialin restore --forget {entry.id}")
+            say(f"Not restored: {reason}; to delete the record: {command_line('dialin restore --forget', entry.id)}")
 
 
 def _restore(

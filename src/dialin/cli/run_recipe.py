@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -20,7 +19,7 @@ from dialin.recipes.execution import StudyPlace
 from dialin.recipes.library import ScaleName
 from dialin.report import files
 from dialin.report.render.terminal_summary import print_summary
-from dialin.text import about, visible
+from dialin.text import about, command_line, visible
 from dialin.trials.tools import Tools
 
 
@@ -37,7 +36,7 @@ def run_recipe(name: str, scale: ScaleName, how: How) -> ExitCode:
     how.permission.check(SandboxPlace())
     base = how.out or conduct.new_directory(f"{name}-{scale}")
     conduct.check_writable(base)
-    command = shlex.join(["dialin", "run", f"{library.PREFIX}{name}", "--scale", scale, "--out", str(base)])
+    command = command_line("dialin run", f"{library.PREFIX}{name}", "--scale", scale, "--out", base)
     tools = replace(Tools.open(say), snapshot_command=how.snapshot_command)
     places = execution.places(recipe, base)
     say(f"{recipe.title}: {about(recipe.scales[scale].minutes * 60)} at the scale {scale}; written to {base}")

@@ -15,7 +15,7 @@ from dialin.places.sandbox import lasting_sandboxes
 from dialin.servers import builds
 from dialin.servers.install import archive_file, installer
 from dialin.servers.install.installable import INSTALLABLE, parse_reference, row_of
-from dialin.text import listed
+from dialin.text import command_line, listed
 from dialin.trials.tools import Tools
 
 servers = typer.Typer(
@@ -152,7 +152,7 @@ def start(
     tools.check_setting(chosen, setting)
     sandbox = lasting_sandboxes.start(chosen, setting, port, tools.home, tools.ledger, tools.clock, tools.preparer)
     say(f"{chosen.id} runs. Connect: {lasting_sandboxes.how_to_connect(sandbox)}")
-    say(f"Stop it: dialin servers stop {sandbox.id}")
+    say(f"Stop it: {command_line('dialin servers stop', sandbox.id)}")
 
 
 @servers.command("stop")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ from dialin.report.board import Board, newest_figures, study_title
 from dialin.report.charts.style import styles
 from dialin.sentences.load_units import units
 from dialin.sentences.names import naming
-from dialin.text import about, change, clock_time, counted, duration, how_to_resume, number, visible
+from dialin.text import about, change, clock_time, command_line, counted, duration, how_to_resume, number, visible
 
 _DRAWN = (State.RUNNING, State.DEAD)
 
@@ -34,7 +33,7 @@ def view(snapshot: Snapshot, directory: Path, now: float, *, stopping: bool = Fa
         "sentence": visible(text.sentence),
         "command": visible(command),
         "resume": visible(resume),
-        "watch": visible(shlex.join(["dialin", "watch", str(directory)])),
+        "watch": visible(command_line("dialin watch", directory)),
         "trouble": visible(trouble),
         "may_stop": state in (State.READYING, State.RUNNING) and not stopping,
         "may_end_block": state is State.RUNNING and not stopping,

@@ -24,6 +24,7 @@ from dialin.search.ranges import RequestedVariable, VariableFacts, make_dimensio
 from dialin.search.space import Space
 from dialin.search.variable_choice import Situation
 from dialin.servers.capabilities import Capability, has
+from dialin.text import command_line
 from dialin.variables import check, reserved_variables, rules, set_global
 from dialin.variables.catalogue import NUMBERS, Catalogue, Variable
 from dialin.variables.check import Elsewhere
@@ -76,7 +77,7 @@ def _check_tunable(known: Variable, build: str) -> None:
     if known.name in rules.SHAPES_DATA and not (known.name in _LOGS_OF_DATA and _resizes_logs(build)):
         raise UserError(
             f"{known.name} cannot be tuned: it decides what prepared data looks like",
-            f"Compare its values: dialin sweep {known.name}=...",
+            f"Compare its values: {command_line('dialin sweep', f'{known.name}=...')}",
         )
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from dialin.errors import UserError
 from dialin.model.setting import Value, as_number, canonical_name, combination_name, parse_value, same_value
 from dialin.model.study import MAX_CANDIDATES, Candidate
+from dialin.text import command_line
 
 Variables = dict[str, Value]
 
@@ -73,7 +74,7 @@ def sweep_settings(sweep: Mapping[str, Sequence[Value]], *, least: int = 2) -> l
         if is_range(values[-1]):
             raise UserError(
                 f"{name}={values[-1]} is a range, and a sweep compares single values",
-                f"Search the range: dialin tune {name}={values[-1]}; or list values, such as {name}=1,4",
+                f"Search the range: {command_line('dialin tune', f'{name}={values[-1]}')}; or list values, such as {name}=1,4",
             )
         if len(values) < least:
             raise UserError(f"{name} has only one value", f"Give at least two, such as {name}=1,4")

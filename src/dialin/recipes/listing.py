@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from dialin.model.setting import describe
 from dialin.recipes.library import PREFIX, PublishedFigures, Recipe, RecipeStudy, ScaleName
-from dialin.text import about, listed, number, wrapped
+from dialin.text import about, command_line, listed, number, wrapped
 
 
 def in_short(name: str, recipe: Recipe, width: int) -> list[str]:
@@ -43,7 +43,7 @@ def _in_full(name: str, recipe: Recipe, width: int) -> Iterator[str]:
         meant = f"for a machine of {machine.cpus} CPUs and {machine.memory}"
         yield from wrapped(f"{scale}: {takes}; {meant}", width, indent="  ", hanging="    ")
         yield from wrapped(" ".join(size.shrunk.split()), width, indent="    ", hanging="    ")
-    yield from ("", "Run it:", f"  dialin run {PREFIX}{name} --scale {'|'.join(ScaleName)}")
+    yield from ("", "Run it:", f"  {command_line('dialin run', f'{PREFIX}{name}')} --scale {'|'.join(ScaleName)}")
 
 
 def _titled(title: str, text: str, width: int) -> list[str]:

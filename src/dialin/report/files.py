@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import shlex
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from dialin.report.render import html, markdown
 from dialin.sentences import headline, verdict_sentences
 from dialin.sentences.notes import note_text
 from dialin.sentences.reasons import reason
+from dialin.text import command_line
 
 NOT_ALLOWED = (errno.EACCES, errno.EPERM, errno.EROFS)
 """The errors of somebody who may read, but not write."""
@@ -45,7 +45,7 @@ def write_all(record: StudyRecord, directory: Path, why: Why | None = None) -> N
             else:
                 replace_text(directory / name, text)
         except OSError as error:
-            command = shlex.join(["dialin", "report", str(directory)])
+            command = command_line("dialin report", directory)
             raise (MayNotWriteError if error.errno in NOT_ALLOWED else MachineError)(
                 f"{directory / name} cannot be written: {error.strerror}",
                 f"The study is safe. Check that the disk has space and that you may write there, then run: {command}",

@@ -9,7 +9,7 @@ from dialin.model.evidence import ProbeNote
 from dialin.model.setting import Value
 from dialin.sentences.probe_notes import probe_note_text
 from dialin.sentences.tune_words import value_text
-from dialin.text import duration, listed, number, size
+from dialin.text import command_line, duration, listed, number, size
 
 WEIGHTS: Mapping[Weight, str] = {
     Weight.WAITED: "the server waited, or reached a limit",
@@ -50,7 +50,7 @@ def unread_defaults(build: str) -> Unread:
     """Return that nothing shows which variables somebody changed, for want of a build such as `mysql@8.0`."""
     text = (
         "Which variables are off their defaults: this server does not report it, and dialin has no build like it "
-        f"(dialin servers install {build}, then dialin variables --server {build})."
+        f"({command_line('dialin servers install', build)}, then {command_line('dialin variables --server', build)})."
     )
     return Unread(code=UnreadCode.DEFAULTS, text=text)
 

@@ -13,7 +13,7 @@ from dialin.model.study import StudySpec
 from dialin.model.verdict import CandidateState, Outcome, ReasonCode, Verdict
 from dialin.sentences.headline import gain, named_leader, subject
 from dialin.sentences.names import DIRECTORY, baseline_in_sentence, name_in_sentence, names_in_sentence
-from dialin.text import exact_percent
+from dialin.text import command_line, exact_percent, how_to_resume
 from dialin.variables.durability import losses_text
 
 _TEXTS = {
@@ -68,7 +68,8 @@ class WeakensDurability(Reason):
         losses = {self.candidate: self.losses} | {one.name: one.weaker_durability for one in gains if one.weaker_durability}
         refused = " ".join(_price(spec, verdict, name, losses_text(each)) for name, each in losses.items())
         each_is = "It is" if len(losses) == 1 else "Each is"
-        accept = f"{each_is} recommended only if you accept that: dialin report {directory} --accept-weaker-durability."
+        command = command_line("dialin report", directory, "--accept-weaker-durability")
+        accept = f"{each_is} recommended only if you accept that: {command}."
         chosen = verdict.chosen
         if chosen.name == verdict.baseline:
             return f"{refused} {accept}"
@@ -119,7 +120,7 @@ class GainNotShown(Reason):
         text = f"Confirmation trials show neither a gain nor that there is none: keep {baseline_in_sentence(spec)}"
         if self.minutes is None:
             return f"{text}, or give the tune more minutes."
-        command = f"dialin resume {directory} --minutes {self.minutes}"
+        command = how_to_resume(directory, self.minutes)
         return f"{text}. About {self.minutes} minutes in total may show which: {command}."
 
 

@@ -19,7 +19,7 @@ from dialin.sentences.changes import change_with_confidence, detectable_differen
 from dialin.sentences.load_units import units
 from dialin.sentences.names import DIRECTORY, name_in_sentence
 from dialin.sentences.note import TypedNote
-from dialin.text import change, counted, duration, exact_percent, listed, percent
+from dialin.text import change, counted, duration, exact_percent, how_to_resume, listed, percent
 from dialin.variables.durability import losses_text
 
 
@@ -236,7 +236,7 @@ class Inconclusive(TypedNote):
             return took
         text = f"{took}. With this noise, {detectable_difference(self.trials, self.detectable)}"
         if self.trials_needed is not None:
-            command = f"dialin resume {self.directory} --minutes {self.minutes}"
+            command = how_to_resume(self.directory, self.minutes)
             text += f"; a choice may take about {self.trials_needed:,} trials: {command}"
         return f"{text}. Or start a new study with a larger --worthwhile"
 

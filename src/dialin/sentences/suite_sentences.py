@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from dialin.model.suite import BarReason, Gate, GateState, SuiteCandidate, SuiteOutcome, SuitePlan, SuiteResult
 from dialin.sentences.changes import change_with_confidence
-from dialin.text import about, change, counted, exact_percent, listed, visible
+from dialin.sentences.names import DIRECTORY
+from dialin.text import about, change, counted, exact_percent, how_to_resume, listed, visible
 
 OUTCOMES = {
     SuiteOutcome.BETTER: "Better, under no workload worse",
@@ -129,7 +130,7 @@ def gate_sentence(result: SuiteResult, gate: Gate) -> str:
             total = result.minutes + gate.minutes_needed
             return (
                 f"Not answered yet: whether it is worse by more than {margin} under {where}. About "
-                f"{about(60 * gate.minutes_needed)} more would show it: dialin resume DIR --minutes {total + 1:.0f}."
+                f"{about(60 * gate.minutes_needed)} more would show it: {how_to_resume(DIRECTORY, total + 1)}."
             )
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
-
 from dialin.measures.of_verdict import improvement, measure_of
 from dialin.measures.table import measure_of_study
 from dialin.model.record import StudyRecord
@@ -18,7 +16,7 @@ from dialin.sentences.names import baseline_in_sentence, name_in_sentence
 from dialin.sentences.notes import add_note_texts
 from dialin.sentences.state_sentences import OUTCOMES
 from dialin.sentences.tune_words import best_so_far
-from dialin.text import NOTHING, counted, duration, exact_percent, percent, visible
+from dialin.text import NOTHING, counted, duration, exact_percent, how_to_resume, percent, visible
 
 _SCOPE = "The verdict is valid for this load, this data and {machines} only."
 _SCOPE_OF_LIVE_TRAFFIC = "The verdict is valid for this server and for traffic like that of the hours of this study."
@@ -55,8 +53,8 @@ def headline(record: StudyRecord) -> str:
 def reason(record: StudyRecord) -> str:
     """Return why this is recommended; where there is no verdict, how to get one."""
     if record.verdict:
-        return visible(reasons.reason(record.spec, record.verdict, shlex.quote(record.directory)))
-    return visible(f"Resume the study with: dialin resume {record.directory}")
+        return visible(reasons.reason(record.spec, record.verdict, record.directory))
+    return visible(f"Resume the study with: {how_to_resume(record.directory)}")
 
 
 def gain(record: StudyRecord, verdict: Verdict) -> str:

@@ -17,7 +17,7 @@ from dialin.servers.install.installable import INSTALLABLE, nearest, parse_refer
 from dialin.servers.install.manifest import ADDED, UNPACKED, build_at, installed
 from dialin.servers.install.unpacked import executables_in, not_executable, servers_in
 from dialin.servers.server_binary import identify
-from dialin.text import listed
+from dialin.text import command_line, listed
 
 USUAL_DIRECTORIES = (
     "/usr/sbin", "/usr/libexec", "/usr/local/sbin", "/usr/local/libexec", "/usr/local/bin", "/usr/local/mysql/bin",
@@ -152,7 +152,7 @@ def add_directory(
         raise UserError(f"{directory} does not exist", "Name an archive, or the directory that one was unpacked to")
     builds = _builds_in(directory, f"{ADDED}{directory}", str(name or ""))
     if not builds and (binary := not_executable(directory)):
-        raise UserError(f"{binary} may not be run", f"chmod +x {binary}, then add it again")
+        raise UserError(f"{binary} may not be run", f"{command_line('chmod +x', binary)}, then add it again")
     if not builds:
         raise UserError(
             f"There is no mysqld or mariadbd in {directory}", "Name the directory that an archive was unpacked to, or its bin"
@@ -207,7 +207,7 @@ def resolve(reference: BuildReference, builds: Sequence[Build]) -> Build:
     ids = ", ".join(dict.fromkeys(build.id for build in builds)) or "none at all"
     what = f"No build of {reference} is on this machine, which has {ids}"
     if any(row.covers(reference) for row in INSTALLABLE):
-        raise UserError(what, f"`dialin servers install {reference}` installs it")
+        raise UserError(what, f"`{command_line('dialin servers install', reference)}` installs it")
     near = nearest(reference, [*(build.reference for build in builds), *(row.reference for row in INSTALLABLE)])
     hint = f"The nearest is {near}; " if near else ""
     raise UserError(
@@ -251,7 +251,7 @@ def find(text: str, builds: Sequence[Build], home: Home) -> Build:
 def _said(lost: Lost) -> UserError:
     return UserError(
         f"{lost.build} was added from {lost.directory}, {lost.why}",
-        f"Add it again where it is now, or `dialin servers forget {lost.directory}`",
+        f"Add it again where it is now, or `{command_line('dialin servers forget', lost.directory)}`",
     )
 
 
@@ -270,4 +270,4 @@ def _at(path: Path, builds: Sequence[Build], home: Home) -> Build:
         return inside[0]
     if inside:
         raise UserError(f"{path} has several servers", f"Name one: {listed([build.id for build in inside])}")
-    raise UserError(f"{path} was not added", f"`dialin servers add {path}` adds the server in it")
+    raise UserError(f"{path} was not added", f"`{command_line('dialin servers add', path)}` adds the server in it")

@@ -10,6 +10,7 @@ from dialin.servers.ledger import Ledger
 from dialin.servers.processes import processes
 from dialin.store import lock
 from dialin.store.store import Store
+from dialin.text import command_line
 
 PROCESSES = Path("/proc")
 
@@ -25,7 +26,7 @@ def users_of(build_id: str, ledger: Ledger) -> list[str]:
         if entry.build != build_id:
             continue
         if processes(Path(entry.directory)) or ledger.is_owned(entry):
-            hint = f"dialin servers stop {entry.id}" if entry.keep else f"started by process {entry.owner}"
+            hint = command_line("dialin servers stop", entry.id) if entry.keep else f"started by process {entry.owner}"
             users.append(f"server {entry.id} ({hint})")
     users += [f"server {entry.id} on {entry.origin.host}" for entry in ledger.entries_elsewhere() if entry.build == build_id]
     return users + [

@@ -37,6 +37,7 @@ from dialin.servers.attached import user_command
 from dialin.servers.locks import Locks
 from dialin.servers.origin import Origin, Relation, origin
 from dialin.servers.processes import end, processes
+from dialin.text import command_line
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +160,9 @@ def _remove(directory: Path) -> None:
         MachineError: a file system is mounted in it, whose files are not dialin's to remove.
     """
     if mounted := mounts_within(directory):
-        raise MachineError(f"{directory} is not removed: a file system is mounted at {mounted[0]}", f"umount {mounted[0]}")
+        raise MachineError(
+            f"{directory} is not removed: a file system is mounted at {mounted[0]}", command_line("umount", mounted[0])
+        )
     shutil.rmtree(directory, ignore_errors=True)
 
 
@@ -229,9 +232,10 @@ class Ledger:
             end(process)
         if entry.engine and not containers.remove(entry.engine, entry.id):
             name = containers.name_of(entry.id)
+            remove = command_line(f"{entry.engine} rm --force", name)
             raise MachineError(
                 f"{entry.engine} did not remove the container {name}",
-                f"Remove it ({entry.engine} rm --force {name}), or delete {self._path(entry.id)} if it is gone",
+                f"Remove it ({remove}), or delete {self._path(entry.id)} if it is gone",
             )
         _undo_user_commands(Path(entry.directory))
         _remove(Path(entry.directory))

@@ -43,6 +43,7 @@ from dialin.store.damaged_study import (
     study_file,
 )
 from dialin.store.rows import packed
+from dialin.text import how_to_resume
 
 _ROWS = 10_000
 """Rows of samples that are read at a time."""
@@ -112,7 +113,7 @@ class Store:
         """
         path, made = directory / STUDY_FILE, directory / UNFINISHED_STUDY_FILE
         if path.exists():
-            raise UserError(f"{directory} holds a study already", f"Resume it: dialin resume {directory}")
+            raise UserError(f"{directory} holds a study already", f"Resume it: {how_to_resume(directory)}")
         study = insert(schema.study).values(
             format=schema.FORMAT,
             spec=_without_candidates(spec),

@@ -22,7 +22,7 @@ from dialin.model.verdict import Estimate
 from dialin.sentences.setting_notes import InertConfound
 from dialin.stats.contrasts import change_of_level, change_of_noise, change_of_ratio
 from dialin.stats.trial_fit import TrialFit
-from dialin.text import listed, size
+from dialin.text import how_to_resume, listed, size
 from dialin.verdict import comparison
 from dialin.verdict.reach_verdict import figures_of
 
@@ -123,7 +123,7 @@ def _fitted(record: StudyRecord, letter: str) -> _Fitted:
     figures = figures_of(record, comparison.racing(record.trials))
     decision = comparison.decide_by(record.spec, record.spec.goal, record.trials, figures)
     if decision.fit is None:
-        raise UserError(f"{letter} has too few completed trials to compare", f"Resume it: dialin resume {record.directory}")
+        raise UserError(f"{letter} has too few completed trials to compare", f"Resume it: {how_to_resume(record.directory)}")
     return _Fitted(record, decision.fit, decision.trials, decision.choice)
 
 

@@ -71,8 +71,8 @@ def how_to_connect(entry: LedgerEntry) -> str:
     """Return the command line that connects to a server; the password stays in its file."""
     client = find_client()
     missing = "" if client else f"; the client comes with {INSTALL}"
-    options = shlex.quote(str(Path(entry.directory) / _CLIENT))
-    return f"{client or 'mysql'} --defaults-file={options}   (TCP: 127.0.0.1:{entry.port}{missing})"
+    command = shlex.join([client or "mysql", f"--defaults-file={Path(entry.directory) / _CLIENT}"])
+    return f"{command}   (TCP: 127.0.0.1:{entry.port}{missing})"
 
 
 def _set_password(build: Build, password: str) -> str:

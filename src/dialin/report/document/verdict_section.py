@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping, Sequence
 
 from dialin.apply import form_file, sql_file
@@ -124,7 +123,7 @@ def unwritten_text(item: Change) -> str:
 
 def _caveats(record: StudyRecord, verdict: Verdict) -> list[Caveat]:
     def caveat(kind: str, note: Note) -> Caveat:
-        text = visible(note_text(record.spec, note, shlex.quote(record.directory))).rstrip(".")
+        text = visible(note_text(record.spec, note, record.directory)).rstrip(".")
         known = {name: value for name, value in note.data.items() if value is not None}
         return Caveat(kind, visible(note.code), f"{text}.", facts.inventory(known))
 

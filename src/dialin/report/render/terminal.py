@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
-
 from rich.console import Console
 
 from dialin.model.record import StudyRecord
@@ -15,7 +13,7 @@ from dialin.report.document.study_document import study_document
 from dialin.report.document.verdict_section import IN_BRIEF
 from dialin.report.render.terminal_page import Page
 from dialin.report.render.terminal_writer import Writer
-from dialin.text import visible
+from dialin.text import command_line, visible
 
 _INDENT = "    "
 _EXPLAINING = ("scaling", "scaling-table", "latency-of-transactions", "kinds")
@@ -97,5 +95,5 @@ def _print_strongest(record: StudyRecord, document: Document, why: Why | None, w
     if why_sentences.is_known(why):
         writer.show([part for part in parts if isinstance(part, Reasons)])
         page.text("Costs, charts and all reasons:", "dim", _INDENT)
-        page.copyable(f"{_INDENT}{visible(shlex.join(['dialin', 'explain', record.directory]))}")
+        page.copyable(f"{_INDENT}{visible(command_line('dialin explain', record.directory))}")
     page.gap()

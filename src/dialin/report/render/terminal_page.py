@@ -67,9 +67,9 @@ class Page:
         for line in wrapped(self._fit(text), self._prose, indent=head, hanging=" " * len(head)):
             self._console.print(Text(line), soft_wrap=True)
 
-    def copyable(self, text: str, style: str = "bold") -> None:
-        """Print a line as it is, however long, so that it can be copied."""
-        self._console.print(Text(self._fit(text), style=style), soft_wrap=True)
+    def copyable(self, text: str, style: str = "bold", label: str = "") -> None:
+        """Print a line as it is, however long, so that it can be copied; it may begin with a label."""
+        self._console.print(Text.assemble((label, "dim"), (self._fit(text), style)), soft_wrap=True)
 
     def line(self, parts: Sequence[tuple[str, str]]) -> None:
         """Print one line of parts with their styles, cut off where the terminal ends."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from dataclasses import replace
 
 from rich.console import Console
@@ -18,7 +17,7 @@ from dialin.report.document.summary_document import answer, summary_document
 from dialin.report.render.terminal_page import Page
 from dialin.report.render.terminal_writer import Writer
 from dialin.sentences.verdict_sentences import circumstances
-from dialin.text import counted, visible
+from dialin.text import command_line, counted, visible
 
 _LINES = 16
 """The lines that a summary takes, unless its sentences are long."""
@@ -64,8 +63,8 @@ def _print(record: StudyRecord, verdict: Verdict, document: Document, page: Page
                     page.fact(one.kind.capitalize(), one.text, "yellow", _LABEL)
             case _:
                 writer.show([part])
-    directory = visible(shlex.quote(record.directory))
-    page.fact("More", f"dialin report {directory} --full{left_out} · {directory}/report.html", columns=_LABEL)
+    command = command_line("dialin report", record.directory, "--full")
+    page.copyable(visible(f"{command}{left_out} · {record.directory}/report.html"), "", f"{'More':<{_LABEL}}")
 
 
 def _forest(chart: Chart, verdict: Verdict, writer: Writer, most: int) -> str:

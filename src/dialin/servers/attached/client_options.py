@@ -17,7 +17,7 @@ from pathlib import Path
 from dialin.errors import UserError
 from dialin.model.setting import whole_number
 from dialin.servers.account import STANDARD_PORT, Account, Tls, TlsMode
-from dialin.text import shorten
+from dialin.text import command_line, shorten
 from dialin.variables import optionfile
 from dialin.variables.optionfile import Option
 
@@ -120,7 +120,7 @@ def _read_usual(gathered: _Gathered, path: Path) -> None:
 def _take_file(gathered: _Gathered, options: Sequence[Option]) -> None:
     for source in {option.path: None for option in options if option.name == "password" and option.value}:
         if source.stat().st_mode & (stat.S_IRGRP | stat.S_IROTH):
-            gathered.notes.append(f"{source} holds a password and others may read it; run chmod 600 {source}")
+            gathered.notes.append(f"{source} holds a password and others may read it; run {command_line('chmod 600', source)}")
     gathered.take(options)
 
 
@@ -157,7 +157,7 @@ def _decrypted(path: Path) -> str:
 
     try:
         if path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
-            raise UserError(f"{path} is open to others", f"chmod 600 {path}")
+            raise UserError(f"{path} is open to others", command_line("chmod 600", path))
         return str(myloginpath.read(str(path)))
     except OSError as error:
         raise UserError(f"{path} cannot be read: {error.strerror}", "Check its permissions") from None

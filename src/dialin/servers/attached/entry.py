@@ -13,7 +13,7 @@ from dialin.model.setting import Value
 from dialin.paths import OthersRecordError, read_record
 from dialin.servers.account import Account
 from dialin.servers.attached.client_options import find_account
-from dialin.text import visible
+from dialin.text import command_line, visible
 
 
 def study_text(directory: str, process: int | str, host: str) -> str:
@@ -159,6 +159,7 @@ def read(path: Path, *, of_others: bool = False) -> UndoEntry | None:
         by = "Run `dialin restore` as that user" if isinstance(error, OthersRecordError) else "Fix it"
         fault = UserError(
             f"{path} records what dialin changed on a server, and cannot be read: {why}",
-            f"{by}, or restore that server yourself and delete the record: dialin restore --forget {path.stem}",
+            f"{by}, or restore that server yourself and delete the record: "
+            f"{command_line('dialin restore --forget', path.stem)}",
         )
         raise (os_error(error, fault) if isinstance(error, OSError) else fault) from None

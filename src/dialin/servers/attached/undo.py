@@ -36,7 +36,7 @@ from dialin.servers.attached.undo_journal import WrittenJournal
 from dialin.servers.locks import Locks
 from dialin.servers.origin import machine
 from dialin.servers.processes import processes
-from dialin.text import counted, listed
+from dialin.text import command_line, counted, listed
 from dialin.variables.aliases import reported_name
 
 SCHEMA = "dialin_sbtest"
@@ -380,7 +380,8 @@ def _check_same_server(entry: UndoEntry, attached: Attached) -> None:
     if facts := differences(entry.server, actual):
         raise UserError(
             f"Another server answers where {entry.where} was: its {listed(facts)} differ{'s' if len(facts) == 1 else ''}",
-            f"Nothing was changed there. Bring that server back, or delete the record: dialin restore --forget {entry.id}",
+            "Nothing was changed there. Bring that server back, or delete the record: "
+            f"{command_line('dialin restore --forget', entry.id)}",
         )
 
 

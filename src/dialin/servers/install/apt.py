@@ -20,6 +20,7 @@ from dialin.model.build import BuildReference
 from dialin.servers.install.apt_sources import Archive, for_release, read_archives, render
 from dialin.servers.install.clients import MEGABYTE, Arrival, Clients
 from dialin.servers.install.manifest import Layout, check_search_path, messages_directory
+from dialin.text import command_line
 
 _URI_LINE = re.compile(r"'[^']*' (?P<file>\S+\.deb) (?P<size>\d+)(?: \S*)?")
 _NOT_NEEDED = ("usr/share/doc", "usr/share/man", "usr/share/locale", "usr/share/lintian", "usr/share/bug", "etc", "var")
@@ -113,7 +114,7 @@ class AptPackages:
 
     def _remedy(self) -> str:
         if self.instead:
-            return f"`dialin servers install {self.instead}` installs a build from another source"
+            return f"`{command_line('dialin servers install', self.instead)}` installs a build from another source"
         return "`dialin servers` lists builds from other sources"
 
     def _closure(self, configuration: Path, clients: Clients) -> list[Package]:

@@ -17,7 +17,7 @@ from dialin.servers.install.clients import MEGABYTE, Clients, Say
 from dialin.servers.install.installable import INSTALLABLE, Installable, installable, row_of
 from dialin.servers.install.manifest import Layout
 from dialin.servers.server_binary import identify
-from dialin.text import listed
+from dialin.text import command_line, listed
 
 FRESH = ".new-"
 _DOOMED = ".old-"
@@ -122,7 +122,7 @@ def to_remove(home: Home, reference: BuildReference, builds: Sequence[Build]) ->
     if len(names) > 1:
         raise UserError(
             f"{reference} is ambiguous: it could be {listed(names)}",
-            f"Give a full name, such as dialin servers remove {names[-1]}",
+            f"Give a full name, such as {command_line('dialin servers remove', names[-1])}",
         )
     installed = (build for build in matching if build.binary.is_relative_to(home.builds / build.id))
     return next(installed, matching[0] if matching else None)
@@ -133,7 +133,10 @@ def remove(home: Home, build: Build) -> None:
     target = home.builds / build.id
     if build.origin.startswith(manifest.ADDED):
         directory = build.origin.removeprefix(manifest.ADDED)
-        raise UserError(f"{build.id} is used where it is: {directory}", f"`dialin servers forget {directory}` leaves its files")
+        raise UserError(
+            f"{build.id} is used where it is: {directory}",
+            f"`{command_line('dialin servers forget', directory)}` leaves its files",
+        )
     if not build.binary.is_relative_to(target):
         raise UserError(f"{build.binary} was not installed by dialin", "Remove it with the tool that installed it")
     with exclusively(home, lambda _: None):
