@@ -5,6 +5,7 @@ import shutil
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -12,6 +13,7 @@ from dialin.errors import ServerError, UserError
 from dialin.model.build import Build, BuildReference, Vendor
 from dialin.paths import Home
 from dialin.servers.builds import discover
+from dialin.servers.install import installer
 from dialin.servers.install.apt import AptServer
 from dialin.servers.install.clients import Clients, Say
 from dialin.servers.install.installable import INSTALLABLE, Installable, installable
@@ -45,8 +47,8 @@ class FakeSource:
         self.tidied += 1
 
 
-def table(source: FakeSource, unpacked: int = 1) -> list[Installable]:
-    return [Installable(REFERENCE, source, fetched=0, unpacked=unpacked)]
+def table(source: FakeSource, unpacked: int = 1, fetched: int = 0) -> list[Installable]:
+    return [Installable(REFERENCE, source, fetched=fetched, unpacked=unpacked)]
 
 
 @pytest.fixture
@@ -160,6 +162,21 @@ def test_too_little_space_is_reported_before_anything_is_brought(home: Home):
         install(home, REFERENCE, lambda _: None, table=table(source, unpacked=999_999_999), clients=FakeClients())
     assert "DIALIN_HOME" in caught.value.remedy
     assert source.brought == 0
+
+
+@pytest.mark.parametrize(("name", "needs"), [("builds", 200), ("downloads", 50)])
+def test_space_is_asked_for_where_a_build_is_unpacked_and_downloaded(
+    name: str, needs: int, home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Either may be a link to another disk, which has less room than the home's."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    home.root.mkdir(parents=True, exist_ok=True)
+    (home.root / name).symlink_to(disk)
+    monkeypatch.setattr(installer, "_disk_of", lambda directory: int(directory == disk))
+    monkeypatch.setattr("shutil.disk_usage", lambda directory: SimpleNamespace(free=10**9 if directory != disk else 10**6))
+    with pytest.raises(UserError, match=f"needs {needs} MB in {disk}, where 1 MB are free"):
+        install(home, REFERENCE, lambda _: None, table=table(FakeSource(), unpacked=100, fetched=50), clients=FakeClients())
 
 
 def test_a_cache_that_cannot_be_made_is_reported(tmp_path: Path):

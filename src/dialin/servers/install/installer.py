@@ -51,10 +51,11 @@ def install(
     row = installable(reference, table)
     clients = clients or Clients(say)
     try:
-        home.builds.mkdir(parents=True, exist_ok=True)
+        for directory in (home.builds, home.downloads):
+            directory.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UserError(
-            f"{home.builds} cannot be made: {error.strerror}", "Set DIALIN_HOME to a directory that you may write to"
+            f"{directory} cannot be made: {error.strerror}", "Set DIALIN_HOME to a directory that you may write to"
         ) from error
     with exclusively(home, say):
         if existing := _find_installed(home, reference, table):
@@ -189,11 +190,21 @@ def _discard(target: Path) -> None:
 
 
 def _check_space(home: Home, row: Installable) -> None:
+    """Raise UserError where a disk lacks room: that of the builds or that of the downloads, which may be links to others."""
     # Twice: files of a package that the server does not need are removed only after everything is unpacked.
-    needs = row.fetched + 2 * row.unpacked
-    free = int(shutil.disk_usage(home.root).free / MEGABYTE)
-    if free < needs:
-        raise UserError(
-            f"{row.reference} needs {needs} MB in {home.root}, where {free} MB are free",
-            "Free space, or set DIALIN_HOME to a directory on another file system",
-        )
+    builds, downloads = home.builds.resolve(), home.downloads.resolve()
+    if _disk_of(builds) == _disk_of(downloads):
+        needs = {builds: row.fetched + 2 * row.unpacked}
+    else:
+        needs = {builds: 2 * row.unpacked, downloads: row.fetched}
+    for directory, megabytes in needs.items():
+        free = int(shutil.disk_usage(directory).free / MEGABYTE)
+        if free < megabytes:
+            raise UserError(
+                f"{row.reference} needs {megabytes} MB in {directory}, where {free} MB are free",
+                "Free space, or set DIALIN_HOME to a directory on another file system",
+            )
+
+
+def _disk_of(directory: Path) -> int:
+    return directory.stat().st_dev
