@@ -319,7 +319,7 @@ def test_other_data_have_another_digest_and_a_copy_has_no_identity(tmp_path):
     assert digest_of_data(tmp_path) == first
     os.utime(tmp_path / "ibdata1", ns=(0, 0))
     assert digest_of_data(tmp_path) != first
-    remove_unneeded(tmp_path)
+    remove_unneeded(tmp_path, tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["ibdata1"]
 
 
@@ -371,13 +371,48 @@ def test_links_to_logs_and_certificates_are_left_out_so_that_nothing_is_written_
     (data / "general.log").symlink_to("../elsewhere/general.log")
     check_data(data)
     copy(data, tmp_path / "copy")
-    remove_unneeded(tmp_path / "copy")
+    remove_unneeded(tmp_path / "copy", data)
     assert sorted(path.name for path in (tmp_path / "copy").iterdir()) == ["mysql.ibd", "server-key.pem", "shop"]
     assert {(elsewhere / name).read_text() for name in names} == {"mine"}
     assert (data / "ca.pem").is_symlink(), "the original stays as it is"
     (data / "shop" / "ca.pem").symlink_to(elsewhere / "ca.pem")
     with pytest.raises(UserError, match=r"ca\.pem leads to files outside of .*cp -rL"):
         check_data(data)
+
+
+@pytest.mark.parametrize("is_relative", [False, True])
+def test_a_link_to_a_directory_is_left_out_if_it_has_only_logs_and_certificates(tmp_path, is_relative):
+    data, elsewhere = tmp_path / "data", tmp_path / "elsewhere"
+    data.mkdir()
+    (data / "mysql.ibd").write_bytes(b"page")
+    for name in (
+        "ssl/ca.pem",
+        "ssl/private/server-key.pem",
+        "log/slow.log",
+        "log/slow.log.1.gz",
+        "shop/orders.ibd",
+        "empty/x.pem",
+    ):
+        (elsewhere / name).parent.mkdir(parents=True, exist_ok=True)
+        (elsewhere / name).write_text("mine")
+    for name in ("ssl", "log"):
+        (data / name).symlink_to(f"../elsewhere/{name}" if is_relative else elsewhere / name)
+    check_data(data)
+    (tmp_path / "copy").mkdir()
+    copy(data, tmp_path / "copy" / "data")
+    remove_unneeded(tmp_path / "copy" / "data", data)
+    assert [path.name for path in (tmp_path / "copy" / "data").iterdir()] == ["mysql.ibd"]
+    assert (elsewhere / "ssl" / "ca.pem").read_text() == "mine"
+    (elsewhere / "empty" / "x.pem").unlink()
+    for name in ("aria_log.00000001", "#ib_redo5"):
+        (elsewhere / f"of-{name}").mkdir()
+        for file in (name, "ca.pem"):
+            (elsewhere / f"of-{name}" / file).write_text("mine")
+    for name in ("shop", "empty", "of-aria_log.00000001", "of-#ib_redo5"):
+        (data / name).symlink_to(elsewhere / name)
+        with pytest.raises(UserError, match=rf"{name} leads to files outside of .*cp -rL"):
+            check_data(data)
+        (data / name).unlink()
 
 
 @pytest.fixture

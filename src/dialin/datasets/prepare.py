@@ -259,7 +259,7 @@ class Preparer:
 def _take_over(sandbox: Sandbox, source: Path, setting: Mapping[str, Value]) -> None:
     """Fill a sandbox with a copy of another server's data directory, and let root log in to it."""
     copy(source, sandbox.data)
-    copied_data.remove_unneeded(sandbox.data)
+    copied_data.remove_unneeded(sandbox.data, source)
     sandbox.boot({**setting, "skip_grant_tables": "ON"})
     with sandbox.connect() as query:
         copied_data.check_files(query)

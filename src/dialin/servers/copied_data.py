@@ -31,6 +31,20 @@ _SERVER_FILES = ("auto.cnf", "mysqld-auto.cnf", "*.pid", "*.sock", "*.sock.lock"
 _UNNEEDED_LINKS = ("*.log", "*.pem", "*.crt", "*.key")
 """Links in a data directory to what no server needs to start: other logs, certificates and keys. A copy does not have them, so
 that no server on it writes to where they lead."""
+_UNNEEDED_FILES = (
+    *_UNNEEDED_LINKS,
+    "*.log.*",
+    "*.err",
+    "*.err.*",
+    "*.cer",
+    "*.csr",
+    "*.der",
+    "*.srl",
+    "*.crl",
+    "*.p12",
+    "*.cnf",
+)
+"""Files of a directory of logs or certificates: a link to a directory with no other files is no schema, and left out, too."""
 
 _CHECKPOINTS = ("xtrabackup_checkpoints", "mariadb_backup_checkpoints")
 _PREPARED = ("full-prepared", "log-applied")
@@ -86,9 +100,12 @@ def _links_out(source: Path) -> Iterator[Path]:
 
 
 def _is_left_out(path: Path) -> bool:
-    """Return whether a copy of a data directory does not have one of its files."""
+    """Return whether a copy of a data directory does not have one of its files, or a link to a directory without data."""
     patterns = (*_SERVER_FILES, *_UNNEEDED_LINKS) if path.is_symlink() else _SERVER_FILES
-    return any(fnmatchcase(path.name, pattern) for pattern in patterns)
+    if any(fnmatchcase(path.name, pattern) for pattern in patterns):
+        return True
+    files = [file.name for file in path.resolve().rglob("*") if not file.is_dir()] if path.is_symlink() else []
+    return bool(files) and all(any(fnmatchcase(name, pattern) for pattern in _UNNEEDED_FILES) for name in files)
 
 
 def _files_elsewhere(source: Path) -> Iterator[str]:
@@ -163,11 +180,11 @@ def data_bytes(source: Path) -> int:
     return sum(path.lstat().st_blocks * 512 for path in source.rglob("*"))
 
 
-def remove_unneeded(data: Path) -> None:
-    """Remove from a copy what belongs to the original server and is not data."""
-    for path in sorted(data.iterdir()):
+def remove_unneeded(data: Path, source: Path) -> None:
+    """Remove from a copy of the directory `source` what belongs to the original server and is not data."""
+    for path in sorted(source.iterdir()):
         if _is_left_out(path):
-            path.unlink()
+            (data / path.name).unlink(missing_ok=True)
 
 
 def check_files(query: Query) -> None:
