@@ -111,7 +111,7 @@ def one_trial(tools: Tools, build: Build, workload: DialinLoad, dataset: StoredD
         sandbox.remove()
     share = seconds / (time.monotonic() - began)
     done = data.last
-    read, written = (done.bytes_read, done.bytes_written) if done else (dataset.size, dataset.size)
+    read, written = (done["bytes_read"], done["bytes_written"]) if done else (dataset.size, dataset.size)
     return Trial(restored, read, written, pool, share)
 
 

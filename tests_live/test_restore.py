@@ -160,7 +160,7 @@ def test_restored_data_is_equal_to_the_last_byte_whatever_a_trial_did_and_howeve
     try:
         trials.run(lambda query: change(query, tables, chance), kill=False)
         done, kept = trials.restored()
-        assert done.changed > 0
+        assert done["changed"] > 0
         # Whether first blocks are then read also depends on how fast that is here at this time.
         assert json.loads((kept / "state").read_text())["rule"] == "holds", "pages were written that do not show it"
         trials.run(lambda query: change(query, tables, chance), kill=True)
@@ -169,7 +169,7 @@ def test_restored_data_is_equal_to_the_last_byte_whatever_a_trial_did_and_howeve
         trials.restored()
         trials.run(lambda query: query(f"SELECT SUM(k) FROM sbtest.{tables[0]}"), kill=False)
         done, _ = trials.restored()
-        assert done.untouched >= len(list((dataset.data / "sbtest").iterdir())), "a load that only reads leaves tables alone"
+        assert done["untouched"] >= len(list((dataset.data / "sbtest").iterdir())), "a load that only reads leaves tables alone"
     finally:
         trials.data.end()
 

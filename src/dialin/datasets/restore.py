@@ -14,9 +14,8 @@ import subprocess
 import tempfile
 import uuid
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -143,22 +142,11 @@ def restore_sentence(restore: Restore, before: str) -> str:
 _EXACT_BELOW = 10.0
 
 
-@dataclass(frozen=True, slots=True)
-class Restored:
-    """What dialin-load did to restore data; see `restore::Done` in the crate."""
-
-    files: int
-    untouched: int
-    pages: int
-    changed: int
-    bytes_read: int
-    bytes_written: int
-    by_blocks: bool
-    seconds: float
-
-
-def restore_pages(original: Path, target: Path, *, index: Path, state: Path) -> Restored:
+def restore_pages(original: Path, target: Path, *, index: Path, state: Path) -> dict[str, Any]:
     """Make a copy of a data directory equal to it again; `state` is the file in which the copy was left last.
+
+    Returns:
+        What dialin-load did, by the names of `restore::Done` in the crate.
 
     Raises:
         UserError: dialin-load is not installed, or the directory is no copy.
@@ -174,8 +162,9 @@ def restore_pages(original: Path, target: Path, *, index: Path, state: Path) -> 
         raise MachineError(said or f"dialin-load ended with code {code}", "Check that the disk is healthy and has space")
     last = lines[-1] if lines else ""
     try:
-        facts: dict[str, Any] = parse_json(last)
-        return Restored(**facts)
+        facts: dict[str, Any] = dict(parse_json(last))
+        _ = facts["bytes_written"]  # a program of another version may end well, too
+        return facts
     except (TypeError, ValueError, KeyError):
         raise MachineError(f"dialin-load does not say what it restored, but {last[:80]!r}", "Install dialin again") from None
 
@@ -207,7 +196,7 @@ class TrialData:
         snapshot_command: the user's command that restores data; None where dialin does.
 
     Attributes:
-        last: what dialin-load did in the last restore; None after a full copy.
+        last: what dialin-load did in the last restore, see `restore_pages`; None after a full copy.
     """
 
     def __init__(
@@ -224,7 +213,7 @@ class TrialData:
         self._ledger = ledger
         self._clock = clock
         self._say = say
-        self.last: Restored | None = None
+        self.last: Mapping[str, Any] | None = None
         self._way = way if snapshot_command is None else RestoreWay.SNAPSHOT
         self._is_given = self._way is not None
         self._snapshots = Snapshots(snapshot_command) if snapshot_command is not None else None
