@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import errno
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import IntEnum
 
 from dialin.cause_sentences import sentence
@@ -71,6 +71,14 @@ class UserError(DialinError):
 
     exit_code: ExitCode = ExitCode.MISUSE
     fault = Fault.REQUEST
+
+
+class InapplicableError(UserError):
+    """Options that a workload has no use for; `options` are their names in a study file."""
+
+    def __init__(self, what: str, remedy: str, options: Sequence[str]) -> None:
+        super().__init__(what, remedy)
+        self.options = options
 
 
 class SettingRefusedError(UserError):

@@ -4,15 +4,19 @@ from dialin.cli.study_flags import spelled
 from dialin.errors import UserError
 from dialin.question.plan import BudgetTooSmallError
 from dialin.suites import check
-from dialin.suites.check import check_resumed_suite, check_suite, plan_suite
+from dialin.suites.check import check_resumed_suite, check_suite, inapplicable_notes, plan_suite
 from dialin.suites.members import requested_suite
 from fixtures.simulated_suites import suite_plan
 
 
-def planned(tmp_path, **keys):
+def asked_and_planned(tmp_path, **keys):
     asked = {"sweep": {"innodb_adaptive_hash_index": ["ON", "OFF"]}, "workload": "oltp_read_only=2,oltp_write_only", **keys}
     request = requested_suite({key.replace("_", "-"): value for key, value in asked.items()}, tmp_path)
-    return plan_suite(request, spelled, command="dialin sweep", started_in=tmp_path, created=1.0)
+    return request, plan_suite(request, spelled, command="dialin sweep", started_in=tmp_path, created=1.0)
+
+
+def planned(tmp_path, **keys):
+    return asked_and_planned(tmp_path, **keys)[1]
 
 
 def test_each_workload_has_a_directory_and_the_claims_are_those_of_all_and_of_their_mean(tmp_path):
@@ -47,6 +51,32 @@ def test_options_for_a_single_study_are_refused_by_name(tmp_path, keys, option):
 def test_a_mistake_names_its_workload(tmp_path):
     with pytest.raises(UserError, match=r"^oltp_read_only: .*threads"):
         planned(tmp_path, threads=0)
+
+
+def test_an_option_for_all_workloads_goes_to_those_that_have_a_use_for_it(tmp_path):
+    own = tmp_path / "mine.toml"
+    own.write_text('name = "mine"\n[[transaction]]\nname = "one"\nsteps = [{ sql = "DO 1" }]\n')
+    keys = {"workload": f"oltp_read_only,{own},scan", "tables": 4, "table_size": 1000, "measure": 5}
+    request, plan = asked_and_planned(tmp_path, **keys)
+    of_load = [
+        {key: one.options[key] for key in ("tables", "table-size", "measure") if key in one.options} for one in plan.members
+    ]
+    assert of_load == [{"tables": 4, "table-size": 1000, "measure": 5}, {"measure": 5}, {"table-size": 1000}]
+    assert list(inapplicable_notes(request, plan, spelled)) == [
+        "--tables is not for mine and scan",
+        "--table-size is not for mine",
+        "--measure is not for scan",
+    ]
+    with pytest.raises(UserError, match="--data and --pace are for the replay of a capture"):
+        planned(tmp_path, data="dump.sql")
+
+
+def test_an_option_that_a_workload_has_for_itself_and_no_use_for_is_refused(tmp_path):
+    (tmp_path / "suite.toml").write_text(
+        '[[workload]]\nworkload = "scan"\ntables = 4\n[[workload]]\nworkload = "oltp_read_only"\n'
+    )
+    with pytest.raises(UserError, match="scan: --tables is not for the workload scan"):
+        planned(tmp_path, workload=None, suite="suite.toml")
 
 
 def test_too_few_minutes_at_a_resume_name_the_workload(monkeypatch, tmp_path):

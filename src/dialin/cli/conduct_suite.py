@@ -27,7 +27,7 @@ from dialin.report.render.terminal import print_document, print_suite
 from dialin.servers.processes import identity
 from dialin.store import read_only, requests
 from dialin.store.lock import sole_runner
-from dialin.suites.check import CheckedMember, check_resumed_suite, check_suite, plan_suite, shared_notes
+from dialin.suites.check import CheckedMember, check_resumed_suite, check_suite, inapplicable_notes, plan_suite, shared_notes
 from dialin.suites.members import SuiteRequest
 from dialin.suites.runner import SuiteRunner
 from dialin.suites.suite_file import read_plan, read_studies, suite_of, write_suite
@@ -46,6 +46,8 @@ def conduct_suite(request: SuiteRequest, where: Path, how: How, *, name: str) ->
     plan = plan_suite(request, spelled, command=command, started_in=where, created=time.time())
     checked = check_suite(plan, tools, how.permission)
     _announce(plan, checked, directory)
+    for note in inapplicable_notes(request, plan, spelled):
+        say(f"Note: {note}")
     if not may_start(yes=how.yes, changes_server=False):
         return ExitCode.NO_VERDICT
     directory.mkdir(parents=True, exist_ok=True)

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, WithJsonSchema, field_validator, model_validator
 
-from dialin.errors import UserError
+from dialin.errors import InapplicableError, UserError
 from dialin.measures.table import COSTS, MEASURES, explain, explain_worthwhile, goals_of_traffic
 from dialin.model.cpus import cpu_time
 from dialin.model.live import LiveOptions
@@ -296,10 +296,11 @@ class StudyOptions(MethodOptions, LoadOptions, LiveOptions):
         kind, name = kinds.find_kind(asked)
         options = {key.removeprefix("--"): _option_text(value) for key, value in self.workload_options.items()}
         options |= {key: value for key, value in (("data", self.data), ("pace", self.pace)) if value is not None}
-        if kind.takes_path and "data" in options:
+        if kind.takes_data and "data" in options:
             options["data"] = str((directory / Path(options["data"]).expanduser()).absolute())
-        if not kind.takes_path and (self.data is not None or self.pace is not None):
-            raise UserError(f"--data and --pace are for the replay of a capture, and not for {self.workload}", "Leave them out")
+        if not kind.takes_data and (self.data is not None or self.pace is not None):
+            what = f"--data and --pace are for the replay of a capture, and not for {self.workload}"
+            raise InapplicableError(what, "Leave them out", ("data", "pace"))
         if self.load_hosts and not kind.takes_load_hosts:
             raise UserError(
                 f"Load hosts are agents of dialin-load, which does not apply the workload {self.workload}",

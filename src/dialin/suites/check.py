@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from dialin.errors import DialinError, UserError
+from dialin.errors import DialinError, InapplicableError, UserError
 from dialin.measures.table import MEASURES
 from dialin.model.suite import SuiteMember, SuitePlan
 from dialin.places.check_study import check_question, check_resume
@@ -17,10 +17,12 @@ from dialin.places.permission import Permission
 from dialin.preflight.checked import CheckedStudy
 from dialin.question import conflicts
 from dialin.question.conflicts import ConflictError, Kind
+from dialin.question.options import StudyOptions
 from dialin.question.plan import BudgetTooSmallError
 from dialin.question.study_file import question as check_options
-from dialin.suites.members import SuiteRequest
+from dialin.suites.members import Member, SuiteRequest
 from dialin.suites.suite_file import has_begun
+from dialin.text import listed
 from dialin.trials.tools import Tools
 
 _SLUG = re.compile(r"[^a-z0-9]+")
@@ -42,24 +44,24 @@ def plan_suite(
 ) -> SuitePlan:
     """Return the plan of a suite.
 
+    An option that is given for all workloads goes to those that have a use for it.
+
     Raises:
-        UserError: an option is invalid, or not for a suite.
+        UserError: an option is invalid, not for a suite, or of use to none of its workloads.
     """
-    questions = []
-    for member in request.members:
-        with _named(member.name):
-            questions.append(check_options(member.options, spelled=spelled, remedy="See --help"))
-            try:
-                conflicts.refuse({*questions[-1].kinds, Kind.SUITE}, questions[-1].given)
-            except ConflictError as error:
-                raise error.told(spelled) from None
+    asked = [_applicable(member, request, spelled, started_in) for member in request.members]
+    questions = [one.question for one in asked]
+    for option in request.common:
+        refusals = [one.refused[option] for one in asked if option in one.refused]
+        if len(refusals) == len(asked):
+            raise refusals[0]
     first = questions[0]
     members = [
         SuiteMember(
             name=one.name,
             directory=f"{number:02d}-{_SLUG.sub('-', one.name.lower()).strip('-')[:_LONGEST] or 'workload'}",
             weight=one.weight,
-            options=dict(one.options),
+            options={key: value for key, value in one.options.items() if key not in asked[number - 1].refused},
         )
         for number, one in enumerate(request.members, start=1)
     ]
@@ -75,6 +77,44 @@ def plan_suite(
         fail_if_worse=request.fail_if_worse,
         members=members,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What is asked of a workload, without the options `refused`, given for all workloads, that it has no use for."""
+
+    question: StudyOptions
+    refused: Mapping[str, InapplicableError]
+
+
+def _applicable(member: Member, request: SuiteRequest, spelled: Callable[[str], str], started_in: Path) -> _Asked:
+    refused: dict[str, InapplicableError] = {}
+    while True:
+        options = {key: value for key, value in member.options.items() if key not in refused}
+        with _named(member.name):
+            question = check_options(options, spelled=spelled, remedy="See --help")
+            try:
+                conflicts.refuse({*question.kinds, Kind.SUITE}, question.given)
+                question.workload_spec(started_in)
+            except ConflictError as error:
+                raise error.told(spelled) from None
+            except InapplicableError as error:
+                common = [key for key in error.options if key in options and options[key] == request.common.get(key)]
+                if not common:
+                    raise
+                refused |= dict.fromkeys(common, error)
+                continue
+        return _Asked(question, refused)
+
+
+def inapplicable_notes(request: SuiteRequest, plan: SuitePlan, spelled: Callable[[str], str]) -> Iterator[str]:
+    """Yield which options that were given for all workloads are not used for some."""
+    without: dict[tuple[str, ...], list[str]] = {}
+    for option in request.common:
+        if names := tuple(one.name for one in plan.members if option not in one.options):
+            without.setdefault(names, []).append(spelled(option))
+    for names, options in without.items():
+        yield f"{listed(options)} {'is' if len(options) == 1 else 'are'} not for {listed(names)}"
 
 
 def check_suite(plan: SuitePlan, tools: Tools, permission: Permission) -> list[CheckedMember]:

@@ -44,11 +44,12 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class SuiteRequest:
-    """What a suite asks: its workloads, and the margin of its gate, if it has one."""
+    """What a suite asks: its workloads, and the margin of its gate, if it has one; `common` are the options given for all."""
 
     title: str
     members: Sequence[Member]
     fail_if_worse: float | None
+    common: Mapping[str, Any] = field(default_factory=dict)
 
 
 class _Entry(BaseModel):
@@ -87,7 +88,7 @@ def requested_suite(keys: Mapping[str, Any], directory: Path) -> SuiteRequest | 
         title, members = _from_file(str(suite), directory, common)
     else:
         title, members = "", [_listed_member(text, directory, common) for text in listed or [DEFAULT_WORKLOAD]]
-    return SuiteRequest(title, list(_distinct(members)), None if margin is None else _margin(margin))
+    return SuiteRequest(title, list(_distinct(members)), None if margin is None else _margin(margin), common)
 
 
 def _listed(value: Any) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dialin.errors import UserError
+from dialin.errors import InapplicableError
 from dialin.model.option_types import kebab
 from dialin.model.workload import WorkloadSpec
 from dialin.workloads import load_binary
@@ -21,9 +21,10 @@ def _specify(request: LoadRequest) -> WorkloadSpec:
     if request.name not in WITH_ONE_TABLE:
         return request.spec(load_binary.NAME, options)
     if (request.tables or 1) > 1:
-        raise UserError(
+        raise InapplicableError(
             f"The workload {request.asked} has one table, and --tables asks for {request.tables}",
             f"Leave --tables out, or let sysbench apply it, which makes them: --workload sysbench:{request.name}",
+            ("tables",),
         )
     return request.spec(load_binary.NAME, options, tables=1)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from dialin.errors import UserError
+from dialin.errors import InapplicableError, UserError
 from dialin.model.option_types import kebab
 from dialin.model.study import Goal
 from dialin.model.workload import WorkloadSpec
@@ -46,9 +46,10 @@ class LoadRequest:
         return {spell(name): value for name, value in self.options.items()}
 
     def refuse_table_sizes(self, remedy: str) -> None:
-        """Raise UserError where `tables` or `table-size` is given for a workload to which they do not apply."""
+        """Raise InapplicableError where `tables` or `table-size` is given for a workload to which they do not apply."""
         if self.tables or self.table_size:
-            raise UserError(f"The workload {self.asked} is not sized by --tables and --table-size", remedy)
+            what = f"The workload {self.asked} is not sized by --tables and --table-size"
+            raise InapplicableError(what, remedy, ("tables", "table-size"))
 
     def spec(self, kind: str, options: Mapping[str, str], **defaults: int) -> WorkloadSpec:
         """Return the load, with the options in the driver's spelling, and the kind's defaults for fields that are missing."""
@@ -73,6 +74,7 @@ class WorkloadKind:
         suffixes: how the names of the files that it runs end.
         threads: default number of concurrent connections; None for the usual default.
         takes_path: whether it is requested as `name:path`, with the path of a file or directory.
+        takes_data: whether `--data` and `--pace` are for it.
         takes_load_hosts: whether agents on other hosts can apply it.
         rand_types: the distributions that it can draw row numbers from.
         defaults: in words, its defaults of options such as `table_size` that differ from the usual ones; for `--help`.
@@ -92,6 +94,7 @@ class WorkloadKind:
     suffixes: tuple[str, ...] = ()
     threads: int | None = None
     takes_path: bool = False
+    takes_data: bool = False
     takes_load_hosts: bool = False
     rand_types: tuple[str, ...] = ()
     defaults: Mapping[str, str] = field(default_factory=dict)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dialin.errors import UserError
+from dialin.errors import InapplicableError, UserError
 from dialin.model.workload import WorkloadSpec
 from dialin.workloads.base import Workload
 from dialin.workloads.command.preset_names import path_of, preset_names
@@ -22,7 +22,8 @@ def _specify(request: LoadRequest) -> WorkloadSpec:
         known = ", ".join(file.options)
         raise UserError(f"{request.asked} has no option {unknown[0]!r}", f"It has {known}" if known else "It has none")
     if request.given.get("rate") and "rate" not in file.placeholders:
-        raise UserError(f"{request.asked} cannot be run at a --rate: its file does not use {{rate}}", "Leave it out")
+        what = f"{request.asked} cannot be run at a --rate: its file does not use {{rate}}"
+        raise InapplicableError(what, "Leave it out", ("rate",))
     return request.spec(COMMAND, options, tables=1, table_size=1)
 
 

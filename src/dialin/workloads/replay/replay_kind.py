@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from dialin.errors import UserError
+from dialin.errors import InapplicableError, UserError
 from dialin.model.option_types import kebab
 from dialin.model.study import Goal
 from dialin.model.workload import WorkloadSpec
@@ -29,9 +29,10 @@ def _specify(request: LoadRequest) -> WorkloadSpec:
     request.refuse_table_sizes("Its data come from --data")
     given = [kebab(name) for name in ("threads", "rate", "rand_type") if request.given.get(name)]
     for option in [*request.by_second, *given]:
-        raise UserError(
+        raise InapplicableError(
             f"--{option} is not for a replay: the capture decides it",
             "Leave it out; --pace says how fast, --workload-option warm-up=20% how much of the capture is not measured",
+            (option,),
         )
     options = request.options_spelled(kebab)
     if "data" not in options:
@@ -66,6 +67,7 @@ KIND = WorkloadKind(
     options=ReplayOptions,
     options_help="from (backup or seconds since 1970), warm-up (docs/capture.md)",
     takes_path=True,
+    takes_data=True,
     defaults={"threads": "one per session", "tables": "none", "table_size": "none"},
     on_sandboxes_only="it changes the data",
     default_goal=_default_goal,

@@ -68,18 +68,6 @@ class Scan(Workload):
     def _is_cold_innodb(self) -> bool:
         return self._options.engine == "InnoDB" and self._options.is_cold
 
-    def check(self) -> None:
-        """Raise UserError where an option is given that a scan does not have."""
-        for option, given in (
-            ("--tables", self._spec.tables != 1),
-            ("--rate", self._spec.rate > 0),
-            ("--rand-type", self._spec.rand_type is not None),
-        ):
-            if given:
-                raise UserError(
-                    f"{option} is not for the workload scan, which reads one table", "Leave it out; see docs/scan.md"
-                )
-
     def check_account(self, account: Account) -> None:  # noqa: ARG002 - any account that dialin can use will do
         """Raise UserError for cold runs: they need the server's files, or a restart for each trial, and so a sandbox."""
         if self._options.is_cold:

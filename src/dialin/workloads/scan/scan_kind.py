@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dialin.errors import UserError
+from dialin.errors import InapplicableError, UserError
 from dialin.model.option_types import kebab
 from dialin.model.workload import WorkloadSpec
 from dialin.workloads.base import Workload
@@ -14,9 +14,16 @@ from dialin.workloads.scan.scan_options import DEFAULT_SIZE, SCAN, ScanOptions
 def _specify(request: LoadRequest) -> WorkloadSpec:
     """Return the load of a study; the option `size` sizes the table, unless its rows are given."""
     for option in request.by_second:
-        raise UserError(
-            f"--{option} is not for the workload scan", "Give the number of runs of a trial: --workload-option runs=3"
-        )
+        how = "Give the number of runs of a trial: --workload-option runs=3"
+        raise InapplicableError(f"--{option} is not for the workload scan", how, (option,))
+    for option, is_given in (
+        ("tables", (request.tables or 1) > 1),
+        ("rate", request.given.get("rate")),
+        ("rand-type", request.given.get("rand_type")),
+    ):
+        if is_given:
+            what = f"--{option} is not for the workload scan, which reads one table"
+            raise InapplicableError(what, "Leave it out; see docs/scan.md", (option,))
     options = request.options_spelled(kebab)
     if "size" in options and request.table_size is not None:
         raise UserError("--table-size and the workload's option size both set the size of the table", "Give one of them")
