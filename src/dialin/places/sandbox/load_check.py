@@ -54,15 +54,16 @@ def run_program(tools: Tools, build: Build, workload: Command, threads: int, sam
             seconds: list[Second] = []
             for _ in range(samples):
                 seconds.append(second := load.read(workload.patience))
+                latency = f"latency {number(second.latency_ms)} ms" if workload.file.output.percentiles else "no latency"
                 yield (
                     f"sample {second.number}: {number(second.tps)} {workload.file.unit}s/s over "
-                    f"{number(second.seconds)} s, latency {number(second.latency_ms)} ms, {number(second.errors)} errors/s"
+                    f"{number(second.seconds)} s, {latency}, {number(second.errors)} errors/s"
                 )
             yield from _kinds(seconds)
         finally:
             load.stop()
         if load.was_killed:
-            yield f"It did not end within {number(workload.file.grace)} s of SIG{workload.file.stop}, and was killed"
+            yield f"It did not end within {workload.file.grace:g} s of SIG{workload.file.stop}, and was killed"
         if workload.file.check:
             began = time.monotonic()
             workload.check_data(target)

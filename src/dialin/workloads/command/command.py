@@ -44,6 +44,13 @@ _LONGEST_LINE = 64 * 1024
 """Characters of a line in which figures are looked for: an expression may take long on more."""
 
 
+_COMPARE = "Compare what it prints with output in the file"
+_BUFFERED = (
+    "Many programs keep lines in a buffer while they write to a pipe: have it write each line at once, such as by "
+    "`stdbuf -oL PROGRAM` or `python -u`"
+)
+
+
 class Command(Workload):
     """The load of a program that a file describes."""
 
@@ -305,7 +312,7 @@ class CommandLoad(DriverLoad):
                 break
         code = CauseCode.DRIVER_OTHER_FORM if self._last_line else CauseCode.DRIVER_SILENT
         figures = {"driver": self._file.name, "seconds": timeout, "words": self._last_line[:300]}
-        raise WorkloadError(Cause(code, figures), "Compare what it prints with output in the file")
+        raise WorkloadError(Cause(code, figures), _COMPARE if self._last_line else _BUFFERED)
 
     def _rows(self, limit: float) -> list[LoadRow] | None:
         """Return the rows of one interval; None where none came until `limit`."""
