@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from dialin.measures.of_trials import value
 from dialin.model.cpus import count_cpus
 from dialin.model.evidence import Gauge, Watched
-from dialin.model.record import StudyRecord
+from dialin.model.record import StudyRecord, once
 from dialin.model.trial import Purpose, Step, Trial, TrialState
 from dialin.model.verdict import ComparedFigure, Estimate
 from dialin.stats import blocks, trial_figures
@@ -69,6 +69,14 @@ FigureOf = Callable[[MeasuredTrial], float | None]
 """Returns a trial's figure, zero or more; None where the trial does not have it."""
 
 
+@once
+def figures(record: StudyRecord) -> Mapping[int, Figures]:
+    """Return the figures of the completed trials with at least one second that counts, by trial id."""
+    load, samples, watched = record.spec.workload, record.samples, record.watched
+    by_trial = {one.id: trial_figures.figures_of_trial(one, samples, load, watched.get(one.id)) for one in record.trials}
+    return {number: of_trial for number, of_trial in by_trial.items() if of_trial is not None}
+
+
 def of(record: StudyRecord, purpose: Purpose = Purpose.RACE) -> list[MeasuredTrial]:
     """Return the completed trials of a purpose that measured at least one second, in the order that they ran."""
     trials = []
@@ -77,16 +85,15 @@ def of(record: StudyRecord, purpose: Purpose = Purpose.RACE) -> list[MeasuredTri
         covered = sum(sample.seconds for sample in samples)
         if trial.purpose is not purpose or trial.state is not TrialState.DONE or covered <= 0:
             continue
-        watched = record.watched.get(trial.id, {})
-        figures = trial_figures.figures_of_trial(trial, record.samples, record.spec.workload, watched)
+        summed = figures(record).get(trial.id)
         transactions = sum(sample.tps * sample.seconds for sample in samples) / covered
         trials.append(
             MeasuredTrial(
                 trial=trial,
-                value=value(figures, record.spec.goal) if figures else 0.0,
+                value=value(summed, record.spec.goal) if summed else 0.0,
                 transactions=transactions,
-                figures=figures,
-                watched=dict(watched),
+                figures=summed,
+                watched=dict(record.watched.get(trial.id, {})),
                 windows=max(1, len(record.spec.workload.levels)),
                 server_cpus=count_cpus(record.spec.server_cpus) if record.spec.server_cpus else None,
             )
@@ -102,10 +109,10 @@ def names(trials: Sequence[MeasuredTrial], record: StudyRecord) -> list[str]:
 
 def queries_by_candidate(trials: Sequence[MeasuredTrial]) -> dict[str, float]:
     """Return the queries per transaction of each candidate; 1 where the load counts none, as a timed query does."""
-    figures: dict[str, list[Figures]] = {}
+    by_name: dict[str, list[Figures]] = {}
     for one in trials:
-        figures.setdefault(one.trial.candidate, []).extend([one.figures] if one.figures else [])
-    return {name: trial_figures.queries_per_transaction(of_name) or 1.0 for name, of_name in figures.items()}
+        by_name.setdefault(one.trial.candidate, []).extend([one.figures] if one.figures else [])
+    return {name: trial_figures.queries_per_transaction(of_name) or 1.0 for name, of_name in by_name.items()}
 
 
 def throughput(record: StudyRecord, trials: Sequence[MeasuredTrial]) -> CandidateFigures:
@@ -113,8 +120,7 @@ def throughput(record: StudyRecord, trials: Sequence[MeasuredTrial]) -> Candidat
     if record.verdict is not None:
         candidates = record.verdict.candidates
         return CandidateFigures({one.name: one.tps for one in candidates}, {one.name: one.ratio for one in candidates})
-    figures = {one.trial.id: one.figures for one in trials if one.figures is not None}
-    speeds = by_mean(trial_figures.trial_speeds([one.trial for one in trials], figures))
+    speeds = by_mean(trial_figures.trial_speeds([one.trial for one in trials if one.figures], figures(record)))
     return candidate_figures(speeds, record.spec.names, record.spec.baseline, record.spec.alpha)
 
 

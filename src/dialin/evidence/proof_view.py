@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from dialin.evidence import measured
 from dialin.measures.table import MEASURES
 from dialin.model.record import CourseFigures, StudyRecord, TuneCourse
 from dialin.model.setting import Setting, same_setting
 from dialin.model.study import Candidate, StudySpec
 from dialin.model.trial import Purpose
 from dialin.model.tune import TuneAsk, TunePlan, TuneStage
-from dialin.stats.trial_figures import figures_of_trial
 
 
 def proof_view(record: StudyRecord) -> StudyRecord:
@@ -23,15 +23,13 @@ def proof_view(record: StudyRecord) -> StudyRecord:
         return record
     spec, course = record.spec, record.course or TuneCourse()
     of_goal = MEASURES[spec.goal].of_trial
-    measured = {trial.id: figures_of_trial(trial, record.samples, spec.workload) for trial in record.trials}
     course = replace(
         course,
         trials=record.trials,
         settings={candidate.name: candidate.setting for candidate in spec.candidates},
         figures={
             number: CourseFigures(of_trial.window.mean, of_trial.latency, of_trial.window.cv, of_goal(of_trial))
-            for number, of_trial in measured.items()
-            if of_trial is not None
+            for number, of_trial in measured.figures(record).items()
         },
     )
     asks = current_proof_asks(spec, course.asks)

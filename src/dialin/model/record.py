@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from functools import wraps
+from typing import Any, TypeVar
 
 from dialin.model.evidence import PointColumns, RawWaits, Watched
 from dialin.model.profile import Profile
@@ -179,8 +180,25 @@ class StudyRecord:
     log: Sequence[LogLine] = ()
     verdict: Verdict | None = None
     course: TuneCourse | None = None
+    _known: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
     def hosts_with_trials(self) -> Sequence[str]:
         """The hosts that completed trials, by name."""
         return sorted({trial.host for trial in self.trials if trial.state is TrialState.DONE})
+
+
+_Found = TypeVar("_Found")
+
+
+def once(find: Callable[[StudyRecord], _Found]) -> Callable[[StudyRecord], _Found]:
+    """Let what is found in a record be computed at its first use only; nobody may change it, nor the record."""
+
+    @wraps(find)
+    def found(record: StudyRecord) -> _Found:
+        if find not in record._known:
+            record._known[find] = find(record)
+        answer: _Found = record._known[find]
+        return answer
+
+    return found

@@ -134,7 +134,8 @@ class Sample:
     @property
     def lost(self) -> bool:
         """Whether the host, not the server, spoiled this second or run: such seconds do not enter the verdict."""
-        return self.gap >= max(LOST_GAP, LOST_OF_A_RUN * self.seconds) or (self.stolen or 0.0) >= LOST_STOLEN
+        stalled = self.gap >= LOST_GAP and self.gap >= LOST_OF_A_RUN * self.seconds
+        return stalled or (self.stolen or 0.0) >= LOST_STOLEN
 
 
 @dataclass(frozen=True, slots=True)

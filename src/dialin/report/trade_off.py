@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from dialin.evidence import measured
 from dialin.measures.of_trials import goal_ratio, timed_trials
 from dialin.model.record import StudyRecord
 from dialin.model.study import Goal
 from dialin.model.trial import Purpose, TrialState
 from dialin.model.verdict import CandidateVerdict, Estimate, Outcome, Verdict
 from dialin.stats.standings import FEWEST_COMPARED
-from dialin.stats.trial_figures import figures_of_trial
 from dialin.stats.trial_fit import fit_trials
 from dialin.text import listed
 
@@ -32,11 +32,9 @@ def compare_pair(record: StudyRecord, one: str, other: str) -> PairComparison:
         for trial in record.trials
         if trial.candidate in names and trial.purpose is Purpose.RACE and trial.state is TrialState.DONE
     ]
-    load = record.spec.workload
-    known = {trial.id: summed for trial in trials if (summed := figures_of_trial(trial, record.samples, load))}
 
     def ratio(goal: Goal) -> Estimate | None:
-        fitted = fit_trials(timed_trials(trials, known, goal), names)
+        fitted = fit_trials(timed_trials(trials, measured.figures(record), goal), names)
         if fitted is None or set(fitted.names) != set(names):
             return None
         return goal_ratio(fitted.ratio(one, other, record.spec.alpha), goal)

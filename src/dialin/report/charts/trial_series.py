@@ -8,7 +8,7 @@ from itertools import groupby
 from statistics import median
 from typing import Any
 
-from dialin.model.record import StudyRecord
+from dialin.model.record import StudyRecord, once
 from dialin.model.trial import Purpose, Sample, Step, Trial, TrialState
 from dialin.report.charts.course_chart import CourseChart, course, short
 from dialin.report.charts.plotly_data import thin
@@ -82,6 +82,7 @@ class Series:
         return embedded
 
 
+@once
 def all_series(record: StudyRecord) -> list[Series]:
     """Return the series of every trial, in the order in which the trials ran."""
     most = min(_MOST, max(_FEWEST, POINTS_OF_A_STUDY // max(1, len(record.trials))))
