@@ -211,10 +211,11 @@ class Surrogate:
     def kernel(self, a: _Array, b: _Array) -> _Array:
         """Return the prior covariance of f between points."""
         s1, s2 = np.zeros((len(a), len(b))), np.zeros((len(a), len(b)))
-        for j in self._active:
-            part = self.weights.variables[j] * correlations(a[:, j], b[:, j])
-            s1 += part
-            s2 += part * part
+        for j in self._active:  # points that vary a setting share most of their coordinates
+            values, which = np.unique(a[:, j], return_inverse=True)
+            part = self.weights.variables[j] * correlations(values, b[:, j])
+            s1 += part[which]
+            s2 += (part * part)[which]
         return np.asarray(s1 + self.weights.products * (s1 * s1 - s2) / 2)
 
     def means(self, points: _Array) -> _Array:

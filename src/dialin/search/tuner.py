@@ -190,8 +190,9 @@ class Tuner:
         rng = np.random.default_rng([self.seed, 2, number])
         model = self.surrogate()
         if self._progress > _REFINE_AFTER and self.history[-1].ask.purpose is not TuneStage.REFINE:
-            point = self._without_one_of_many(model)
-            point = self._without_doubtful(model, running, rng) if point is None else point
+            top = self._most_promising(model)
+            point = self._without_one_of_many(model, top)
+            point = self._without_doubtful(model, top, running, rng) if point is None else point
             return Ask(self.space.setting(point), self.options.search_seconds, TuneStage.REFINE)
         return self._proposal(model, running, rng)
 
@@ -299,21 +300,20 @@ class Tuner:
         top = improve(self.space, score, best[:8], rng, lambda points: self.constraints.fitted(self.space, points))
         return self.space.point(self.constraints.repaired(self.space, self.space.setting(top)))
 
-    def _without_one_of_many(self, model: Surrogate) -> Point | None:
+    def _without_one_of_many(self, model: Surrogate, top: Point) -> Point | None:
         """Return the most promising setting without one change that no trial separates from another; None where there is none.
 
         As long as several changes come together, the model may attribute all that they carry to any one of them.
         """
-        top, default = self._most_promising(model), self.space.default_point
+        default = self.space.default_point
         for index in unseparated(model, top, default, TESTED):
             point = with_defaults(top, default, index)
             if not any((point == tried).all() for tried in self._points):
                 return point
         return None
 
-    def _without_doubtful(self, model: Surrogate, running: Point | None, rng: np.random.Generator) -> Point:
+    def _without_doubtful(self, model: Surrogate, top: Point, running: Point | None, rng: np.random.Generator) -> Point:
         """Return the most promising setting without some changes, whose trial shows most, per second, of which are needed."""
-        top = self._most_promising(model)
         if (top == self.space.default_point).all():
             return top
         trials = reductions(self.space, model, top, running, rng)
