@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dialin.model.suite import BarReason, Gate, GateState, SuiteCandidate, SuiteOutcome, SuitePlan, SuiteResult
+from dialin.model.suite import BarReason, Gate, GateState, Margin, SuiteCandidate, SuiteOutcome, SuitePlan, SuiteResult
 from dialin.sentences.changes import change_with_confidence
 from dialin.sentences.names import DIRECTORY
 from dialin.text import about, change, counted, exact_percent, how_to_resume, listed, visible
@@ -112,7 +112,9 @@ def _named(rows: Sequence[str], changes: dict[str, str] | None = None) -> str:
 
 def _change_under(result: SuiteResult, workload: str, candidate: str) -> str:
     cell = next(row for row in result.rows if row.name == workload).cell(candidate)
-    return f" ({change(cell.ratio.mean)})" if cell.ratio else " (server failed)"
+    if cell.ratio is None:
+        return " (server failed)" if cell.margin is Margin.FAILED else " (not measured)"
+    return f" ({change(cell.ratio.mean)})"
 
 
 def gate_sentence(result: SuiteResult, gate: Gate) -> str:
