@@ -296,7 +296,7 @@ def is_late(lab: Laboratory, choice: str | None, trials: list[Trial], by_trial: 
     while places := late_effect.places_left(record, known, choice):
         for _, name in places:
             trials.append(lab.trial(len(trials) + 1, 0, lab.world.names.index(name), seconds)[0])
-    return bool(late_effect.confounds(spec, trials, known, lab.samples))
+    return any(late_effect.confounds(spec, trials, known, lab.samples))
 
 
 def _first(difference: float, count: int = 7) -> tuple[float, ...]:
@@ -319,6 +319,7 @@ WORLDS = (
     Foreign("latency, 8 tps, one has twice the rate", goal=Goal.LATENCY, tps=8.0, rates=(1, 1, 1, 2, 1, 1, 1), minutes=120),
     SET_PAIR,
     replace(SET_PAIR, name="SET, one of two better by 3 %", levels=(0.0, math.log1p(0.03))),
+    replace(SET_PAIR, name="SET, one of two better by 10 %", levels=(0.0, math.log1p(0.10))),
     replace(SET_PAIR, name="SET, two equal, carry-over of 20 s", carried=(0.0, -0.06)),
     replace(SET_PAIR, name="SET, an effect that comes late (-6 %)", levels=(0.0, 0.02), late=(0.0, -0.08)),
     replace(SET_PAIR, name="SET, two equal, cron every 300 s, -15 % for 90 s", cron=300.0, minutes=120),

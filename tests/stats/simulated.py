@@ -10,6 +10,7 @@ from fixtures.long_form import IS_LONG
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 decide = importlib.import_module("decide")
+foreign_worlds = importlib.import_module("foreign_worlds")
 world = importlib.import_module("world")
 
 STUDIES = 24 if IS_LONG else 4
