@@ -21,6 +21,14 @@ def test_after_the_first_block_the_two_best_run():
     assert set(next_block(study(blocks=1, a=100, b=110, c=101, d=109), "abcd", "a", RULES)) == {"b", "d"}
 
 
+def test_an_only_trial_far_below_the_others_is_repeated_once():
+    trials = study(blocks=3, wiggle=wiggle(4), a=100, b=103, d=102)
+    trials.append(TimedTrial("run", "c", trials[-1].at + SECONDS, 85.0))
+    assert next_block(trials, "abcd", "a", RULES)[0] == "c"
+    trials.append(TimedTrial("run", "c", trials[-1].at + SECONDS, 85.2))
+    assert "c" not in next_block(trials, "abcd", "a", RULES)
+
+
 def test_trials_go_to_those_that_may_still_be_the_best():
     trials = study(blocks=2, wiggle=wiggle(4), a=100, b=110, c=80, d=109)
     levels = {"a": 100.0, "b": 110.0, "c": 80.0, "d": 109.0}

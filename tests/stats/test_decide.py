@@ -198,8 +198,21 @@ def test_without_choosing_only_what_is_shown_counts():
     assert judge(study(a=100, b=110, c=101), rules=PROOF).outcome is Outcome.WINNER
 
 
+def test_a_study_does_not_end_by_itself_before_an_only_trial_far_below_the_others_is_repeated():
+    trials = study(blocks=3, wiggle=wiggle(4), a=100, b=103)
+    far = TimedTrial("run", "c", 400.0, 90.0)
+    doubtful = judge([*trials, far])
+    assert doubtful.doubted == ("c",)
+    assert doubtful.choice == "b"
+    assert not doubtful.is_reached(Until.SAFE, "a")
+    repeated = judge([*trials, far, replace(far, at=500.0, value=90.5)])
+    assert not repeated.doubted
+    assert repeated.is_reached(Until.SAFE, "a")
+    assert not judge([*trials, replace(far, value=99.5)]).doubted
+
+
 def test_one_that_is_very_probably_worse_but_was_not_shown_to_be_is_behind():
-    result = judge(study(blocks=3, wiggle=wiggle(7), a=100, b=105, c=100.5))
+    result = judge(study(blocks=3, wiggle=wiggle(7), a=99, b=105, c=100.5))
     assert result.states == {"a": State.LOSES, "b": State.INCONCLUSIVE, "c": State.BEHIND}
     assert result.chances["c"] < 0.025 < result.chances["b"]
 

@@ -25,7 +25,7 @@ def next_block(
     *,
     identical: Sequence[frozenset[str]] = (),
 ) -> tuple[str, ...]:
-    """Return the candidates of the next block: those that have no trial yet, else the contenders.
+    """Return the candidates of the next block: those without a trial, those whose only one is doubted, and contenders.
 
     Once a candidate other than the baseline is very probably near the best, they are that one and the baseline, as long as the
     two do not differ by what the choice needs, and always with `Until.BETTER`; never with `Until.BEST`, which is about all.
@@ -39,7 +39,8 @@ def next_block(
     stands_for = representatives(names, identical, baseline)
     trials, names = with_representatives(trials, stands_for), tuple(dict.fromkeys(stands_for.values()))
     fitted = fit_trials(trials, names)
-    if until is not Until.BEST and fitted is not None and baseline in fitted.names:
+    doubted = fitted.doubted if fitted is not None else ()
+    if not doubted and until is not Until.BEST and fitted is not None and baseline in fitted.names:
         odds = chances(fitted, rules.worthwhile).near
         likeliest = max(odds, key=lambda name: odds[name])
         needed = rules.needed(fitted)
@@ -51,7 +52,7 @@ def next_block(
         best = {name: max((trial.value for trial in trials if trial.candidate == name), default=0.0) for name in names}
         chosen = (*missing, *sorted(names, key=lambda name: -best[name]))
     else:
-        chosen = (*missing, *contenders(fitted, baseline, rules, until))
+        chosen = (*missing, *doubted, *contenders(fitted, baseline, rules, until))
     return tuple(dict.fromkeys(chosen))[:SIZE]
 
 

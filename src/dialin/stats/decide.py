@@ -51,6 +51,7 @@ class Decision:
         typical_ratios: typical speed of each candidate as a ratio to the baseline's, where throughput is judged.
         stalls_differ: whether what stalls cost differs between candidates, where throughput is judged.
         all_near: how probable it is that all candidates are within what is worthwhile of the best; None while that is unknown.
+        doubted: candidates whose only trial is to be repeated before a study ends by itself.
     """
 
     outcome: Outcome
@@ -72,6 +73,7 @@ class Decision:
     stalls_differ: bool = False
     all_near: float | None = None
     shortfalls: Mapping[str, float] = field(default_factory=dict)
+    doubted: tuple[str, ...] = ()
 
     @property
     def shown_better(self) -> bool:
@@ -82,6 +84,8 @@ class Decision:
 
         Where the choice is the baseline, it cannot be shown to be better than itself: `BETTER` then needs what `BEST` needs.
         """
+        if self.doubted:
+            return False
         match until:
             case Until.SAFE:
                 return self.choice is not None
@@ -227,6 +231,7 @@ def _compare(decision: Decision, fitted: TrialFit, stands_for: Mapping[str, str]
         all_near=odds.all_near,
         shortfalls={name: odds.shortfall[representative] for name, representative in stands_for.items()},
         shown_best=shown_best and choice in tied,
+        doubted=fitted.doubted if rules.choose else (),
         better=tuple(name for name, representative in stands_for.items() if representative in better),
     )
 

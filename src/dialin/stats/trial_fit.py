@@ -45,6 +45,9 @@ _MORE_DOF = 1.25
 """Degrees of freedom are multiplied by this for intervals: they do not count that a trial's own seconds show its noise, too."""
 FEWEST_TO_CLAIM = 3
 """Trials that each side of a claim needs: one or two of a candidate may all have met the same bad start of a server."""
+_FAR_BELOW = 3.0
+"""Standard deviations of a trial below the median candidate from which on a candidate's only trial is doubted: its start may
+have gone wrong, and nothing else would have spoken against the candidate."""
 _ROUNDS = 3
 """Times that drift and variances are estimated from each other; the third changes intervals by less than a hundredth."""
 
@@ -95,6 +98,7 @@ class FittedDifference:
         dof: degrees of freedom of the error.
         width: that of its interval.
         trials: number of trials of the candidate that has fewer; infinite where it is no difference of trials.
+        own_dof: degrees of freedom that the two candidates' own trials have; infinite where it is no difference of trials.
     """
 
     mean: float
@@ -102,6 +106,7 @@ class FittedDifference:
     dof: float
     width: IntervalWidth = IntervalWidth()
     trials: float = math.inf
+    own_dof: float = math.inf
 
     def z(self, margin: float = 0.0) -> float:
         """Return by how many standard errors the difference exceeds -margin, as a standard normal variable.
@@ -109,7 +114,8 @@ class FittedDifference:
         It is Student's t turned into the normal deviate of the same probability, so that thresholds do not depend on `dof`.
         """
         t = (self.mean + margin) / self.error
-        return math.copysign(-float(ndtri(max(float(stdtr(self.dof, -abs(t))), 1e-300))), t)
+        dof = max(min(self.dof, self.own_dof), 1.0)
+        return math.copysign(-float(ndtri(max(float(stdtr(dof, -abs(t))), 1e-300))), t)
 
     def shows(self, deviate: float, margin: float = 0.0) -> bool:
         """Return whether the difference is shown to exceed -margin: by so many standard errors, with three trials a side."""
@@ -136,6 +142,7 @@ class TrialFit:
         residual_dof: degrees of freedom of `residual_sd`.
         width: that of the intervals of all but the choice of a study.
         residuals: what levels and drift leave of each trial, on the log scale, in the order of the trials; empty where unknown.
+        own_dof: degrees of freedom of each candidate's own trials; empty where these are not trials of one study.
     """
 
     names: tuple[str, ...]
@@ -149,17 +156,26 @@ class TrialFit:
     residual_dof: float
     width: IntervalWidth = IntervalWidth()
     residuals: _Array = field(default_factory=lambda: np.zeros(0))
+    own_dof: _Array = field(default_factory=lambda: np.zeros(0))
 
     @property
     def sd(self) -> float:
         """Standard deviation of one trial about the drift, on the log scale: the typical candidate's."""
         return _typical_sd(self.variances)
 
+    @property
+    def doubted(self) -> tuple[str, ...]:
+        """The candidates whose only trial lies so far below those of the others that it is to be repeated, the lowest first."""
+        low = float(np.median(self.effects)) - _FAR_BELOW * np.sqrt(self.variances)
+        far = [int(index) for index in np.argsort(self.effects) if self.trials[index] == 1 and self.effects[index] < low[index]]
+        return tuple(self.names[index] for index in far)
+
     def difference(self, a: str, b: str) -> FittedDifference:
         """Return the difference of two candidates; degrees of freedom are Satterthwaite's (Biometrics Bulletin 2, 1946).
 
-        They are never more than the two candidates' trials: what other candidates' trials and seconds lend to a variance does
-        not show how often a start goes wrong. Without this, twice as many claims are false where starts fall into two modes.
+        They are never more than the two candidates' trials, for a claim never more than what their levels and the drift leave
+        of these: what other candidates' trials and seconds lend to a variance does not show how often a start goes wrong.
+        Without this, twice as many claims are false where starts fall into two modes.
 
         Raises:
             ValueError: a name is not one of the fit's.
@@ -174,6 +190,7 @@ class TrialFit:
             float(min(max(dof, 1.0), self.total_dof, self.trials[i] + self.trials[j])),
             self.width,
             int(min(self.trials[i], self.trials[j])),
+            float(self.own_dof[i] + self.own_dof[j]) if self.own_dof.size else math.inf,
         )
 
     def ratio(self, a: str, b: str, alpha: float, *, is_choice: bool = False) -> Estimate:
@@ -280,6 +297,7 @@ def _fit(names: tuple[str, ...], sums: Sums, drift: Drift, centre: float) -> Tri
         residual_dof=max(float(residual_dof.sum()), 1.0),
         width=IntervalWidth(min(_LEAST + _BY_NOISE * _typical_sd(variances), _MOST), _MORE_DOF),
         residuals=left,
+        own_dof=residual_dof,
     )
 
 
