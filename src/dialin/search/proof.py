@@ -25,7 +25,7 @@ def decide_proof(trials: Sequence[TimedTrial], names: Sequence[str], baseline: s
 
 
 def _rules(worthwhile: float) -> Rules:
-    return Rules(worthwhile=worthwhile, confidence=CONFIDENCE)
+    return Rules(worthwhile=worthwhile, confidence=CONFIDENCE, few_looks=True)
 
 
 def next_candidates(trials: Sequence[TimedTrial], names: Sequence[str], baseline: str, worthwhile: float) -> list[str]:

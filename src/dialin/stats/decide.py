@@ -105,6 +105,8 @@ class Rules:
         choose: whether a safe choice is looked for; without it only what is shown is claimed (an A/A study).
         claims: the number of studies, this one included, whose claims and intervals hold together at the confidence.
         shares_start: whether all trials share a start of the server.
+        few_looks: whether the trials are looked at a few times only, as those of a tune's proof: then their number bounds the
+            degrees of freedom of a claim. Who looks after every few trials meets the moment when they agree by chance.
     """
 
     worthwhile: float
@@ -112,6 +114,7 @@ class Rules:
     choose: bool = True
     claims: int = 1
     shares_start: bool = False
+    few_looks: bool = False
 
     @property
     def margin(self) -> float:
@@ -200,6 +203,8 @@ def _undecided(fitted: TrialFit | None, figures: CandidateFigures, states: dict[
 
 def _compare(decision: Decision, fitted: TrialFit, stands_for: Mapping[str, str], baseline: str, rules: Rules) -> Decision:
     """Complete a decision by comparing the candidates of a fit; each represents those identical to it."""
+    if rules.few_looks:
+        fitted = replace(fitted, own_dof=fitted.own_dof[:0])
     needed = rules.needed(fitted)
     reference = stands_for.get(baseline)
     leader = leader_of(dict(zip(fitted.names, fitted.effects.tolist(), strict=True)), fitted.names, reference or "")

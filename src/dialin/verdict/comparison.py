@@ -24,7 +24,14 @@ On a live server, the number of periods in which the guard restored the baseline
 
 
 def rules(spec: StudySpec) -> Rules:
-    return Rules(spec.worthwhile, spec.confidence, choose=not spec.is_aa, claims=spec.claims, shares_start=spec.shares_start)
+    return Rules(
+        spec.worthwhile,
+        spec.confidence,
+        choose=not spec.is_aa,
+        claims=spec.claims,
+        shares_start=spec.shares_start,
+        few_looks=bool(spec.tuned),
+    )
 
 
 def racing(trials: Sequence[Trial]) -> list[Trial]:
