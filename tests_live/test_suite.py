@@ -11,9 +11,11 @@ import jsonschema
 from browser import needs_chromium
 from dialin.model.trial import TrialState
 from dialin.store import read_only
-from live import EASY, FAST, LIMIT, SHORT, children, kill, measuring, only_with_all
+from driving import load
+from live import EASY, FAST, LIMIT, SHORT, children, find, kill, measuring, only_with_all
 from test_command import FILE, PROGRAM
 from test_dialin_load_study import SLOW
+from test_replay import record
 from test_watch import is_state, link_of
 
 SCHEMA = json.loads((Path(__file__).parents[1] / "schema" / "suite.schema.json").read_text())
@@ -105,21 +107,30 @@ def test_the_live_page_shows_the_suite_as_a_whole_and_stops_it_after_its_block(d
 
 @only_with_all  # tests/suites shows that any kind may be one of a suite; other tests run each kind
 def test_workloads_of_every_kind_are_one_suite_of_a_study_file(dialin):
+    def prepare(sandbox):
+        load("prepare", "oltp_read_write", sandbox, tables=1, table_size=1000)
+
+    def run(sandbox):
+        sizes = {"tables": 1, "table_size": 1000}
+        return load("run", "oltp_read_write", sandbox, "--time=10", "--rate=50", "--connections=2", code=None, **sizes)
+
+    record(find(FAST), dialin.directory, prepare, run, lambda sandbox: None)
     (dialin.directory / "slow.toml").write_text(SLOW)
     program = FILE.format(python=sys.executable, program=PROGRAM, behaviour="works")
     (dialin.directory / "mine.toml").write_text(program)
     (dialin.directory / "study.toml").write_text(
         f"""
         server = "{FAST}"
-        workload = ["oltp_point_select=2", "./slow.toml", "command:./mine.toml", "scan"]
-        workload-options = {{}}
+        workload = ["oltp_point_select=2", "./slow.toml", "command:./mine.toml", "scan", "capture:./shop.capture"]
+        data = "./data"
+        pace = "full"
         sweep = {{ innodb_adaptive_hash_index = ["ON", "OFF"] }}
         threads = 2
         tables = 1
         table-size = 10000
         measure = 2
         warmup = 1
-        minutes = 12
+        minutes = 16
         fail-if-worse = "90%"
         """
     )
@@ -131,5 +142,6 @@ def test_workloads_of_every_kind_are_one_suite_of_a_study_file(dialin):
         "slow": "tps",
         "command:mine": "tps",
         "scan": "runs/s",
+        "capture:shop": "tps",
     }
     assert result["gate"]["state"] == "passed"
