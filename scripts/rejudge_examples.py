@@ -11,8 +11,9 @@ from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from dialin.evidence.measured import figures_of
 from dialin.store.store import STUDY_FILE, Store
-from dialin.verdict.reach_verdict import figures_of, reach_verdict
+from dialin.verdict.reach_verdict import reach_verdict
 from dialin.verdict.tune_verdict import tune_verdict
 
 EXAMPLES = Path(__file__).parents[1] / "docs" / "example"

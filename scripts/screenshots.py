@@ -24,6 +24,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from dialin.evidence.measured import figures_of
 from dialin.evidence.server_metrics import READINGS
 from dialin.evidence.why_verdict import explain
 from dialin.model.evidence import PointColumns
@@ -33,7 +34,7 @@ from dialin.model.trial import Step, TrialState
 from dialin.report import files
 from dialin.store.lock import sole_runner
 from dialin.store.store import Store
-from dialin.verdict.reach_verdict import figures_of, standings
+from dialin.verdict.reach_verdict import standings
 
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLES = ROOT / "docs" / "example"

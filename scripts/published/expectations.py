@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from dialin.evidence import measured
-from dialin.evidence.measured import block_figures
+from dialin.evidence.measured import block_figures, figures_of
 from dialin.measures.of_trials import goal_ratio
 from dialin.model.evidence import ALL, WaitRow
 from dialin.model.record import StudyRecord
@@ -21,7 +21,6 @@ from dialin.stats.intervals import typical
 from dialin.stats.trial_figures import by_threads
 from dialin.text import change, number, percent
 from dialin.verdict import comparison
-from dialin.verdict.reach_verdict import figures_of
 
 
 class Agreement(StrEnum):

@@ -16,6 +16,7 @@ from rich.console import Console
 
 from dialin import json_documents
 from dialin.errors import UserError
+from dialin.evidence.measured import figures_of
 from dialin.evidence.server_metrics import READINGS
 from dialin.evidence.why_verdict import explain
 from dialin.frames import tables
@@ -32,7 +33,7 @@ from dialin.report.render.markdown import to_markdown
 from dialin.report.render.terminal import print_document
 from dialin.store import read_only
 from dialin.text import number, percent
-from dialin.verdict.reach_verdict import figures_of, reach_verdict, standings
+from dialin.verdict.reach_verdict import reach_verdict, standings
 from dialin.verdict.study_diff import compare_studies
 from evidence.recording import RECORDED, load
 from fixtures import example_evidence, example_studies

@@ -2,11 +2,12 @@
 
 import pytest
 
+from dialin.evidence.measured import figures_of
 from dialin.measures.table import COSTS, MEASURES
 from dialin.model.study import Goal
 from dialin.model.verdict import CandidateState, Outcome
 from dialin.verdict import comparison
-from dialin.verdict.reach_verdict import figures_of, standings
+from dialin.verdict.reach_verdict import standings
 from fixtures.live_studies import BASE, LONGER, MEASURED, TRIP, WASHOUT, Live, live_record
 
 

@@ -69,12 +69,17 @@ FigureOf = Callable[[MeasuredTrial], float | None]
 """Returns a trial's figure, zero or more; None where the trial does not have it."""
 
 
+def figures_of(record: StudyRecord, trials: Sequence[Trial]) -> dict[int, Figures]:
+    """Return the figures of completed trials with at least one second that counts, by trial id."""
+    load, samples, watched = record.spec.workload, record.samples, record.watched
+    by_trial = ((trial.id, trial_figures.figures_of_trial(trial, samples, load, watched.get(trial.id))) for trial in trials)
+    return {number: of_trial for number, of_trial in by_trial if of_trial is not None}
+
+
 @once
 def figures(record: StudyRecord) -> Mapping[int, Figures]:
-    """Return the figures of the completed trials with at least one second that counts, by trial id."""
-    load, samples, watched = record.spec.workload, record.samples, record.watched
-    by_trial = {one.id: trial_figures.figures_of_trial(one, samples, load, watched.get(one.id)) for one in record.trials}
-    return {number: of_trial for number, of_trial in by_trial.items() if of_trial is not None}
+    """Return those of all trials of a record that is complete."""
+    return figures_of(record, record.trials)
 
 
 def of(record: StudyRecord, purpose: Purpose = Purpose.RACE) -> list[MeasuredTrial]:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
+from dialin.evidence.measured import figures_of
 from dialin.file_lock import locked
 from dialin.model.record import StudyRecord
 from dialin.model.study import Goal, StudySpec
@@ -20,7 +21,6 @@ from dialin.sentences.load_notes import OtherLoad
 from dialin.stats.forecast import Noise, detectable, fewest_trials, separate, trials_for
 from dialin.text import counted, exact_percent, percent
 from dialin.verdict import comparison
-from dialin.verdict.reach_verdict import figures_of
 
 _MOST_STUDIES = 50
 """How many studies are remembered."""

@@ -45,7 +45,7 @@ def next_block(
         likeliest = max(odds, key=lambda name: odds[name])
         needed = rules.needed(fitted)
         if likeliest != baseline and odds[likeliest] >= needed.probable:
-            difference = fitted.difference(likeliest, baseline)
+            difference = rules.read(fitted).difference(likeliest, baseline)
             if until is Until.BETTER or difference.z() < needed.leave:
                 return likeliest, baseline
     if fitted is None:

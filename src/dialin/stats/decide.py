@@ -129,6 +129,10 @@ class Rules:
     def needed(self, fitted: TrialFit) -> Thresholds:
         return thresholds_of(fitted, self.confidence, self.claims)
 
+    def read(self, fitted: TrialFit) -> TrialFit:
+        """Return a fit whose differences have the degrees of freedom that these rules give to a claim."""
+        return replace(fitted, own_dof=fitted.own_dof[:0]) if self.few_looks else fitted
+
 
 def decide(
     trials: Sequence[TimedTrial],
@@ -203,8 +207,7 @@ def _undecided(fitted: TrialFit | None, figures: CandidateFigures, states: dict[
 
 def _compare(decision: Decision, fitted: TrialFit, stands_for: Mapping[str, str], baseline: str, rules: Rules) -> Decision:
     """Complete a decision by comparing the candidates of a fit; each represents those identical to it."""
-    if rules.few_looks:
-        fitted = replace(fitted, own_dof=fitted.own_dof[:0])
+    fitted = rules.read(fitted)
     needed = rules.needed(fitted)
     reference = stands_for.get(baseline)
     leader = leader_of(dict(zip(fitted.names, fitted.effects.tolist(), strict=True)), fitted.names, reference or "")

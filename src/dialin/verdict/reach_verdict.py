@@ -9,6 +9,7 @@ from typing import Any
 
 from dialin.evidence import effective_settings
 from dialin.evidence.load_limits import client_limits, other_load
+from dialin.evidence.measured import figures_of
 from dialin.measures.of_trials import goal_ratio, level_trials, observations, value
 from dialin.measures.table import COSTS
 from dialin.model.durability import DurabilityLoss
@@ -36,7 +37,7 @@ from dialin.stats.decide import Decision
 from dialin.stats.forecast import detectable
 from dialin.stats.intervals import stall_seconds_per_1000
 from dialin.stats.standings import FEWEST_COMPARED, Failures, pareto_front
-from dialin.stats.trial_figures import Figures, figures_of_trial, queries_per_transaction
+from dialin.stats.trial_figures import Figures, queries_per_transaction
 from dialin.stats.trial_fit import CandidateFigures, TrialFit
 from dialin.variables.catalogue import catalogues_of
 from dialin.variables.durability import weaker_durability
@@ -256,13 +257,6 @@ def _live(spec: StudySpec, trials: Sequence[Trial], figures: Mapping[int, Figure
         return None
     trips = {candidate.name: comparison.count_guard_trips(candidate.name, trials) for candidate in spec.candidates}
     return live_findings(spec, trials, figures, comparison.rules(spec), trips)
-
-
-def figures_of(record: StudyRecord, trials: Sequence[Trial]) -> dict[int, Figures]:
-    """Return the figures of completed trials with at least one second that counts, by trial id."""
-    load, samples, watched = record.spec.workload, record.samples, record.watched
-    by_trial = ((trial.id, figures_of_trial(trial, samples, load, watched.get(trial.id))) for trial in trials)
-    return {number: of_trial for number, of_trial in by_trial if of_trial is not None}
 
 
 def standings(spec: StudySpec, trials: Sequence[Trial], figures: Mapping[int, Figures]) -> dict[str, Standing]:

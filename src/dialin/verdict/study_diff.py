@@ -10,6 +10,7 @@ from typing import Any
 from dialin.errors import UserError
 from dialin.evidence import effective_values
 from dialin.evidence.effective_settings import first_and_last, values_to_compare
+from dialin.evidence.measured import figures_of
 from dialin.measures.of_trials import goal_ratio
 from dialin.model.load_driver import FIRST_DRIVER, RESUMED_DRIVERS, describe_driver
 from dialin.model.option_types import kebab
@@ -24,7 +25,6 @@ from dialin.stats.contrasts import change_of_level, change_of_noise, change_of_r
 from dialin.stats.trial_fit import TrialFit
 from dialin.text import how_to_resume, listed, size
 from dialin.verdict import comparison
-from dialin.verdict.reach_verdict import figures_of
 
 _CONFIDENCE = 0.95
 _REMEDY = "Compare two studies of the same variables, goal and baseline"
