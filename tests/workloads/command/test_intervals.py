@@ -29,6 +29,13 @@ def test_a_program_that_prints_nothing_while_it_does_nothing_makes_a_longer_samp
     assert intervals.missing == 0
 
 
+def test_lines_at_the_very_start_or_out_of_a_buffer_are_of_one_interval_each():
+    intervals = Intervals(2.0, None)
+    intervals.begin(0.0)
+    seconds = [intervals.second([LoadRow(count=10)], arrived) for arrived in (0.01, 2.0, 6.0, 6.0, 6.01)]
+    assert [(second.tps, second.seconds) for second in seconds] == [(5, 2), (10 / 1.99, 2), (2.5, 4), (5, 2), (5, 2)]
+
+
 def test_a_rate_says_nothing_of_a_gap():
     intervals = Intervals(10.0, None, per=60.0)
     intervals.begin(0.0)

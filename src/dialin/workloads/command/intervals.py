@@ -88,7 +88,11 @@ class Intervals:
             if last_time is not None:
                 return time - last_time
             return rows[0].seconds or self.interval
-        return None if last_arrived is None else arrived - last_arrived
+        if last_arrived is None:
+            return None
+        elapsed = arrived - last_arrived
+        # A line that is printed at the very start, or that waited in a buffer with others, tells no time by its arrival.
+        return elapsed if elapsed > self.interval / 2 else self.interval
 
     def _counts(self, rows: Sequence[LoadRow]) -> dict[str, tuple[float, float]] | None:
         """Return transactions (or their rate) and errors of the interval by kind; None for the first cumulative report."""
