@@ -439,6 +439,14 @@ def test_a_dump_with_tables_outside_of_the_data_directory_is_not_loaded(place, c
         replay(place, data=str(dump)).prepare(client)
 
 
+def test_a_dump_is_refused_before_anything_starts_where_no_client_can_load_it(place, monkeypatch):
+    (place / "dump.sql").write_text("CREATE TABLE t (x INT);\n")
+    monkeypatch.setenv("PATH", str(place / "nowhere"))
+    with pytest.raises(UserError, match=r"loaded by the client mysql, which is not here.*apt-get install"):
+        replay(place, data=str(place / "dump.sql"))
+    replay(place)
+
+
 def test_a_dump_is_loaded_by_a_client_that_obeys_no_commands_in_it(place, client):
     (place / "dump.sql").write_text("\\! touch /nowhere\nCREATE TABLE t (x INT);\n")
     workload = replay(place, data=str(place / "dump.sql"))

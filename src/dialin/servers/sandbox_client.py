@@ -16,6 +16,14 @@ def find_client() -> str | None:
     return next((name for name in ("mysql", "mariadb") if shutil.which(name)), None)
 
 
+def need_client() -> str:
+    """Return the name of a client that is installed on this machine; raise UserError where there is none."""
+    client = find_client()
+    if client is None:
+        raise UserError("A dump is loaded by the client mysql, which is not here", INSTALL)
+    return client
+
+
 def client_of(account: Account) -> list[str]:
     """Return the command, with its arguments, that connects a client to a sandbox.
 
@@ -24,10 +32,7 @@ def client_of(account: Account) -> list[str]:
     Raises:
         UserError: no client is installed on this machine.
     """
-    client = find_client()
-    if client is None:
-        raise UserError("A dump is loaded by the client mysql, which is not here", INSTALL)
-    return [client, "--no-defaults", "--binary-mode", f"--socket={account.socket}", f"--user={account.user}"]
+    return [need_client(), "--no-defaults", "--binary-mode", f"--socket={account.socket}", f"--user={account.user}"]
 
 
 def dump_command(server: str | None) -> str:

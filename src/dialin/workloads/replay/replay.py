@@ -17,7 +17,7 @@ from dialin.model.cause import Cause, CauseCode
 from dialin.model.workload import LoadTraits, Runs, WorkloadSpec
 from dialin.servers import copied_data
 from dialin.servers.account import Account
-from dialin.servers.sandbox_client import client_of
+from dialin.servers.sandbox_client import client_of, need_client
 from dialin.workloads import dialin_load_account, driver_process, load_binary, private
 from dialin.workloads.base import Target, Workload
 from dialin.workloads.dialin_load import DialinLoad
@@ -66,6 +66,8 @@ class Replay(Workload):
     def check(self) -> None:
         """Raise UserError where the capture cannot be replayed on the data."""
         copied_data.check_data(self.copied_data)
+        if self.copied_data.is_file():
+            need_client()
         self._driver.check_stream()
         facts = self._facts
         if self._options.is_full:
