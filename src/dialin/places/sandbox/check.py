@@ -72,7 +72,8 @@ def check_sandboxed(request: StudyRequest, tools: Tools) -> CheckedStudy:
     wait_notes = raw_waits.check(spec.waits, used, tools)
 
     inspect = make_inspector(spec, used, tools)
-    tools.say(f"Inspecting the {len(spec.candidates)} candidates")
+    if not tools.inspected:  # once for the studies of a suite
+        tools.say(f"Inspecting the {len(spec.candidates)} candidates")
     inspected = inspection.inspect_all(spec, inspect)
     if question.hold:
         spec, inspected = inspection.pin_confounds(spec, inspected, inspect)
