@@ -27,12 +27,11 @@ from dialin.model.study import Candidate, StudySpec, Until
 from dialin.model.suite import Margin, SuiteMember, SuitePlan
 from dialin.model.verdict import CandidateState
 from dialin.stats.allocation import next_block
-from dialin.stats.decide import Decision
+from dialin.stats.decide import Decision, Rules
 from dialin.stats.forecast import is_enough
 from dialin.stats.standings import is_due
 from dialin.stats.throughput import TrialSpeed, by_typical_speed, decide_throughput
 from dialin.suites.joint import SuiteStudy, decide_mean, is_decided, is_reached, lacks_guard, margins
-from dialin.verdict import comparison
 
 RUN_SECONDS = 300
 _MATTERS = math.log1p(0.01) + 1e-9
@@ -87,7 +86,7 @@ class Workload:
         """Run the next block from a time on; return when it ends."""
         self.machine.clock = clock
         names = self.spec.names
-        rules = comparison.rules(self.spec)
+        rules = Rules.of(self.spec)
         block = (
             list(next_block(by_typical_speed(self.trials), names, names[0], rules, self.spec.until)) if self.trials else names
         )
@@ -115,7 +114,7 @@ class Workload:
         """Return whether it claims of a candidate, against the baseline, what is not so; and whether it claims anything."""
         if self.decision is None or self.decision.fit is None:
             return False, False
-        fit, base, needed = self.decision.fit, self.spec.baseline, comparison.rules(self.spec).needed(self.decision.fit).worse
+        fit, base, needed = self.decision.fit, self.spec.baseline, Rules.of(self.spec).needed(self.decision.fit).worse
         others = [name for name in fit.names if name != base]
         better = [name for name in self.decision.better if name != base]
         worse = [name for name in others if is_enough(fit) and fit.difference(base, name).shows(needed)]

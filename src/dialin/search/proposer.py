@@ -76,11 +76,10 @@ class Contenders:
         racing, spec = history.in_the_race, history.spec
         if spec.is_aa or spec.is_live or room.first_on_host or len(racing) <= SIZE:
             return racing
-        rules = Rules(spec.worthwhile, spec.confidence, claims=spec.claims, shares_start=spec.shares_start)
         decided_by = DecidedBy.TYPICAL_SPEED if spec.goal is Goal.THROUGHPUT else DecidedBy.GOAL
         trials = deciding_trials(history.trials, history.figures, spec.goal, decided_by)
         names = [candidate.name for candidate in racing]
-        named = next_block(trials, names, spec.baseline, rules, spec.until, identical=history.identical)
+        named = next_block(trials, names, spec.baseline, Rules.of(spec), spec.until, identical=history.identical)
         return [candidate for candidate in racing if candidate.name in named]
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Self
 
-from dialin.model.study import Until
+from dialin.model.study import StudySpec, Until
 from dialin.model.verdict import AgainstBest, DecidedBy, Estimate, Outcome
 from dialin.stats.forecast import detectable, fewest_trials, is_enough
 from dialin.stats.posterior import Chances, chances
@@ -115,6 +116,18 @@ class Rules:
     claims: int = 1
     shares_start: bool = False
     few_looks: bool = False
+
+    @classmethod
+    def of(cls, spec: StudySpec) -> Self:
+        """Return the rules of a study."""
+        return cls(
+            spec.worthwhile,
+            spec.confidence,
+            choose=not spec.is_aa,
+            claims=spec.claims,
+            shares_start=spec.shares_start,
+            few_looks=bool(spec.tuned),
+        )
 
     @property
     def margin(self) -> float:

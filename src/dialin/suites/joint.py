@@ -218,7 +218,7 @@ def _cell(study: SuiteStudy, name: str, margin: Margin) -> SuiteCell:
     ratio, state = None, candidate.state
     if fit is not None and {name, spec.baseline} <= set(fit.names):
         ratio = fit.ratio(name, spec.baseline, spec.alpha)
-        is_worse = fit.difference(spec.baseline, name).shows(comparison.rules(spec).needed(fit).worse)
+        is_worse = fit.difference(spec.baseline, name).shows(Rules.of(spec).needed(fit).worse)
         if state not in _NOT_COMPARED and is_enough(fit) and is_worse:
             state = CandidateState.WORSE
         elif state is CandidateState.WORSE:  # worse than the best, which need not be the baseline

@@ -23,17 +23,6 @@ GIVE_UP_AFTER = 2
 On a live server, the number of periods in which the guard restored the baseline."""
 
 
-def rules(spec: StudySpec) -> Rules:
-    return Rules(
-        spec.worthwhile,
-        spec.confidence,
-        choose=not spec.is_aa,
-        claims=spec.claims,
-        shares_start=spec.shares_start,
-        few_looks=bool(spec.tuned),
-    )
-
-
 def racing(trials: Sequence[Trial]) -> list[Trial]:
     """Return the trials of the race, which alone decide a study."""
     return [trial for trial in trials if trial.purpose is Purpose.RACE]
@@ -113,11 +102,11 @@ def decide_by(spec: StudySpec, goal: Goal, trials: Sequence[Trial], figures: Map
     compared = [trial for trial in raced if trial.candidate not in excluded]
     identical = identical_candidates(spec, raced)
     if spec.is_live:
-        decision = decide_live(spec, goal, compared, figures, names, rules(spec), identical)
+        decision = decide_live(spec, goal, compared, figures, names, Rules.of(spec), identical)
     elif goal is Goal.THROUGHPUT:
-        decision = decide_throughput(trial_speeds(compared, figures), names, spec.baseline, rules(spec), identical=identical)
+        decision = decide_throughput(trial_speeds(compared, figures), names, spec.baseline, Rules.of(spec), identical=identical)
     else:
-        decision = decide(level_trials(compared, figures, goal), names, spec.baseline, rules(spec), identical=identical)
+        decision = decide(level_trials(compared, figures, goal), names, spec.baseline, Rules.of(spec), identical=identical)
     if not excluded:
         return decision
     if len(names) < 2:  # only the baseline is left: nothing can be compared
@@ -139,7 +128,7 @@ def figures_by(spec: StudySpec, goal: Goal, trials: Sequence[Trial], figures: Ma
         return CandidateFigures(decision.levels, decision.ratios)
     raced, excluded = racing(trials), unsafe_candidates(spec, trials)
     names = [name for name in spec.names if name not in excluded]
-    compared = candidate_figures(level_trials(raced, figures, goal), names, spec.baseline, rules(spec).alpha)
+    compared = candidate_figures(level_trials(raced, figures, goal), names, spec.baseline, Rules.of(spec).alpha)
     return CandidateFigures(
         levels=compared.levels | _levels_of(excluded, spec, goal, raced, figures),
         ratios=compared.ratios | dict.fromkeys(excluded),
@@ -152,7 +141,7 @@ def _levels_of(
     """Return the levels of candidates that are not compared, by a fit of all candidates."""
     if not excluded:
         return {}
-    levels = candidate_figures(level_trials(raced, figures, goal), spec.names, spec.baseline, rules(spec).alpha).levels
+    levels = candidate_figures(level_trials(raced, figures, goal), spec.names, spec.baseline, Rules.of(spec).alpha).levels
     return {name: levels[name] for name in excluded}
 
 
@@ -165,4 +154,4 @@ def trials_needed(
     if spec.is_live:
         return None  # the traffic of the hours to come cannot be predicted from the hours so far
     values = deciding_trials([trial for trial in raced if trial.candidate not in excluded], figures, spec.goal, decided_by)
-    return trials_to_choose(values, names, rules(spec), identical=identical_candidates(spec, raced))
+    return trials_to_choose(values, names, Rules.of(spec), identical=identical_candidates(spec, raced))

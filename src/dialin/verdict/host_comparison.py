@@ -13,7 +13,7 @@ from dialin.model.study import StudySpec
 from dialin.model.trial import Trial
 from dialin.model.verdict import AgainstBest, Outcome
 from dialin.sentences.host_notes import HostEffect, HostsDiffer, HostsDisagree, NotOnEachKind
-from dialin.stats.decide import Decision
+from dialin.stats.decide import Decision, Rules
 from dialin.stats.host_effects import Interaction, can_be_compared, fit_groups, host_interactions
 from dialin.stats.standings import without_claims
 from dialin.stats.thresholds import thresholds
@@ -116,7 +116,7 @@ def _host(run: Any) -> str:
 def _interaction_note(
     interaction: Interaction, spec: StudySpec, of_kind: Mapping[Hashable, Sequence[str]] | None
 ) -> HostsDiffer:
-    deviate, margin = thresholds(spec.confidence, len(spec.names)).on_each, comparison.rules(spec).margin
+    deviate, margin = thresholds(spec.confidence, len(spec.names)).on_each, Rules.of(spec).margin
     return _note(HostsDisagree if interaction.contradicts(margin, deviate) else HostsDiffer, interaction, spec, of_kind)
 
 

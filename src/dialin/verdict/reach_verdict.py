@@ -33,7 +33,7 @@ from dialin.question.plan import plan
 from dialin.sentences.note import Confounding, TypedNote
 from dialin.sentences.verdict_sentences import add_sentences
 from dialin.stats.blocks import fit
-from dialin.stats.decide import Decision
+from dialin.stats.decide import Decision, Rules
 from dialin.stats.forecast import detectable
 from dialin.stats.intervals import stall_seconds_per_1000
 from dialin.stats.standings import FEWEST_COMPARED, Failures, pareto_front
@@ -256,7 +256,7 @@ def _live(spec: StudySpec, trials: Sequence[Trial], figures: Mapping[int, Figure
     if not spec.is_live:
         return None
     trips = {candidate.name: comparison.count_guard_trips(candidate.name, trials) for candidate in spec.candidates}
-    return live_findings(spec, trials, figures, comparison.rules(spec), trips)
+    return live_findings(spec, trials, figures, Rules.of(spec), trips)
 
 
 def standings(spec: StudySpec, trials: Sequence[Trial], figures: Mapping[int, Figures]) -> dict[str, Standing]:
