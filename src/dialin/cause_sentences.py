@@ -136,7 +136,7 @@ _SENTENCES: Mapping[CauseCode, str | Callable[[Figures], str]] = {
     CauseCode.MAY_NOT_START: _may_not_start,
     CauseCode.NO_FILE_PRIVILEGE: "The server may not write files, so raw waits cannot be read",
     CauseCode.NO_COLD_COPY: "Every copy of the table was read already, so none is cold",
-    CauseCode.DRIVER_SILENT: "The load driver reported nothing for {seconds:.0f} s",
+    CauseCode.DRIVER_SILENT: "The load reported nothing for {seconds:.0f} s",
     CauseCode.DRIVER_OTHER_FORM: "{driver} printed no figures that its file describes for {seconds:.0f} s; last line: {words}",
     CauseCode.DATA_NOT_CONSISTENT: "The consistency check failed after the trial: {words}",
     CauseCode.DRIVER_ENDED: "{driver} ended by itself: {words}",

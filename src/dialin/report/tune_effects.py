@@ -99,10 +99,14 @@ def hull(response: Sequence[ResponsePoint], before: object) -> str:
     return f"{change(min(lows))} to {change(max(highs))}" if lows and highs else ""
 
 
-def shown_text(effects: Sequence[ShownEffect], variables: int, most: int = 3) -> str:
+_NAMED = 3
+"""The variables that a sentence names."""
+
+
+def shown_text(effects: Sequence[ShownEffect], variables: int) -> str:
     """Return which variables were shown to matter, in a sentence."""
     if not effects:
         return "No variable was shown to matter." if variables > 1 else "It was not shown to matter."
-    named = "; ".join(one.text for one in effects[:most])
-    more = f"; and {len(effects) - most} more" if len(effects) > most else ""
+    named = "; ".join(one.text for one in effects[:_NAMED])
+    more = f"; and {len(effects) - _NAMED} more" if len(effects) > _NAMED else ""
     return f"Shown to matter, by the model of all trials: {named}{more}."

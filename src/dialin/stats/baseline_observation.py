@@ -29,7 +29,6 @@ class BaselineObservation:
         seconds: how many seconds were evaluated.
         level: latency, geometric mean of the seconds, ms.
         noise: standard deviation of one period as it enters a comparison: on the log scale, trend and load removed.
-        second_sd: standard deviation of one second about the fitted trend and load, on the log scale.
         memory: seconds in which the correlation of lasting noise falls to a third; 0 where there is no lasting noise.
         lasting: the share of the seconds' variance that lasts longer than one second.
         trend: relative change of the level in an hour, by the fitted straight line.
@@ -39,7 +38,6 @@ class BaselineObservation:
     seconds: int
     level: float
     noise: float
-    second_sd: float
     memory: float
     lasting: float
     trend: float
@@ -81,7 +79,6 @@ def observe(latency: Sequence[float], load: Sequence[float], *, period: int, was
         seconds=int(logs.size),
         level=float(np.exp(logs.mean())),
         noise=math.sqrt(contrast),
-        second_sd=math.sqrt(covariances[0]),
         memory=-1 / math.log(decay) if 0 < decay < 1 and lasting > 0 else 0.0,
         lasting=lasting / covariances[0] if covariances[0] > 0 else 0.0,
         trend=math.expm1(min(float(coefficients[1]) * 3600, 50.0)),

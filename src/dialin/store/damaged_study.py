@@ -104,12 +104,12 @@ _OF_THE_MACHINE = frozenset(
 """Errors of SQLite that a full or failing disk causes, too little memory, or a limit of open files."""
 
 
-def machine_failed(error: object, directory: Path, what: str = "read") -> MachineError | None:
-    """Return the error of a study that could not be read or written where this machine is the reason; else None."""
+def machine_failed(error: object, directory: Path) -> MachineError | None:
+    """Return the error of a study that cannot be read where this machine is the reason; else None."""
     if not isinstance(error, sqlite3.Error) or (getattr(error, "sqlite_errorcode", 0) & 0xFF) not in _OF_THE_MACHINE:
         return None
     remedy = "Check that you may write there, that the disk has space and no faults, and the limit of open files (ulimit -n)"
-    return MachineError(f"The study in {directory} cannot be {what}: {error}", remedy)
+    return MachineError(f"The study in {directory} cannot be read: {error}", remedy)
 
 
 def not_opened(path: Path, error: object) -> DialinError:
