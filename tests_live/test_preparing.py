@@ -62,6 +62,9 @@ def check_contents(tools, build, dataset, load, made_in_one_go):
     with serving(tools, build, lambda place: subprocess.run(["cp", "-a", str(dataset.data), str(place)], check=True)) as query:
         assert contents(query, load) == made_in_one_go[build]
         assert str(query("SELECT @@innodb_doublewrite")[0][0]) in ("1", "ON")
+        known = query("SELECT n_rows FROM mysql.innodb_table_stats WHERE database_name = 'sbtest'")
+        actual = [query(f"SELECT COUNT(*) FROM sbtest.{name}")[0][0] for name in load.table_names]
+        assert [int(row[0]) for row in known] == pytest.approx([int(rows) for rows in actual], rel=0.3)
 
 
 @contextmanager

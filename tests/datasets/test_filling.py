@@ -75,3 +75,15 @@ def test_the_growth_of_a_directory_is_told_while_it_is_filled(tmp_path, clock, m
         while not told:
             time.sleep(0.01)
     assert "of about 0.0 GB are prepared" in told[0]
+
+
+@pytest.mark.parametrize(("schema", "analyzed"), [(None, ["`a`.`t`", "`b`.`odd``one`"]), ("a", ["`a`.`t`"])])
+def test_the_server_learns_how_many_rows_its_tables_have_without_telling_its_replicas(schema, analyzed):
+    asked = []
+
+    def query(statement):
+        asked.append(statement)
+        return [("a", "t"), ("b", "odd`one")]
+
+    filling.update_statistics(query, schema)
+    assert asked[1:] == [f"ANALYZE NO_WRITE_TO_BINLOG TABLE {table}" for table in analyzed]

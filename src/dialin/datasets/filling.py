@@ -18,7 +18,7 @@ from dialin.model.build import Build
 from dialin.model.query import Query
 from dialin.model.setting import Value
 from dialin.servers.capabilities import Capability, has
-from dialin.servers.connection import status
+from dialin.servers.connection import quote_identifier, status
 from dialin.text import duration
 
 FROM = 256 * 1024**2
@@ -68,6 +68,23 @@ def check_guarded(query: Query, build: Build) -> None:
     """Raise MachineError where a server that was started as usual does not write its redo log."""
     if has(build, Capability.REDO_LOG_SWITCH) and status(query, "Innodb_redo_log_enabled") != "ON":
         raise MachineError(f"{build.id} does not write its redo log after its data was prepared", "Report this")
+
+
+_TABLES = """
+SELECT table_schema, table_name FROM information_schema.tables
+WHERE table_type = 'BASE TABLE' AND table_schema NOT IN ('mysql', 'sys', 'performance_schema', 'information_schema')
+"""
+
+
+def update_statistics(query: Query, schema: str | None = None) -> None:
+    """Update the statistics by which the server plans statements, of all tables or of those of one schema.
+
+    It does so by itself some seconds after the rows of a table have changed. One that is stopped before that takes tables for
+    empty in each trial, and scans them where it should look up rows; one that is not changes its plans while it is measured.
+    """
+    for found, table in query(_TABLES):
+        if schema in (None, found):
+            query(f"ANALYZE NO_WRITE_TO_BINLOG TABLE {quote_identifier(str(found))}.{quote_identifier(str(table))}")
 
 
 _LOOK_EVERY = 5.0

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from dialin.datasets.filling import update_statistics
 from dialin.errors import DialinError, ServerAwayError, ServerError, SettingRefusedError, server_failure
 from dialin.model.cause import Cause, CauseCode, Fault
 from dialin.model.place import LoadedPlace
@@ -30,6 +31,9 @@ _POLL = 0.5
 
 _APPLIED_WITHIN, _TIMES_AS_LONG = 60.0, 5
 """Seconds that a command which applies a setting may take in any case, and how many times as long as when it was measured."""
+
+_ANALYZED_WITHIN = 600.0
+"""Seconds within which the statistics of a table must be updated."""
 
 _TO_BLAME = 2
 """Times that a server must end while one candidate's setting is in force for the candidate to be to blame."""
@@ -85,14 +89,19 @@ class AttachedServer:
                     say(f"Preparing data in the schema {schema}, {when}: {described} (removed at the end)")
                     log.make_schema(entry, self.attached)
                     if not grows:
-                        self.workload.prepare(target)
+                        self._prepare(target)
 
                 def restore() -> None:
                     log.empty_schema(entry, self.attached)
-                    self.workload.prepare(target)
+                    self._prepare(target)
 
                 command = log.apply_command(entry, self.attached, self._limit()) if self.apply_command is not None else None
                 yield OpenAttachedServer(self, before, target, detector, restore if grows else None, self.spec, command)
+
+    def _prepare(self, target: Target) -> None:
+        self.workload.prepare(target)
+        with self.attached.connect(_ANALYZED_WITHIN) as query:
+            update_statistics(query, target.database)
 
     def _limit(self) -> float:
         """Return the seconds that the user's command may take, by those that it took when it was measured."""

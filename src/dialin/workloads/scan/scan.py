@@ -164,7 +164,6 @@ class Scan(Workload):
                         query(statement)
                     for statement in table.fragment(self._options, name, self._rows):
                         query(statement)
-                    query(f"ANALYZE TABLE {name}")
                 query(f"DROP TABLE {table.SEED}")
         except RefusedError as error:
             raise WorkloadError(Cause(CauseCode.TABLE_NOT_CREATED, {"words": error.what}), error.remedy) from error
