@@ -154,7 +154,11 @@ class Dataset(ABC):
 
     @abstractmethod
     def prepare(self, target: Target) -> None:
-        """Load the data into a server; raise WorkloadError where that failed."""
+        """Load the data into a server, which updates the statistics of its tables after that.
+
+        Raises:
+            WorkloadError: that failed.
+        """
 
     @property
     def separate_tables(self) -> tuple[str, ...]:
