@@ -72,6 +72,15 @@ class Capability(Enum):
     """Instruments InnoDB's locks only by a startup option: locks that exist already are never counted (true of 5.6.24, 10.1.23
     and 10.2.11; not of 5.5.9, 8.0.33, 9.7.4 and 10.11.5)."""
 
+    STATEMENT_HISTOGRAM = _Builds(mysql=(8, 0, 3))
+    """Has performance_schema.events_statements_histogram_global and _by_digest."""
+
+    INNODB_METRICS = _Builds(mysql=(5, 6), mariadb=(10, 0))
+    """Has information_schema.innodb_metrics."""
+
+    METRICS_ENABLED_COLUMN = _Builds(mariadb=(10, 5))
+    """Has the column ENABLED (1 or 0) in information_schema.innodb_metrics; otherwise STATUS ('enabled' or 'disabled')."""
+
     VALUE_ORIGIN = _Builds(mysql=(8, 0), mariadb=(10, 1, 1))
     """Shows where the value of each variable comes from, such as from a SET statement since startup."""
 
