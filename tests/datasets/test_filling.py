@@ -81,9 +81,9 @@ def test_the_growth_of_a_directory_is_told_while_it_is_filled(tmp_path, clock, m
 def test_the_server_learns_how_many_rows_its_tables_have_without_telling_its_replicas(schema, analyzed):
     asked = []
 
-    def query(statement):
+    def query(statement, of_schema=("a", "b")):
         asked.append(statement)
-        return [("a", "t"), ("b", "odd`one")]
+        return [row for row in [("a", "t"), ("b", "odd`one")] if row[0] in of_schema]
 
     filling.update_statistics(query, schema)
     assert asked[1:] == [f"ANALYZE NO_WRITE_TO_BINLOG TABLE {table}" for table in analyzed]

@@ -44,7 +44,7 @@ from dialin.servers.attached.client_options import find_account
 from dialin.servers.attached.server import Attached
 from dialin.servers.attached.server_fitness import may_set_globals
 from dialin.servers.capabilities import Capability, has
-from dialin.servers.connection import RefusedError
+from dialin.servers.connection import NO_SYSTEM_TABLES, RefusedError
 from dialin.trials.build_catalogue import stored_catalogues
 from dialin.trials.probing import ProbeConnection
 from dialin.variables import catalogue
@@ -53,10 +53,7 @@ from dialin.variables.catalogue import Catalogue, Kind, Variable
 _IDLE = 5.0
 """Statements per second below which most rules have nothing to go by."""
 
-_TABLES = (
-    "SELECT SUM(data_length + index_length), COUNT(*) FROM information_schema.tables WHERE table_type = 'BASE TABLE'"
-    " AND table_schema NOT IN ('mysql', 'sys', 'performance_schema', 'information_schema')"
-)
+_TABLES = f"SELECT SUM(data_length + index_length), COUNT(*) FROM information_schema.tables WHERE {NO_SYSTEM_TABLES}"  # noqa: S608 - a constant
 
 
 @dataclass(frozen=True, slots=True)

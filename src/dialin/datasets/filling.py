@@ -18,7 +18,7 @@ from dialin.model.build import Build
 from dialin.model.query import Query
 from dialin.model.setting import Value
 from dialin.servers.capabilities import Capability, has
-from dialin.servers.connection import quote_identifier, status
+from dialin.servers.connection import NO_SYSTEM_TABLES, quote_identifier, status
 from dialin.text import duration
 
 FROM = 256 * 1024**2
@@ -70,10 +70,7 @@ def check_guarded(query: Query, build: Build) -> None:
         raise MachineError(f"{build.id} does not write its redo log after its data was prepared", "Report this")
 
 
-_TABLES = """
-SELECT table_schema, table_name FROM information_schema.tables
-WHERE table_type = 'BASE TABLE' AND table_schema NOT IN ('mysql', 'sys', 'performance_schema', 'information_schema')
-"""
+_TABLES = f"SELECT table_schema, table_name FROM information_schema.tables WHERE {NO_SYSTEM_TABLES}"  # noqa: S608 - a constant
 
 
 def update_statistics(query: Query, schema: str | None = None) -> None:
@@ -82,9 +79,10 @@ def update_statistics(query: Query, schema: str | None = None) -> None:
     It does so by itself some seconds after the rows of a table have changed. One that is stopped before that takes tables for
     empty in each trial, and scans them where it should look up rows; one that is not changes its plans while it is measured.
     """
-    for found, table in query(_TABLES):
-        if schema in (None, found):
-            query(f"ANALYZE NO_WRITE_TO_BINLOG TABLE {quote_identifier(str(found))}.{quote_identifier(str(table))}")
+    # Old servers open the files of every table that no schema rules out, of which an attached one may have very many.
+    tables = query(_TABLES) if schema is None else query(f"{_TABLES} AND table_schema = %s", (schema,))
+    for found, table in tables:
+        query(f"ANALYZE NO_WRITE_TO_BINLOG TABLE {quote_identifier(str(found))}.{quote_identifier(str(table))}")
 
 
 _LOOK_EVERY = 5.0

@@ -122,6 +122,12 @@ def is_server_error(error: ServerError) -> bool:
     return isinstance(error, (RefusedError, TurnedAwayError))
 
 
+NO_SYSTEM_TABLES = (
+    "table_type = 'BASE TABLE' AND table_schema NOT IN ('mysql', 'sys', 'performance_schema', 'information_schema')"
+)
+"""The condition by which information_schema.tables has the tables of users alone."""
+
+
 def quote_identifier(name: str) -> str:
     """Return the name of a schema or table as a quoted identifier, safe for any name."""
     return f"`{name.replace('`', '``')}`"
