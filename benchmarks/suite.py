@@ -108,7 +108,7 @@ class Workload:
             candidate=lambda name: SimpleNamespace(trials=counts[name], failed=0, state=CandidateState.TOO_CLOSE)
         )
         decided = decision.is_reached(self.spec.until, self.spec.baseline)
-        return SimpleNamespace(fit=decision.fit, decided=decided, verdict=verdict)
+        return SimpleNamespace(fit=decision.fit, decided=decided, verdict=verdict, compared=())
 
     def claims(self) -> tuple[bool, bool]:
         """Return whether it claims of a candidate, against the baseline, what is not so; and whether it claims anything."""

@@ -93,6 +93,7 @@ class SuiteRow(FrozenModel):
     )
     moved: str = Field(default="", description="what changed most with the measure, in a sentence; empty where nothing did")
     profile: ProfileComparison | None = Field(default=None, description="null where no trial profiled the server")
+    failure: str = Field(default="", description="the error that ended its study; empty where none did")
 
     def cell(self, candidate: str) -> SuiteCell:
         """Return the cell of a candidate other than the baseline; each row has one for every such candidate."""

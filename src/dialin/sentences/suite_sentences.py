@@ -3,8 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import PurePath
 
-from dialin.model.suite import BarReason, Gate, GateState, Margin, SuiteCandidate, SuiteOutcome, SuitePlan, SuiteResult
+from dialin.model.suite import (
+    BarReason,
+    Gate,
+    GateState,
+    Margin,
+    SuiteCandidate,
+    SuiteCell,
+    SuiteOutcome,
+    SuitePlan,
+    SuiteResult,
+)
+from dialin.model.verdict import CandidateState
 from dialin.sentences.changes import change_with_confidence
 from dialin.sentences.names import DIRECTORY
 from dialin.text import about, change, counted, exact_percent, how_to_resume, listed, visible
@@ -31,6 +43,9 @@ COSTS = {"server CPU": "CPU", "context switches": "switches", "read": "KiB read"
 
 _NAMED = 3
 """Workloads that a sentence names at most."""
+
+_SPENT = 0.8
+"""The share of its minutes from which on a suite is not taken for interrupted: the rest may be too short for a block."""
 
 
 def suite_headline(plan: SuitePlan, result: SuiteResult) -> str:
@@ -61,7 +76,9 @@ def _headline(plan: SuitePlan, result: SuiteResult) -> str:
         case SuiteOutcome.KEEP:
             return f"Keep {result.candidate(result.baseline).full}, the baseline: {_of_others(plan, result)}."
         case SuiteOutcome.INCONCLUSIVE if chosen.mean is None:
-            return "Inconclusive: too few trials for a mean over all workloads."
+            lacking = [row.name for row in result.rows if any(cell.ratio is None for cell in row.cells)]
+            under = f" under {_named(lacking)}" if lacking else ""
+            return f"Inconclusive: too few trials could be compared{under} for a mean over all workloads."
         case SuiteOutcome.INCONCLUSIVE:
             barred = f"; it is not recommended, because {_BARRED[chosen.barred]}" if chosen.barred else ""
             return f"Inconclusive: {chosen.full} is {over_mix}{_signs(result, chosen)}{barred}."
@@ -110,10 +127,15 @@ def _named(rows: Sequence[str], changes: dict[str, str] | None = None) -> str:
     return listed([*names, f"{more} more"] if more > 0 else names)
 
 
+def _cell(result: SuiteResult, workload: str, candidate: str) -> SuiteCell | None:
+    """Return the cell of a candidate under a workload; None where its study has not begun."""
+    return next((row.cell(candidate) for row in result.rows if row.name == workload), None)
+
+
 def _change_under(result: SuiteResult, workload: str, candidate: str) -> str:
-    cell = next(row for row in result.rows if row.name == workload).cell(candidate)
-    if cell.ratio is None:
-        return " (server failed)" if cell.margin is Margin.FAILED else " (not measured)"
+    cell = _cell(result, workload, candidate)
+    if cell is None or cell.ratio is None:
+        return " (server failed)" if cell and cell.margin is Margin.FAILED else " (not measured)"
     return f" ({change(cell.ratio.mean)})"
 
 
@@ -126,14 +148,43 @@ def gate_sentence(result: SuiteResult, gate: Gate) -> str:
         case GateState.WORSE:
             return f"Failed: worse by more than {margin} under {_pairs(result, gate.worse)}."
         case GateState.OPEN:
-            where = _pairs(result, gate.open)
             if gate.minutes_needed is None:
-                return f"Not answered: the difference is too near {margin}, or too noisy, under {where}."
-            total = result.minutes + gate.minutes_needed
-            return (
-                f"Not answered yet: whether it is worse by more than {margin} under {where}. About "
-                f"{about(60 * gate.minutes_needed)} more would show it: {how_to_resume(DIRECTORY, total + 1)}."
-            )
+                return f"Not answered: {_why_open(result, gate)}."
+            where = _pairs(result, gate.open)
+            more = _how_to_answer(result, gate.minutes_needed, DIRECTORY)
+            return f"Not answered yet: whether it is worse by more than {margin} under {where}. {more}."
+
+
+def _how_to_answer(result: SuiteResult, more: float, directory: PurePath | str) -> str:
+    """Return how so many more minutes are given to a suite, with the command."""
+    return f"About {about(60 * more)} more would show it: {how_to_resume(directory, result.minutes + more + 1)}"
+
+
+def next_step(plan: SuitePlan, result: SuiteResult, directory: PurePath) -> str:
+    """Return how more trials may answer what is open; empty where nothing is, or where they would not."""
+    if result.is_answered:
+        return ""
+    if result.gate is not None and result.gate.minutes_needed is not None:
+        return _how_to_answer(result, result.gate.minutes_needed, directory)
+    if result.outcome is not SuiteOutcome.UNGUARDED and all(row.decided for row in result.rows):
+        return ""
+    is_spent = result.minutes > _SPENT * plan.minutes  # else it was interrupted
+    return f"More trials may answer it: {how_to_resume(directory, 2 * plan.minutes if is_spent else None)}"
+
+
+def _why_open(result: SuiteResult, gate: Gate) -> str:
+    """Return why more time does not answer the question of a gate, with the workloads of each reason."""
+    by_reason: dict[str, list[tuple[str, str]]] = {}
+    for row, name in gate.open:
+        cell = _cell(result, row, name)
+        if cell is None or cell.ratio is None or cell.ratio.low is None:
+            reason = "too few trials were completed"
+        elif cell.state is CandidateState.NO_CLAIM:
+            reason = "something else could explain a difference (see its study)"
+        else:
+            reason = f"the difference is too near {exact_percent(gate.margin)}, or too noisy,"
+        by_reason.setdefault(reason, []).append((row, name))
+    return "; ".join(f"{reason} under {_pairs(result, pairs)}" for reason, pairs in by_reason.items())
 
 
 def _pairs(result: SuiteResult, pairs: Sequence[tuple[str, str]]) -> str:

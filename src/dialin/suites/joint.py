@@ -54,6 +54,7 @@ class SuiteStudy:
         decided: whether it needs no more trials.
         seconds: wall clock of its trials.
         why: what explains it; None where that is not asked for.
+        failure: the error that ended it; empty where none did.
     """
 
     member: SuiteMember
@@ -62,6 +63,7 @@ class SuiteStudy:
     decided: bool = False
     seconds: float = 0.0
     why: Why | None = None
+    failure: str = ""
 
     @property
     def fit(self) -> TrialFit | None:
@@ -85,7 +87,14 @@ def _margin(plan: SuitePlan, spec: StudySpec, judgement: Judgement | None, name:
     has_failed = not candidate.trials and candidate.failed >= comparison.GIVE_UP_AFTER
     if baseline.trials and (candidate.state is CandidateState.UNSAFE or has_failed):
         return Margin.FAILED
+    if _is_identical(judgement, name):
+        return Margin.NOT_WORSE
     return margin_by_fit(plan, spec, judgement.fit, name)
+
+
+def _is_identical(judgement: Judgement, name: str) -> bool:
+    """Return whether a candidate's effective settings are those of the baseline, so that nothing is to be shown of it."""
+    return any(one.name == name and one.is_identical for one in judgement.compared)
 
 
 def margin_by_fit(plan: SuitePlan, spec: StudySpec, fit: TrialFit | None, name: str) -> Margin:
@@ -154,11 +163,11 @@ def _is_near_all(fit: TrialFit, plan: SuitePlan, spec: StudySpec) -> bool:
 def joint_result(plan: SuitePlan, studies: Sequence[SuiteStudy]) -> SuiteResult:
     """Return the joint result of the studies of a suite, of which there is at least one."""
     spec = studies[0].spec
-    mean = decide_mean(plan, studies)
+    mean = decide_mean(plan, studies) if len(studies) == len(plan.members) else None
     rows = [_row(plan, study) for study in studies]
     candidates = _candidates(plan, spec, mean, rows)
     choice = next((one for one in candidates if mean is not None and one.name == mean.choice), None)
-    outcome = _outcome(choice, mean, spec.baseline)
+    outcome = _outcome(choice, mean, candidates, spec.baseline)
     is_chosen = outcome in (SuiteOutcome.BETTER, SuiteOutcome.SAFE_CHOICE)
     subject = _subject(candidates, choice, spec.baseline)
     return SuiteResult(
@@ -207,6 +216,7 @@ def _row(plan: SuitePlan, study: SuiteStudy) -> SuiteRow:
         scaling=study.why.scaling if study.why else [],
         profile=study.why.profile if study.why else None,
         moved=study.why.summary if study.why and any(cell.ratio and cell.ratio.excludes_one for cell in cells) else "",
+        failure=study.failure,
     )
 
 
@@ -219,7 +229,7 @@ def _cell(study: SuiteStudy, name: str, margin: Margin) -> SuiteCell:
     if fit is not None and {name, spec.baseline} <= set(fit.names):
         ratio = fit.ratio(name, spec.baseline, spec.alpha)
         is_worse = fit.difference(spec.baseline, name).shows(Rules.of(spec).needed(fit).worse)
-        if state not in _NOT_COMPARED and is_enough(fit) and is_worse:
+        if is_worse and is_enough(fit) and state not in _NOT_COMPARED and not _is_identical(judgement, name):
             state = CandidateState.WORSE
         elif state is CandidateState.WORSE:  # worse than the best, which need not be the baseline
             state = CandidateState.LIKELY_WORSE if ratio.excludes_one and ratio.mean < 1 else CandidateState.TOO_CLOSE
@@ -227,10 +237,18 @@ def _cell(study: SuiteStudy, name: str, margin: Margin) -> SuiteCell:
         candidate=name,
         ratio=ratio,
         state=state,
-        margin=margin,
+        margin=Margin.OPEN if _is_withheld(study, name) else margin,
         trials=candidate.trials,
         weaker_durability=[] if spec.accept_weaker_durability else candidate.weaker_durability,
     )
+
+
+def _is_withheld(study: SuiteStudy, name: str) -> bool:
+    """Return whether a candidate has trials enough, and nothing is claimed: something else could explain a difference."""
+    fit, judgement = study.fit, study.judgement
+    if judgement is None or fit is None or not is_enough(fit) or name not in fit.names:
+        return False
+    return judgement.verdict.candidate(name).state is CandidateState.NO_CLAIM
 
 
 def _candidates(plan: SuitePlan, spec: StudySpec, mean: Decision | None, rows: Sequence[SuiteRow]) -> list[SuiteCandidate]:
@@ -281,11 +299,14 @@ def _barred(cells: Sequence[SuiteCell]) -> BarReason | None:
     return BarReason.WEAKER_DURABILITY if any(cell.weaker_durability for cell in cells) else None
 
 
-def _outcome(choice: SuiteCandidate | None, mean: Decision | None, baseline: str) -> SuiteOutcome:
+def _outcome(
+    choice: SuiteCandidate | None, mean: Decision | None, candidates: Sequence[SuiteCandidate], baseline: str
+) -> SuiteOutcome:
     if choice is None or mean is None:
         return SuiteOutcome.INCONCLUSIVE
-    if choice.name == baseline:
-        return SuiteOutcome.KEEP
+    if choice.name == baseline:  # what could explain a difference could also hide one
+        is_withheld = any(one.barred is BarReason.NO_CLAIM for one in candidates)
+        return SuiteOutcome.INCONCLUSIVE if is_withheld else SuiteOutcome.KEEP
     if choice.worse:
         return SuiteOutcome.TRADE_OFF
     if choice.barred is not None:
@@ -301,17 +322,22 @@ def _gate(plan: SuitePlan, studies: Sequence[SuiteStudy], rows: Sequence[SuiteRo
     cells = [(row, cell) for row in rows for cell in row.cells]
     worse = [(row.name, cell.candidate) for row, cell in cells if cell.margin in (Margin.WORSE, Margin.FAILED)]
     still_open = [(row.name, cell.candidate) for row, cell in cells if cell.margin is Margin.OPEN]
+    begun = {row.name for row in rows}
+    still_open += [(one.name, cell.candidate) for one in plan.members if one.name not in begun for cell in rows[0].cells]
     state = GateState.WORSE if worse else GateState.OPEN if still_open else GateState.PASSED
     seconds = [_seconds_to_answer(plan, study) for study in studies]
     known = [one for one in seconds if one is not None]
-    needed = sum(known) / 60 if still_open and len(known) == len(seconds) else None
+    needed = sum(known) / 60 if still_open and len(known) == len(plan.members) else None
     return Gate(margin=plan.fail_if_worse, state=state, worse=worse, open=still_open, minutes_needed=needed)
 
 
 def _seconds_to_answer(plan: SuitePlan, study: SuiteStudy) -> float | None:
     """Return about how many more seconds of trials would answer the gate's question for a workload; None where unknown."""
     spec, fit = study.spec, study.fit
-    names = [name for name, one in margins(plan, spec, study.judgement).items() if one is Margin.OPEN]
+    by_margin = margins(plan, spec, study.judgement)
+    if any(_is_withheld(study, name) for name in by_margin):
+        return None
+    names = [name for name, one in by_margin.items() if one is Margin.OPEN]
     times = [1.0]
     for name in names:
         if fit is None or not {name, spec.baseline} <= set(fit.names):

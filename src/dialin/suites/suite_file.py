@@ -9,6 +9,7 @@ from typing import Any
 from dialin import json_documents
 from dialin.errors import MachineError, UserError, is_machine_fault
 from dialin.evidence.why_verdict import explain
+from dialin.model.progress import SessionState
 from dialin.model.record import StudyRecord
 from dialin.model.suite import Suite, SuiteMember, SuitePlan
 from dialin.model.trial import TrialState, seconds_of
@@ -118,12 +119,12 @@ def read_study(directory: Path, plan: SuitePlan, member: SuiteMember, *, explain
     Raises:
         UserError: it is damaged.
     """
-    record = read_only.read(directory / member.directory, lambda store: store.read())
+    record, progress = read_only.read(directory / member.directory, lambda store: (store.read(), store.progress()))
     judgement = judge(record)
     decided = judgement is not None and is_decided(plan, record.spec, judgement)
-    return SuiteStudy(
-        member, record.spec, judgement, decided, seconds_of(record.trials), explain(record) if explained else None
-    )
+    why = explain(record) if explained else None
+    failure = progress.reason if progress is not None and progress.session is SessionState.FAILED else ""
+    return SuiteStudy(member, record.spec, judgement, decided, seconds_of(record.trials), why, failure)
 
 
 def suite_of(plan: SuitePlan, studies: Sequence[SuiteStudy]) -> Suite:
