@@ -27,6 +27,10 @@ def printed(one, width=100):
     return console.file.getvalue()
 
 
+def flat(text):
+    return " ".join(text.split())
+
+
 @pytest.mark.parametrize("width", [80, 100])
 @pytest.mark.parametrize("candidates", [1, 6])
 def test_twenty_workloads_fit_on_a_screen_of_thirty_lines(candidates, width):
@@ -34,6 +38,19 @@ def test_twenty_workloads_fit_on_a_screen_of_thirty_lines(candidates, width):
     text = printed(suite([row(f"workload {number}", **ratios) for number in range(20)]), width)
     assert len(text.splitlines()) <= 30
     assert all(f"workload {number}" in text for number in range(20))
+
+
+@pytest.mark.parametrize("candidates", [2, 6, 14])
+def test_on_a_narrow_terminal_no_figure_is_cut_off_and_candidates_without_room_are_named(candidates):
+    names = [f"mysql@9.7.{number}" for number in range(candidates)]
+    text = printed(suite([row(f"workload {number}", **dict.fromkeys(names, 1.234)) for number in range(20)]), 80)
+    rows = [line for line in text.splitlines() if line.startswith("workload ") and "▲" in line]
+    header = next(line for line in text.splitlines() if line.split()[0] == "workload" and names[0] in line)
+    shown = [name for name in names if name in header]
+    assert max(map(len, text.splitlines())) <= 80
+    assert len(shown) == candidates or f"Left out at this width: {', '.join(['1', *names[len(shown) :]])}." in flat(text)
+    assert len(rows) == 20
+    assert all(line.count("+23.4 % ▲") == len(shown) >= 2 for line in rows)
 
 
 def test_a_trade_off_is_named_with_its_workloads_and_figures():

@@ -33,13 +33,13 @@ from dialin.report.document.parts import (
 )
 from dialin.sentences.state_sentences import state_text
 from dialin.sentences.suite_sentences import COSTS, OUTCOMES
-from dialin.text import NOTHING, change, counted, exact_percent, listed, shorten, visible, without_secrets
+from dialin.text import NOTHING, change, counted, distinct, exact_percent, listed, visible, without_secrets
 
 TABLE = "suite-table"
 """The key of the table of workloads."""
 
-_LONGEST = 24
-"""Characters of a workload's name in a table."""
+_LONGEST, _LONGEST_TITLE = 24, 16
+"""Characters of a workload's name in a table, and of a candidate's where there are several."""
 
 _ROLES = {CandidateState.BETTER: RowRole.RECOMMENDED, CandidateState.WORSE: RowRole.BAD, CandidateState.UNSAFE: RowRole.BAD}
 
@@ -92,7 +92,8 @@ def _result(plan: SuitePlan, result: SuiteResult) -> list[Part]:
     by_threads = charts_by_threads(result, suite_style(result))
     title = "Throughput against the baseline, by threads: each interval holds by itself"
     grid = [Group("by-threads", title, [Grid(by_threads)])] if by_threads else []
-    return [workload_table(plan, result), Paragraph(" ".join(filter(None, notes)), Role.SMALL), *charts, *grid]
+    failures = [Paragraph(visible(f"{row.name} ended without an answer: {row.failure}")) for row in result.rows if row.failure]
+    return [workload_table(plan, result), *failures, Paragraph(" ".join(filter(None, notes)), Role.SMALL), *charts, *grid]
 
 
 def suite_style(result: SuiteResult) -> dict[str, Style]:
@@ -115,16 +116,19 @@ def workload_table(plan: SuitePlan, result: SuiteResult) -> Table:
             Column(f"cost-{place}", COSTS[name], 3 + place, is_figure=True) for place, name in enumerate(_cost_names(result))
         ]
     else:
-        columns += [Column(f"change-{place}", one.label, is_figure=True) for place, one in enumerate(result.others)]
+        titles = distinct([visible(one.label) for one in result.others], _LONGEST_TITLE)
+        columns += [Column(f"change-{place}", title, is_figure=True, bare_first=True) for place, title in enumerate(titles)]
     is_weighted = any(row.weight != 1 for row in result.rows)
-    rows = [_row(plan, result, row, is_weighted=is_weighted) for row in result.rows]
+    names = distinct([visible(row.name) for row in result.rows], _LONGEST)
+    weights = [f" ×{row.weight:g}" if is_weighted else "" for row in result.rows]
+    labels = [f"{name}{weight}" for name, weight in zip(names, weights, strict=True)]
+    rows = [_row(plan, result, row, label) for row, label in zip(result.rows, labels, strict=True)]
     caption = "Change of performance against the baseline under each workload; above 0 % is better. Costs are per operation."
     return Table(TABLE, caption, columns, [*rows, _mean_row(plan, result, len(columns))], is_sortable=True, is_wide=True)
 
 
-def _row(plan: SuitePlan, result: SuiteResult, row: SuiteRow, *, is_weighted: bool) -> Row:
-    weight = f" ×{row.weight:g}" if is_weighted else ""
-    cells = [Cell(f"{shorten(visible(row.name), _LONGEST)}{weight}"), Cell(_level(row))]
+def _row(plan: SuitePlan, result: SuiteResult, row: SuiteRow, label: str) -> Row:
+    cells = [Cell(label), Cell(_level(row))]
     if len(result.others) > 1:
         beside = [row.cell(one.name) for one in result.others]
         return Row([*cells, *(_marked(cell.ratio, cell.state) for cell in beside)])
@@ -238,8 +242,9 @@ def suite_diff_document(diffs: Mapping[str, StudyDiff], only: Sequence[str], lef
         Row([Cell(visible(name)), Cell(visible(one.name)), *map(change_cell, (one.ratio_a, one.ratio_b, one.ratio_change))])
         for name, _, one in pairs
     ]
-    titles = [Column(key, key, is_figure=True) for key in ("A", "B", "change")]
-    columns = [Column("workload", "workload"), Column("candidate", "candidate"), *titles]
+    columns = [Column("workload", "workload"), Column("candidate", "candidate")]
+    columns += [Column(key, key, 1, is_figure=True, bare_first=True) for key in ("A", "B")]
+    columns += [Column("change", "change", is_figure=True)]
     caption = "The ratio to the baseline in each suite, and its change from A to B, in the measure of each workload."
     return Document(
         headline=f"The ratio to the baseline changed under {named}{more}." if changed else "No change of any ratio is shown.",

@@ -13,6 +13,8 @@ from dialin.text import distinct
 GAP = 2
 """Spaces between columns."""
 
+_FEWEST = 2
+"""Columns that are shown in any case."""
 _NARROWEST = 10
 _LEAST_OF_LONG = 30
 _INTERVALS = 5
@@ -80,16 +82,23 @@ def fitted(columns: Sequence[TerminalColumn], width: int | None) -> tuple[list[T
         return shown, []
     for attempt in _attempts(columns, width):
         shown = attempt
-        if sum(map(_width, attempt)) + GAP * (len(attempt) - 1) <= width:
+        if _fits(attempt, width):
             break
+    while len(shown) > _FEWEST and not _fits(shown, width) and not shown[-1].left:  # a figure that is cut off is a wrong one
+        shown = shown[:-1]
     titles = {column.title for column in shown}
     return shown, [column.title for column in columns if column.title not in titles and not column.is_charted]
+
+
+def _fits(columns: Sequence[TerminalColumn], width: int) -> bool:
+    return sum(map(_width, columns)) + GAP * (len(columns) - 1) <= width
 
 
 def _attempts(columns: Sequence[TerminalColumn], width: int) -> Iterator[list[TerminalColumn]]:
     """Yield the ways to show a table, the best first.
 
     Below a chart, the least important columns are dropped first; then names are shortened, and only then intervals left out.
+    Without a chart names are shortened first, then come the intervals that are left out before others, then columns.
     """
     yield list(columns)
     brief = [_brief(column, bare=column.is_charted) for column in columns]
@@ -103,8 +112,9 @@ def _attempts(columns: Sequence[TerminalColumn], width: int) -> Iterator[list[Te
                 shortened = [_brief(one, bare=one.is_charted or one.bare_first) for one in ranked]
                 yield _named(shortened, name_width)
                 yield _named([one for one in shortened if not one.is_charted], name_width)
+    yield _named([_brief(one, bare=is_charted) for one in columns], width)
     for limit in [None, *ranks]:
-        shortened = [_brief(one, bare=is_charted) for one in columns if limit is None or one.rank < limit]
+        shortened = [_brief(one, bare=is_charted or one.bare_first) for one in columns if limit is None or one.rank < limit]
         yield _named(shortened, width)
 
 
