@@ -123,6 +123,13 @@ def test_a_suite_is_read_by_what_it_asks_whatever_its_result_looks_like(tmp_path
             read_plan(tmp_path)
 
 
+def test_names_are_distinct_even_where_one_is_what_another_would_become(tmp_path):
+    names = ["a", "a", "a 2", "a"]
+    text = "".join(f'[[workload]]\nname = "{name}"\nworkload = "scan"\n' for name in names)
+    (tmp_path / "s.toml").write_text(text)
+    assert len({one.name for one in suite(tmp_path, suite="s.toml").members}) == len(names)
+
+
 def test_a_command_for_studies_says_that_a_suite_holds_several(tmp_path):
     write_suite(tmp_path, Suite(plan=suite_plan({"a": 1})))
     with pytest.raises(UserError, match=r"is a suite of studies. Name one of them"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -157,10 +157,14 @@ def _distinct(members: Sequence[Member]) -> Iterator[Member]:
     """
     if len(members) > _MOST:
         raise UserError(f"A suite has at most {_MOST} workloads, not {len(members)}", "Leave some out")
-    seen: dict[str, int] = {}
+    taken: set[str] = set()
     for member in members:
-        seen[member.name] = count = seen.get(member.name, 0) + 1
-        yield member if count == 1 else Member(f"{member.name} {count}", member.weight, member.options)
+        name, number = member.name, 1
+        while name in taken:
+            number += 1
+            name = f"{member.name} {number}"
+        taken.add(name)
+        yield replace(member, name=name)
 
 
 def _margin(value: Any) -> float:
