@@ -1,13 +1,19 @@
 """Suites of studies with known truth: who gets rounds, when they end, and what they say together."""
 
+import re
+import shutil
+
 import pytest
 
-from dialin.cli.conduct_suite import diff_suites
-from dialin.errors import ExitCode, InterruptedStudyError
+from dialin.cli.conduct_suite import _accept_weaker_durability, _exit_code, diff_suites, show_suite
+from dialin.errors import ExitCode, InterruptedStudyError, UserError
+from dialin.model.progress import Progress, SessionState
 from dialin.model.suite import GateState, Margin, Suite, SuiteOutcome
 from dialin.model.trial import Purpose
 from dialin.model.verdict import CandidateState
 from dialin.store import requests
+from dialin.store.lock import sole_runner
+from dialin.store.store import Store
 from dialin.suites import runner
 from dialin.suites.suite_file import write_suite
 from fixtures.long_form import only_with_all
@@ -30,7 +36,7 @@ FORCED = {name: {"innodb_buffer_pool_instances": name} for name in ("1", "4")}
 
 
 def levels(base, change=0.0, **others):
-    return SimulatedTrials({"1": base, "4": base * (1 + change)}, in_force=FORCED, **{"noise": 0.004, **others})
+    return SimulatedTrials({"1": base, "4": base * (1 + change)}, **{"noise": 0.004, "in_force": FORCED, **others})
 
 
 def cell(suite, workload):
@@ -40,6 +46,9 @@ def cell(suite, workload):
 def test_each_round_gives_a_block_to_every_workload_whose_answer_is_open(suite):
     suite.run(suite_plan({"a": 1, "b": 1, "c": 1}, minutes=8, until="best"), {name: levels(1000) for name in "abc"})
     assert suite.order[:6] == ["a", "b", "c", "a", "b", "c"]
+    told = [re.fullmatch(r"3 of 3 workloads open after (.+) of trials; at most about (.+) left", text) for text in suite.said]
+    assert len(told) > 1, "a line for each round but the first"
+    assert all(told)
 
 
 def test_a_workload_that_is_decided_stops_and_the_noisy_one_gets_its_minutes(suite):
@@ -47,6 +56,7 @@ def test_a_workload_that_is_decided_stops_and_the_noisy_one_gets_its_minutes(sui
     ended = suite.run(suite_plan({"quiet": 1, "noisy": 1}, minutes=15, until="best"), trials)
     assert len(trials["quiet"].ran) < len(trials["noisy"].ran) / 2
     assert ended.result.candidate("4").better == ["quiet"]
+    assert suite.said[-1].startswith("1 of 2 workloads open")
     minutes = sum(len(one.ran) for one in trials.values()) * SECONDS / 60
     assert 13 <= minutes <= 15.5, "the minutes are those of all studies together"
 
@@ -175,6 +185,88 @@ def test_a_workload_under_which_nothing_works_ends_alone(suite):
     assert ended.result.outcome is SuiteOutcome.INCONCLUSIVE
 
 
+def fail_with(directory, reason):
+    with Store.open(directory) as store:
+        store.save_progress(Progress(SessionState.FAILED, 0.0, reason=reason))
+
+
+def test_the_error_that_ended_a_workload_is_part_of_the_result(suite, tmp_path, capsys):
+    broken = {"1", "4"}
+    plan = suite_plan({"fine": 1, "broken": 1}, minutes=8)
+    suite.run(plan, {"fine": levels(1000), "broken": levels(1000, fails=frozenset(broken))})
+    fail_with(tmp_path / "suite" / "broken", "The program is not there")
+    write_suite(tmp_path / "suite", Suite(plan=plan))
+    assert show_suite(tmp_path / "suite", json=False) is ExitCode.NO_VERDICT
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "broken ended without an answer: The program is not there" in shown
+    assert "too few trials could be compared under broken for a mean" in shown
+
+
+def test_where_no_workload_could_be_measured_it_failed_throughout(suite, tmp_path):
+    plan = suite_plan({"a": 1, "b": 1}, minutes=8, fail_if_worse=0.03)
+    suite.run(plan, {name: levels(1000, fails=frozenset({"1", "4"})) for name in "ab"})
+    fail_with(tmp_path / "suite" / "a", "no server starts")
+    assert _exit_code(suite.result(plan).result) is ExitCode.NO_VERDICT
+    fail_with(tmp_path / "suite" / "b", "no server starts")
+    assert _exit_code(suite.result(plan).result) is ExitCode.FAILED_THROUGHOUT
+
+
+CONFOUNDED = {
+    name: {**FORCED[name], "innodb_buffer_pool_size": size} for name, size in (("1", "134217728"), ("4", "268435456"))
+}
+
+
+@pytest.mark.parametrize("change", [0.0, -0.2])
+def test_what_something_else_could_explain_answers_no_gate_and_uses_up_no_minutes(suite, change):
+    trials = {"a": levels(1000), "b": levels(1000, change, in_force=CONFOUNDED)}
+    ended = suite.run(suite_plan({"a": 1, "b": 1}, minutes=60, fail_if_worse=0.03), trials)
+    assert ended.result.gate.state is GateState.OPEN
+    assert ended.result.gate.open == [("b", "4")]
+    assert "something else could explain a difference (see its study) under b" in ended.headline
+    assert ended.result.gate.minutes_needed is None
+    assert ended.result.minutes < 40
+
+
+def test_what_could_explain_a_difference_could_hide_one_so_that_the_baseline_is_not_kept_for_it(suite):
+    trials = {"a": levels(1000), "b": levels(1000, in_force=CONFOUNDED)}
+    ended = suite.run(suite_plan({"a": 1, "b": 1}, minutes=30), trials)
+    assert ended.result.outcome is SuiteOutcome.INCONCLUSIVE
+    assert "something else could explain a difference under some workload" in ended.headline
+
+
+def test_a_workload_whose_study_is_not_there_leaves_the_gate_open_and_the_mix_without_a_mean(suite, tmp_path):
+    plan = suite_plan({"a": 1, "b": 1}, minutes=60, fail_if_worse=0.03)
+    assert suite.run(plan, {name: levels(1000) for name in "ab"}).result.gate.state is GateState.PASSED
+    shutil.rmtree(tmp_path / "suite" / "b")
+    rest = suite.result(plan)
+    assert rest.result.gate.state is GateState.OPEN
+    assert "too few trials were completed under b (not measured)" in rest.headline
+    assert rest.result.candidate("4").mean is None
+
+
+def test_weaker_durability_is_accepted_afterwards_on_the_same_trials(monkeypatch, clock, spec, tmp_path):
+    variable = "innodb_flush_log_at_trx_commit"
+    candidates = tuple(
+        one.model_copy(update={"name": value, "setting": {variable: value}})
+        for one, value in zip(spec.candidates, ("1", "2"), strict=False)
+    )
+    question = spec.model_copy(update={"candidates": candidates, "baseline": "1", "measure": 10.0})
+    suite = SimulatedSuite(monkeypatch, clock, question, tmp_path / "suite")
+    plan = suite_plan({"a": 1, "b": 1}, minutes=30)
+    forced = {value: {variable: value} for value in ("1", "2")}
+    trials = {name: SimulatedTrials({"1": 1000, "2": 1300}, noise=0.004, in_force=forced) for name in "ab"}
+    before = suite.run(plan, trials)
+    assert before.result.outcome is SuiteOutcome.INCONCLUSIVE
+    assert "--accept-weaker-durability allows that" in before.headline
+    write_suite(tmp_path / "suite", Suite(plan=plan))
+    with sole_runner(tmp_path / "suite"), pytest.raises(UserError, match="is in use by a running study"):
+        _accept_weaker_durability(tmp_path / "suite")
+    _accept_weaker_durability(tmp_path / "suite")
+    after = suite.result(plan)
+    assert (after.result.outcome, after.result.recommended) == (SuiteOutcome.BETTER, "2")
+    assert after.result.minutes == before.result.minutes
+
+
 def test_suites_are_compared_by_workload_though_one_has_no_answer(suite, tmp_path, capsys):
     trials = {"fine": levels(1000, 0.2), "broken": levels(1000, fails=frozenset({"1", "4"}))}
     plan = suite_plan({"fine": 1, "broken": 1}, minutes=8)
@@ -216,8 +308,6 @@ def test_a_gate_stays_open_and_asks_for_minutes_until_there_are_the_trials_of_a_
     [(0.0, GateState.PASSED, ExitCode.VERDICT), (-0.1, GateState.WORSE, ExitCode.WORSE)],
 )
 def test_a_gate_is_answered_and_every_workload_is_measured(suite, change, state, code):
-    from dialin.cli.conduct_suite import _exit_code
-
     trials = {"a": levels(1000), "b": levels(1000, change)}
     ended = suite.run(suite_plan({"a": 1, "b": 1}, minutes=60, fail_if_worse=0.03), trials)
     assert ended.result.gate.state is state
@@ -226,13 +316,18 @@ def test_a_gate_is_answered_and_every_workload_is_measured(suite, change, state,
     assert ended.result.minutes < 40, "it stops where the question is answered"
 
 
-def test_a_gate_that_time_does_not_answer_says_how_much_more_would(suite):
+def test_a_gate_that_time_does_not_answer_says_how_much_more_would(suite, tmp_path, capsys):
     plan = suite_plan({"a": 1}, minutes=5, fail_if_worse=0.01)
     ended = suite.run(plan, {"a": levels(1000, noise=0.02)})
     assert ended.result.gate.state is GateState.OPEN
     assert ended.result.gate.open == [("a", "4")]
     assert ended.result.gate.minutes_needed > 0
     assert "more would show it" in ended.headline
+    directory = tmp_path / "suite"
+    write_suite(directory, Suite(plan=plan))
+    assert show_suite(directory, json=False) is ExitCode.NO_VERDICT
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert re.fullmatch(rf"About .+ more would show it: dialin resume {directory} --minutes \d+", last)
 
 
 def test_a_candidate_whose_server_fails_under_a_workload_fails_the_gate(suite):
@@ -242,6 +337,15 @@ def test_a_candidate_whose_server_fails_under_a_workload_fails_the_gate(suite):
     assert cell(ended, "b").margin is Margin.FAILED
     assert cell(ended, "b").state is CandidateState.UNSAFE
     assert "server failed" in ended.headline
+
+
+def test_a_gate_is_passed_at_once_by_a_file_that_changes_nothing_though_the_machine_is_noisy(suite):
+    same = {name: {"innodb_buffer_pool_instances": "1"} for name in ("1", "4")}
+    trials = {"a": levels(1000, noise=0.1, in_force=same)}
+    ended = suite.run(suite_plan({"a": 1}, minutes=60, fail_if_worse=0.03), trials)
+    assert ended.result.gate.state is GateState.PASSED
+    assert cell(ended, "a").state is CandidateState.EQUAL
+    assert ended.result.minutes < 10
 
 
 def test_a_gate_measures_every_candidate_until_each_is_answered(monkeypatch, clock, spec, tmp_path):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Mapping
 from pathlib import Path
 
 import typer
@@ -19,18 +18,20 @@ from dialin.evidence.server_metrics import READINGS
 from dialin.fleet.stop_signals import not_suspended, stopping_cleanly
 from dialin.model.suite import GateState, Suite, SuitePlan, SuiteResult
 from dialin.paths import replace_text
+from dialin.race import lifecycle
 from dialin.report import files
 from dialin.report.document.suite_document import moved_document, suite_diff_document, suite_document
 from dialin.report.plain_lines import WorkloadLines
 from dialin.report.render import suite_files
 from dialin.report.render.terminal import print_document, print_suite
+from dialin.sentences.suite_sentences import next_step
 from dialin.servers.processes import identity
 from dialin.store import read_only, requests
-from dialin.store.lock import sole_runner
+from dialin.store.lock import CHECKS, sole_runner
 from dialin.suites.check import CheckedMember, check_resumed_suite, check_suite, inapplicable_notes, plan_suite, shared_notes
 from dialin.suites.members import SuiteRequest
 from dialin.suites.runner import SuiteRunner
-from dialin.suites.suite_file import read_plan, read_studies, suite_of, write_suite
+from dialin.suites.suite_file import has_begun, read_plan, read_studies, suite_of, write_suite
 from dialin.text import command_line, counted, how_to_resume, listed, without_secrets
 from dialin.trials.tools import Tools
 from dialin.verdict.study_diff import compare_studies
@@ -54,12 +55,13 @@ def conduct_suite(request: SuiteRequest, where: Path, how: How, *, name: str) ->
     return _run(plan, directory, checked, tools, how)
 
 
-def resume_suite(directory: Path, how: How, *, minutes: float | None, refused: Mapping[str, bool]) -> ExitCode:
-    """Run a suite to its result from where it was interrupted, or with more minutes; `refused` are options for studies only."""
+def resume_suite(directory: Path, how: How, *, minutes: float | None, confirm: bool, accept_weaker: bool) -> ExitCode:
+    """Run a suite to its result from where it was interrupted, or with more minutes; `confirm` is for studies, and refused."""
     _refuse_elsewhere(how)
-    for option, is_given in refused.items():
-        if is_given:
-            raise UserError(f"{option} is for a study of one workload", "Leave it out, or resume one study of the suite")
+    if confirm:
+        raise UserError("--confirm is for a study of one workload", "Leave it out, or resume one study of the suite")
+    if accept_weaker:
+        _accept_weaker_durability(directory)
     plan = read_plan(directory)
     if minutes is not None:
         spent = sum(study.seconds for study in read_studies(directory, plan)) / 60
@@ -115,17 +117,30 @@ def _run_studies(plan: SuitePlan, directory: Path, checked: list[CheckedMember],
         raise
 
 
-def show_suite(directory: Path, *, json: bool, markdown: bool = False, full: bool = False, must_write: bool = True) -> ExitCode:
+def show_suite(
+    directory: Path,
+    *,
+    json: bool,
+    markdown: bool = False,
+    full: bool = False,
+    must_write: bool = True,
+    accept_weaker: bool = False,
+) -> ExitCode:
     """Rewrite the reports of a suite and print its result; without `must_write`, missing permission to write is only noted.
+
+    `accept_weaker` lets it recommend candidates that weaken durability from now on.
 
     Raises:
         UserError: the suite is damaged.
         MachineError: its reports cannot be written; the result is printed before that.
     """
+    if accept_weaker:
+        _accept_weaker_durability(directory)
     plan = read_plan(directory)
     studies = list(read_studies(directory, plan, explained=True))
     suite = suite_of(plan, studies)
-    if suite.result is None:
+    result = suite.result
+    if result is None:
         say(f"Nothing was measured yet. Resume the suite: {how_to_resume(directory)}")
         return ExitCode.NO_VERDICT
     if json:
@@ -146,10 +161,32 @@ def show_suite(directory: Path, *, json: bool, markdown: bool = False, full: boo
             raise (MachineError.of(error) if isinstance(error, OSError) else error) from error
         say(f"Note: the files in {directory} were not rewritten: you may not write there")
     say(f"Report: {(directory / 'report.html').absolute()}")
-    return _exit_code(suite.result)
+    if step := next_step(plan, result, directory):
+        say(step)
+    return _exit_code(result)
+
+
+def _accept_weaker_durability(directory: Path) -> None:
+    """Let a suite recommend candidates that weaken durability, on the same trials.
+
+    Raises:
+        UserError: dialin is running it, a workload has not begun, or you may not write there.
+    """
+    plan = read_plan(directory)
+    if not all(has_begun(directory, one) for one in plan.members):
+        raise UserError("Not every workload of the suite has begun", f"Resume it first: {how_to_resume(directory)}")
+    try:
+        with sole_runner(directory, CHECKS):
+            for one in plan.members:
+                lifecycle.accept_weaker_durability(directory / one.directory)
+    except OSError as error:
+        what = f"The suite in {directory} cannot be written: {error.strerror}"
+        raise UserError(what, "Copy it to a directory of yours") from error
 
 
 def _exit_code(result: SuiteResult) -> ExitCode:
+    if all(row.failure and row.baseline is None for row in result.rows):
+        return ExitCode.FAILED_THROUGHOUT
     if result.gate is not None and result.gate.state is GateState.WORSE:
         return ExitCode.WORSE
     return ExitCode.VERDICT if result.is_answered else ExitCode.NO_VERDICT

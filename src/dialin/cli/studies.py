@@ -232,8 +232,8 @@ def resume(
     if is_suite(directory):
         from dialin.cli.conduct_suite import resume_suite
 
-        options = {"--confirm": confirm, "--accept-weaker-durability": accept_weaker_durability}
-        raise typer.Exit(resume_suite(directory, how, minutes=minutes, refused=options))
+        accept = accept_weaker_durability
+        raise typer.Exit(resume_suite(directory, how, minutes=minutes, confirm=confirm, accept_weaker=accept))
     if accept_weaker_durability:
         _accept_weaker_durability(directory)
     raise typer.Exit(go_on(directory, how, minutes=minutes, confirm=confirm))
@@ -250,7 +250,16 @@ def report(
     if is_suite(directory):
         from dialin.cli.conduct_suite import show_suite
 
-        raise typer.Exit(show_suite(directory, json=json, markdown=markdown, full=full, must_write=False))
+        raise typer.Exit(
+            show_suite(
+                directory,
+                json=json,
+                markdown=markdown,
+                full=full,
+                must_write=False,
+                accept_weaker=accept_weaker_durability,
+            )
+        )
     from dialin.cli.conduct import show
     from dialin.report.render.markdown import print_markdown
     from dialin.report.render.terminal import print_verdict

@@ -22,6 +22,7 @@ from dialin.store import read_only, requests
 from dialin.suites.check import CheckedMember
 from dialin.suites.joint import SuiteStudy, decide_mean, is_decided, is_reached, lacks_guard, margin_by_fit
 from dialin.suites.suite_file import judge
+from dialin.text import about, counted, duration
 from dialin.trials.tools import Tools
 from dialin.verdict import comparison
 from dialin.verdict.reach_verdict import Judgement
@@ -104,11 +105,24 @@ class SuiteRunner:
                 open_studies.callback(study.blocks.close)
                 self._advance(study, is_counted=False)  # prepares the data, up to the first block
             while running := [study for study in self._studies if not study.has_ended]:
+                if not self._has_answer():
+                    self._say_progress(len(running))
                 for study in running:
                     if requests.is_asked_to_stop(self._directory):
                         raise InterruptedStudyError("Stopped after a block, as requested", resumable=True)
-                    self._is_over = self._is_over or is_reached(self._plan, [_so_far(one) for one in self._studies])
+                    self._has_answer()
                     self._advance(study)
+
+    def _has_answer(self) -> bool:
+        self._is_over = self._is_over or is_reached(self._plan, [_so_far(one) for one in self._studies])
+        return self._is_over
+
+    def _say_progress(self, still_open: int) -> None:
+        """Say how far the suite has come, once there is a trial."""
+        if seconds := sum(study.seconds for study in self._studies):
+            left = about(max(0.0, 60 * self._plan.minutes - seconds))
+            of = counted(len(self._studies), "workload")
+            self._say(f"{still_open} of {of} open after {duration(seconds)} of trials; at most about {left} left")
 
     def _place(self, study: _Running) -> Path:
         return self._directory / study.checked.member.directory
