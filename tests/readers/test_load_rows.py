@@ -47,6 +47,24 @@ def test_text_that_is_no_amount_is_no_row(count):
     assert row_of({"count": count}) is None
 
 
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        *(("1,234", 1234), ("1,234,567.5", 1_234_567.5), ("12,345", 12_345)),
+        *(("49,7", 49.7), ("812,25", 812.25), ("3100,512", 3100.512), ("0,125", 0.125), ("1.234,56", 1234.56)),
+        ("5,0004", 5.0004),
+    ],
+)
+def test_a_comma_stands_between_thousands_or_is_the_decimal_mark(text, count):
+    assert row_of({"count": text}).count == count
+
+
+def test_a_csv_may_come_after_other_lines_and_a_byte_order_mark():
+    read = by_columns({"time": "at", "count": "n"})
+    assert [read(line) for line in ("", "Starting 4 clients", "\ufeffat,n", "1,5")][:3] == [None] * 3
+    assert read("2,7").count == 7
+
+
 NINES = "9" * 5000
 
 
@@ -86,6 +104,13 @@ def test_a_kind_that_comes_again_or_a_later_time_begins_the_next_interval():
     assert belongs(rows, LoadRow("a", time=1, errors=5))
     assert not belongs(rows, LoadRow("a", time=1, count=5))
     assert not belongs(rows, LoadRow("b", time=2, count=5))
+
+
+def test_kinds_whose_lines_have_times_a_little_apart_are_of_one_interval():
+    rows = [LoadRow("a", time=1.001, count=5)]
+    assert belongs(rows, LoadRow("b", time=1.004, count=5), within=0.5)
+    assert not belongs(rows, LoadRow("a", time=1.004, count=5), within=0.5)
+    assert not belongs(rows, LoadRow("b", time=1.6, count=5), within=0.5)
 
 
 def test_errors_without_a_time_are_of_the_interval_beside_them():

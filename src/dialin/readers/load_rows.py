@@ -23,11 +23,14 @@ _CLOCK = re.compile(r"(?:(\d{1,9})d)?(?:(\d{1,9})h)?(?:(\d{1,9})m)?(?:(\d{1,9}(?
 _TIME_OF_DAY = re.compile(r"(\d{1,9}):(\d\d):(\d\d(?:\.\d{1,18})?)", re.ASCII)
 _OF_CTIME = re.compile(r"[A-Z][a-z]{2} ([A-Z][a-z]{2}) +(\d{1,2}) (\d\d:\d\d:\d\d) \S{1,9} (\d{4})", re.ASCII)
 """A date as `date` prints it."""
+_DECIMAL_COMMA = re.compile(r"0,[0-9]+|[0-9]+,(?:[0-9]{1,2}|[0-9]{4,})|[0-9]{4,},[0-9]+|[0-9]{1,3}(?:\.[0-9]{3})+,[0-9]+")
+"""A number in which a comma is the decimal mark. One such as `1,234` has it between thousands."""
 _LARGEST = 1e18
+"""The largest figure; one above it is a counter that went wrong, and sums of such figures would be infinite."""
 _LONGEST_KIND = 100
 """Characters of the name of a kind of transactions; a program may print anything in its place."""
-"""The largest figure; one above it is a counter that went wrong, and sums of such figures would be infinite."""
-_SECONDS_PER = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
+PER_SECOND = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
+"""How many of a unit of time are a second."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,14 +61,17 @@ class LoadRow:
         return self.count is None and self.rate is None
 
 
-def belongs(rows: Sequence[LoadRow], row: LoadRow) -> bool:
+def belongs(rows: Sequence[LoadRow], row: LoadRow, within: float = 0.0) -> bool:
     """Return whether a row is of the same interval as those before it: each is of another kind, or has the errors of one.
 
-    Errors that are printed without a time are of the interval beside which they stand.
+    Errors that are printed without a time are of the interval beside which they stand. Times of one interval differ by at most
+    `within` seconds.
     """
     same = (row.kind, row.has_only_errors)
-    times = {one.time for one in (*rows, row) if one.time is not None or not one.has_only_errors}
-    return len(times) <= 1 and all(same != (other.kind, other.has_only_errors) for other in rows)
+    times = [one.time for one in (*rows, row) if one.time is not None or not one.has_only_errors]
+    known = [time for time in times if time is not None]
+    is_at_once = not known or (len(known) == len(times) and max(known) - min(known) <= within)
+    return is_at_once and all(same != (other.kind, other.has_only_errors) for other in rows)
 
 
 def are_errors_alone(rows: Sequence[LoadRow]) -> bool:
@@ -118,10 +124,12 @@ def by_columns(
 
     def read(line: str) -> LoadRow | None:
         try:
-            cells = [cell.strip() for cell in next(csv.reader([line], delimiter=delimiter), [])]
+            cells = [cell.strip() for cell in next(csv.reader([line.lstrip("\ufeff")], delimiter=delimiter), [])]
         except csv.Error:  # a carriage return within it, or a cell of more than 128 KiB
             return None
         if needs_header and not header:
+            if len(cells) < len({*wanted.values()}) or not any(cells):  # what a program prints before its CSV
+                return None
             header.extend(cells)
             for column in wanted.values():
                 position(column)
@@ -187,17 +195,20 @@ def percentile_of(name: str) -> float:
 def _number(value: Any, most: float = _LARGEST) -> float | None:
     if isinstance(value, bool) or value is None:
         return None
+    text = str(value)
+    if "," in text:
+        text = text.replace(".", "").replace(",", ".") if _DECIMAL_COMMA.fullmatch(text.strip()) else text.replace(",", "")
     with suppress(ValueError):
-        number = float(str(value).replace(",", ""))
+        number = float(text)
         return number if 0 <= number <= most else None
     return None
 
 
 def _time(value: Any, unit: str) -> float | None:
     """Return a time in seconds, of a number, `00:01:30`, `0d00h01m30.5s`, or a date with a time in one of two forms."""
-    number = _number(value, _LARGEST * _SECONDS_PER[unit])
+    number = _number(value, _LARGEST * PER_SECOND[unit])
     if number is not None:
-        return number / _SECONDS_PER[unit]
+        return number / PER_SECOND[unit]
     text = str(value or "").strip()
     if match := _TIME_OF_DAY.fullmatch(text):
         return int(match[1]) * 3600 + int(match[2]) * 60 + float(match[3])

@@ -44,6 +44,82 @@ def test_a_rate_says_nothing_of_a_gap():
     assert (second.tps, second.seconds, intervals.missing) == (10, 10, 20)
 
 
+def samples(intervals, reports):
+    """The samples of reports, each with when it arrived."""
+    intervals.begin(0.0)
+    return [second for rows, arrived in reports if (second := intervals.second(rows, arrived)) is not None]
+
+
+def transactions_per_second(seconds, passed):
+    return sum(second.tps * second.seconds for second in seconds) / passed
+
+
+def test_lines_that_wait_in_a_buffer_are_not_counted_over_more_time_than_passed():
+    intervals = Intervals(1.0, None)
+    seconds = samples(intervals, [([LoadRow(count=10)], 5.0 + 5 * (number // 5)) for number in range(100)])
+    late = seconds[5:]  # only the first report may be after a gap
+    assert [(second.tps, second.seconds) for second in late] == [(10, 1)] * len(late)
+    assert not intervals.is_too_long
+
+
+@pytest.mark.parametrize("figure", ["count", "rate"])
+def test_a_program_that_reports_more_often_than_its_file_says_is_noticed(figure):
+    intervals = Intervals(10.0, None)
+    samples(intervals, [([LoadRow(**{figure: 10})], at) for at in range(1, 8)])
+    assert intervals.is_too_long
+
+
+def test_a_program_that_reports_less_often_than_its_file_says_is_noticed():
+    intervals = Intervals(1.0, None)
+    seconds = samples(intervals, [([LoadRow(count=100)], 10.0 * at) for at in range(1, 8)])
+    assert intervals.usual == 10
+    assert {(second.tps, second.seconds) for second in seconds} == {(10, 10)}
+
+
+def test_kinds_that_are_printed_apart_without_a_time_are_of_one_interval():
+    intervals = Intervals(1.0, None)
+    reports = [([LoadRow(kind, count=10)], at + late) for at in range(1, 20) for kind, late in (("a", 0.0), ("b", 0.4))]
+    seconds = samples(intervals, reports)[1:]
+    assert {round(second.tps, 6) for second in seconds} == {20}
+    assert seconds[-1].kinds.keys() == {"a", "b"}
+    assert not intervals.is_too_long
+
+
+@pytest.mark.parametrize("cumulative", [False, True])
+def test_times_in_whole_seconds_of_shorter_intervals_lose_no_transaction(cumulative):
+    intervals = Intervals(0.5, None, cumulative=cumulative)
+    counts = [10 * (number if cumulative else 1) for number in range(1, 41)]
+    reports = [([LoadRow(time=number // 2, count=count)], number / 2) for number, count in enumerate(counts, 1)]
+    assert {second.tps for second in samples(intervals, reports)[1:]} == {20}
+
+
+def test_totals_that_are_printed_twice_at_one_time_are_neither_lost_nor_counted_twice():
+    intervals = Intervals(1.0, None, cumulative=True)
+    stamps = [(1, 10, 1.0), (2, 20, 2.0), (2, 20, 2.01), (3, 30, 3.0)]
+    seconds = samples(intervals, [([LoadRow(time=time, count=count)], at) for time, count, at in stamps])
+    assert [second.tps for second in seconds] == [10, 10]
+
+
+@pytest.mark.parametrize("jump", [-86_399, -3600, 3600, 30])
+def test_a_clock_that_is_set_or_begins_again_at_midnight_makes_no_gap(jump):
+    intervals = Intervals(1.0, None)
+    reports = [([LoadRow(time=90_000 + at + (jump if at > 5 else 0), count=10)], float(at)) for at in range(1, 10)]
+    assert [(second.tps, second.seconds) for second in samples(intervals, reports)] == [(10, 1)] * 9
+
+
+def test_a_time_that_stands_still_is_no_time():
+    intervals = Intervals(1.0, None)
+    seconds = samples(intervals, [([LoadRow(time=7, count=10)], float(at)) for at in range(1, 20)])
+    assert transactions_per_second(seconds, 19) == pytest.approx(10)
+
+
+def test_totals_that_begin_again_are_a_gap_and_no_zero():
+    intervals = Intervals(1.0, None, cumulative=True)
+    totals = [10, 20, 30, 4, 14, 24]
+    seconds = samples(intervals, [([LoadRow(count=count)], float(at)) for at, count in enumerate(totals, 1)])
+    assert ([second.tps for second in seconds], intervals.falls, intervals.missing) == ([10] * 4, 1, 1)
+
+
 def test_totals_since_the_start_are_subtracted_by_kind():
     intervals = Intervals(1.0, None, cumulative=True)
     assert intervals.second([LoadRow("a", time=1, count=5)], 0.0) is None
