@@ -45,6 +45,7 @@ def test_the_kinds_of_go_tpc_add_up_over_the_time_that_its_lines_take(tmp_path):
     assert (run.times[-1], run.interval, run.percentile) == (300, 10, 95)
     assert run.tps[0] == pytest.approx(90.1)
     assert run.latency_ms[0] == 104.9
+    assert run.header["program"] == "go-tpc TPC-C"
     assert set(run.errors) == {0.3}
 
 
@@ -67,6 +68,20 @@ def test_the_totals_of_ycsb_become_rates(tmp_path):
     lines = [f"2026-01-01 00:00:{at:02}:000 {at} sec: {at * 500} operations; 500 current ops/sec" for at in SECONDS]
     (run,) = runs_of(tmp_path, lines)
     assert (len(run.tps), run.unit) == (29, "operations/s")
+    assert set(run.tps) == {500}
+
+
+def test_what_a_program_reports_at_its_end_is_no_dip(tmp_path):
+    lines = [f"running (0d00h{at // 60:02}m{at % 60:04.1f}s), 4/4 VUs, {at * 40} complete and 0 interrupted" for at in SECONDS]
+    after = int(SECONDS[-1])
+    lines.append(f"running (0d00h{after // 60:02}m{after % 60:02}.2s), 0/4 VUs, {after * 40 + 1} complete and 0 interrupted")
+    (run,) = runs_of(tmp_path, lines)
+    assert set(run.tps.round(6)) == {40}
+
+
+def test_totals_that_are_printed_twice_at_the_end_are_no_zero(tmp_path):
+    lines = [f"2026-01-01 00:00:{at:02}:000 {at} sec: {at * 500} operations; 500 current ops/sec" for at in SECONDS]
+    (run,) = runs_of(tmp_path, [*lines, lines[-1]])
     assert set(run.tps) == {500}
 
 

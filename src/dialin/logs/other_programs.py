@@ -8,10 +8,11 @@ from __future__ import annotations
 import csv
 import io
 import re
+import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
-from itertools import chain, islice
+from itertools import chain, islice, pairwise
 
 from dialin.errors import UserError
 from dialin.logs import csv_tables
@@ -104,16 +105,25 @@ def _runs_of(start: Sequence[str], rest: Iterator[str], where: str, columns: Csv
         return [run for run in runs if run.summary is not None and run.summary.tps > 0]
     if columns.are_given:
         return csv_tables.read(chain(start, rest), columns, where)
-    for output, program in _programs():
-        read = output.reader()
-        with suppress(UserError):  # a CSV without the columns of that program
-            if sum(read(line) is not None for line in start) >= min(_ENOUGH, len(start)) > 0:
-                results: list[str] = []
-                runs = _of_rows(_keeping(chain(start, rest), results), output, program)
-                return _of_results(results) or runs
+    if known := _program_of(start):
+        results: list[str] = []
+        runs = _of_rows(_keeping(chain(start, rest), results), *known)
+        return _of_results(results) or runs
     if runs := csv_tables.read_known(start, rest, where):
         return runs
     return _of_results(chain(start, rest))
+
+
+def _program_of(start: Sequence[str]) -> tuple[Output, LoadFile | None] | None:
+    """Return the program that reads most of the lines; of several the last: go-tpc's TPC-C comes after its CH-benCHmark."""
+    found: tuple[Output, LoadFile | None] | None = None
+    most = max(1, min(_ENOUGH, len(start)))
+    for output, program in _programs():
+        read = output.reader()
+        with suppress(UserError):  # a CSV without the columns of that program
+            if (rows := sum(read(line) is not None for line in start)) >= most:
+                found, most = (output, program), rows
+    return found
 
 
 def _keeping(lines: Iterable[str], results: list[str]) -> Iterator[str]:
@@ -169,6 +179,9 @@ def _of_rows(lines: Iterable[str], output: Output, program: LoadFile | None) -> 
     points = list(_points(_groups(lines, output), output, interval))
     if output.cumulative:
         points = points[1:]  # the first total may be of any length
+    steps = [after.time - before.time for before, after in pairwise(points)]
+    if steps and 0 <= steps[-1] < statistics.median(steps) / 2:
+        points.pop()  # what a program reports at its end is of a part of an interval
     return runs_of_points(points, {"program": name}, unit)
 
 
@@ -193,7 +206,10 @@ def _points(groups: Iterable[Sequence[LoadRow]], output: Output, interval: float
             continue
         rows = sorted(group, key=lambda row: row.has_only_errors)  # these may lack the time
         time = rows[0].time
-        printed = rows[0].seconds or min(interval, time or interval)  # a run that prints more often begins with less
+        if output.cumulative and time is not None and time == last:  # the next totals have it
+            continue
+        # A run that prints more often begins with less.
+        printed = next((row.seconds for row in rows if row.seconds), None) or min(interval, time or interval)
         length = printed if time is None or last is None or time <= last else time - last  # where time goes back, a run begins
         clock, last = clock + length if time is None else time, time
         counted = [row for row in rows if not row.has_only_errors]
