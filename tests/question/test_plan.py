@@ -4,9 +4,11 @@ from collections import Counter
 import pytest
 
 from dialin.errors import UserError
+from dialin.model.dimension import Dimension
 from dialin.model.place import Restore, RestoreWay, SandboxPlace
 from dialin.model.study import Goal, Switch
 from dialin.model.trial import Purpose
+from dialin.model.tune import TunePlan
 from dialin.model.workload import LoadTraits
 from dialin.question.plan import BLOCKS_NEEDED, BudgetTooSmallError, block_order, level_order, load_seed, plan
 from dialin.stats.forecast import fewest_trials
@@ -14,6 +16,7 @@ from fixtures.live_studies import Live, live_spec
 from fixtures.studies import scan, study
 
 NAMES = ["1", "2", "4", "8"]
+CAPACITY = Dimension(name="innodb_io_capacity", low=100, high=900, default=200)
 
 
 def test_the_seed_decides_the_order_and_every_candidate_runs_once_a_block():
@@ -162,6 +165,24 @@ def test_goals_that_long_intervals_cannot_show_are_refused(more, says):
     with pytest.raises(UserError, match=says):
         plan(reporting_every(10.0, **more))
     plan(reporting_every(1.0, **more))
+
+
+def test_a_tune_measures_three_reports_of_its_load_at_least_in_each_trial():
+    def tune(seconds):
+        plan_of_tune = TunePlan(variables=[CAPACITY], search_seconds=seconds, proof_seconds=30, start_seconds=9, set_seconds=5)
+        return reporting_every(10.0, minutes=120).model_copy(update={"question": plan_of_tune})
+
+    with pytest.raises(UserError, match="measures 3 reports at least"):
+        plan(tune(15))
+    assert plan(tune(30)).measure == 30
+
+
+def test_a_goal_that_no_figure_of_the_load_shows_is_refused():
+    spec = study({"a": {}, "b": {}}, minutes=60)
+    silent = spec.workload.model_copy(update={"traits": LoadTraits(has_latency=False)})
+    plan(spec.model_copy(update={"workload": silent}))
+    with pytest.raises(UserError, match="reports neither p95 latency nor its mean"):
+        plan(spec.model_copy(update={"workload": silent, "goal": Goal.LATENCY}))
 
 
 def test_a_long_restore_that_was_measured_is_part_of_each_trial_that_starts_a_server(spec):

@@ -40,6 +40,13 @@ def test_a_load_of_which_every_transaction_fails_is_reported_with_the_commonest_
     assert error.log_tail == "error 1062 (DUP_ENTRY): 400 times\nerror 1213 (LOCK_DEADLOCK): 20 times"
 
 
+def test_patience_is_in_seconds_however_long_a_sample_is():
+    looks = []
+    after, error = watched([Second(1, 0.0, seconds=10.0)] * 100, lambda: looks.append(1))
+    assert (after, error.what) == (STALL_PATIENCE / 10, f"The server hung: no transaction for {STALL_PATIENCE} s")
+    assert len(looks) == after
+
+
 def test_errors_beside_transactions_are_no_failure_however_many():
     assert watched([second(1.0, e1213=5000)] * 1000) == (1000, None)
     nearly = [second(e1062=9)] * (FAILING_PATIENCE - 1)

@@ -11,7 +11,7 @@ import pytest
 from dialin.model.evidence import Gauge, Watched
 from dialin.model.study import Goal
 from dialin.model.trial import Sample, Step, Trial, TrialState
-from dialin.model.workload import WorkloadSpec
+from dialin.model.workload import LoadLimit, WorkloadSpec
 from dialin.stats.trial_figures import figures
 from dialin.stats.trial_fit import fit_trials
 from dialin.verdict.caveats import load_notes, lost_notes, odd_trial_notes, steadiness_notes
@@ -94,3 +94,10 @@ def test_runs_that_were_to_be_cold_and_were_not_are_a_caveat_that_their_load_dec
     assert [note.code for note in notes] == codes
     assert all("1 trial" in note.sentence(RUNS) and "40.0 %" in note.sentence(RUNS) for note in notes)
     assert load_notes(SECONDS.workload.traits.limits, trials, watched) == []
+
+
+def test_the_name_of_a_load_may_have_braces():
+    limit = LoadLimit(gauge="gap", most=0.01, code="missing", text="go {threads} said nothing for {share} in {trials}")
+    watched = {1: {"load": Watched("load", 3.0, gauges={"gap": Gauge(0.4, 0.4, 0.4, 0.4, 0.4)})}}
+    (note,) = load_notes([limit], measured([1.0] * 3)[0], watched)
+    assert "go {threads} said nothing for 40.0 % in 1 trial" in note.sentence(SECONDS)

@@ -86,6 +86,7 @@ class LoadTraits(FrozenModel):
         size_keys: the keys of a study file that say how much data there is, with their values.
         limits: figures of the load that add a caveat to the verdict.
         interval: seconds that a sample covers, which is how often the load reports.
+        has_latency: it reports the percentile of latency that is asked for, or the mean.
         observed: it is a server's own traffic: nobody applies it, and each trial measures exactly the planned seconds.
     """
 
@@ -98,6 +99,7 @@ class LoadTraits(FrozenModel):
     limits: tuple[LoadLimit, ...] = ()
     observed: bool = False
     interval: float = 1.0
+    has_latency: bool = True
 
 
 MEAN = 0

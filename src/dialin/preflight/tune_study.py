@@ -13,7 +13,7 @@ from dialin.model.study import Candidate, SettingForm, StudySpec, Switch
 from dialin.model.tune import LeftOut, TunePlan
 from dialin.preflight import tune_space
 from dialin.preflight.checked import StudyRequest, check_cpus
-from dialin.question.plan import longest_warmup, plan
+from dialin.question.plan import FEWEST_INTERVALS, longest_warmup, plan
 from dialin.search.proof import MOST_VARIABLES, separable_variables
 from dialin.search.variable_choice import Situation
 from dialin.variables.catalogue import Catalogue
@@ -65,7 +65,8 @@ def specify(
         raise UserError(f"--switch set is not possible: {name} can be set only at startup", f"Leave out {name} or --switch")
     switch = Switch.SET if can_set and question.switch != "restart" else Switch.RESTART
     levels = request.load.number_of_levels
-    measure = question.measure or (MEASURES[question.goal].seconds if levels == 1 else _SECONDS_PER_LEVEL)
+    usual = MEASURES[question.goal].seconds if levels == 1 else _SECONDS_PER_LEVEL
+    measure = question.measure or max(usual, FEWEST_INTERVALS * request.workload.traits.interval)
     warmup = longest_warmup(Switch.RESTART, measure) if question.warmup is None else question.warmup
     restore = request.place.restore if isinstance(request.place, SandboxPlace) else None
     data_seconds = restore.seconds if restore and restore.measured else (situation.data or 0.0) / _RESTORED_PER_SECOND

@@ -13,6 +13,7 @@ from dialin.model.place import LivePlace, LoadedServer, SandboxPlace
 from dialin.model.study import Goal, StudySpec, Switch
 from dialin.model.trial import Purpose
 from dialin.model.tune import TunePlan
+from dialin.model.workload import latency_name
 from dialin.stats.forecast import fewest_trials
 from dialin.stats.switchback import QUADS_TO_DECIDE
 
@@ -79,6 +80,7 @@ def plan(spec: StudySpec) -> Plan:
     Raises:
         UserError: the budget holds fewer blocks than a verdict needs.
     """
+    _check_reports(spec)
     if isinstance(spec.question, TunePlan):
         return _plan_of_tune(spec, spec.question)
     if isinstance(spec.place, LivePlace):
@@ -92,7 +94,6 @@ def plan(spec: StudySpec) -> Plan:
         measure, warmup = runs.measured * runs.seconds, runs.warm_up * runs.seconds
         trial_seconds = overhead + levels * (warmup + measure)
         return Plan(max(2.0, measure), warmup, _blocks(spec, trial_seconds), trial_seconds)
-    _check_interval(spec)
     loaded = (slot - overhead) / levels - (spec.warmup if spec.warmup is not None else 0)
     wanted = loaded if spec.warmup is not None else max(loaded / (1 + share), loaded - most)
     interval = spec.workload.traits.interval
@@ -125,14 +126,15 @@ FEWEST_INTERVALS = 3
 """The fewest reports of a load that a trial measures."""
 
 
-def _check_interval(spec: StudySpec) -> None:
-    """Refuse what a load that reports less often than each second cannot show.
+def _check_reports(spec: StudySpec) -> None:
+    """Refuse what the reports of a load cannot show.
 
     Raises:
-        UserError: the window holds too few of its reports, or the goal needs single seconds.
+        UserError: the window holds too few of them, the goal needs single seconds, or they have no latency for it.
     """
     interval = spec.workload.traits.interval
-    if interval > 1 and spec.measure is not None and spec.measure < FEWEST_INTERVALS * interval:
+    measure = spec.question.search_seconds if isinstance(spec.question, TunePlan) else spec.measure
+    if interval > 1 and measure is not None and measure < FEWEST_INTERVALS * interval:
         raise UserError(
             f"{spec.workload.asked} reports every {interval:g} s, and a trial measures {FEWEST_INTERVALS} reports at least",
             f"Give --measure {FEWEST_INTERVALS * interval:g} or more, or leave it out",
@@ -141,6 +143,11 @@ def _check_interval(spec: StudySpec) -> None:
         raise UserError(
             f"{spec.workload.asked} reports every {interval:g} s, which does not show how single seconds vary",
             "Let the program report every second (interval in its file), or choose another --goal",
+        )
+    if spec.goal is Goal.LATENCY and not spec.workload.traits.has_latency:
+        raise UserError(
+            f"{spec.workload.asked} reports neither {latency_name(spec.workload.percentile)} latency nor its mean",
+            "Choose a --percentile that it reports, or another --goal",
         )
 
 

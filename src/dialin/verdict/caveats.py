@@ -141,7 +141,8 @@ def load_notes(
 
 def _beyond(limit: LoadLimit, trials: tuple[int, ...], figure: float) -> BeyondLimit:
     if limit.text:
-        text = limit.text.format(trials=counted(len(trials), "trial"), share=percent(figure))
+        # Not by format(): the text may have a name with braces.
+        text = limit.text.replace("{trials}", counted(len(trials), "trial")).replace("{share}", percent(figure))
         return OwnLimit(trials=trials, gauge=limit.gauge, figure=figure, name=limit.code, text=text)
     kind = NotCold if limit.code == NotCold.code else NotTheCapture
     return kind(trials=trials, gauge=limit.gauge, figure=figure)
