@@ -197,7 +197,7 @@ time.sleep(600)
 
 def test_a_program_and_its_children_end_with_a_dialin_that_is_killed(sandbox, tmp_path):
     script = tmp_path / "with_child.sh"
-    script.write_text(f"#!/bin/sh\nsleep 600 &\n{sys.executable} {PROGRAM} works $1 $2 $3\n")
+    script.write_text(f"#!/bin/sh\nsleep 600 &\nsetsid sleep 600 &\n{sys.executable} {PROGRAM} works $1 $2 $3\n")
     script.chmod(0o755)
     file = tmp_path / "mine.toml"
     text = FILE.format(python=script, program="X", behaviour="X").replace(', "X", "X"', "")
@@ -206,7 +206,7 @@ def test_a_program_and_its_children_end_with_a_dialin_that_is_killed(sandbox, tm
     dialin = subprocess.Popen(words, stdout=subprocess.PIPE)
     try:
         assert dialin.stdout.readline() == b"runs\n"
-        assert len(left(tmp_path)) >= 3
+        assert len(left(tmp_path)) >= 4
     finally:
         dialin.kill()
         dialin.wait()

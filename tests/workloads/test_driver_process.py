@@ -20,7 +20,7 @@ class FakeProcess:
 
     pid = -1
 
-    def wait(self):
+    def wait(self, timeout=None):
         return 0
 
     def poll(self):
@@ -65,6 +65,34 @@ def flood(tmp_path):
 def test_a_flood_of_words_that_say_nothing_ends_at_the_limit(flood):
     assert flood.read(number, 0.2) is None
     flood.drain()
+
+
+def test_a_driver_that_closes_its_output_and_runs_on_is_not_waited_for(tmp_path):
+    read_end, write_end = os.pipe()
+    with subprocess.Popen(["/bin/sh", "-c", "echo 5; exec >/dev/null 2>&1; exec sleep 600"], stdout=write_end) as process:
+        os.close(write_end)
+        driver = DriverProcess(process, read_end, tmp_path / "load.log")
+        try:
+            assert driver.read(number, 60) == 5
+            assert driver.read(number, 0.2) is None
+            process.kill()
+            with pytest.raises(EndedError):
+                driver.read(number, 60)
+        finally:
+            driver.stop()
+
+
+def test_the_password_is_in_no_words_of_a_driver(tmp_path):
+    target = Target(Account(password="s3cret"), tmp_path)
+    words = ["/bin/sh", "-c", "echo called with -p s3cret; exit 1"]
+    assert "called with -p …" in driver_process.prepare("it", words, target, {"PATH": "/bin:/usr/bin"})
+    driver = DriverProcess.start(words, target, cpus=None, environment={"PATH": "/bin:/usr/bin"})
+    try:
+        with pytest.raises(EndedError) as ended:
+            driver.read(number, 60)
+    finally:
+        driver.stop()
+    assert ended.value.words == "called with -p …"
 
 
 def test_zeros_and_empty_texts_of_a_driver_are_understood(pipe):

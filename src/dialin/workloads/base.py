@@ -88,9 +88,15 @@ def times_by_kind(seconds: Iterable[Second]) -> dict[str, Counter[float]]:
 
 
 def digest_of(paths: Iterable[Path]) -> str:
-    """Return a digest of the contents of files; raise UserError where a file cannot be read."""
+    """Return a digest of the contents of files, of any size; raise UserError where a file cannot be read."""
+    digest = hashlib.sha256()
     try:
-        return hashlib.sha256(b"\0".join(path.read_bytes() for path in paths)).hexdigest()
+        for place, path in enumerate(paths):
+            digest.update(b"\0" if place else b"")
+            with path.open("rb") as file:
+                while chunk := file.read(1024**2):
+                    digest.update(chunk)
+        return digest.hexdigest()
     except OSError as error:
         request = UserError(f"{error.filename} cannot be read: {error.strerror}", "Restore the file")
         raise os_error(error, request) from error

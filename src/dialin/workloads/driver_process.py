@@ -103,9 +103,14 @@ def prepare(
         finally:
             kill(process, driver)
             end_left(target.account, target.sessions_file)
+    words = without_password(tail(log), target.account.password)
     if code < 0:
-        raise killed(driver, -code, tail(log))
-    return tail(log) if code != 0 else None
+        raise killed(driver, -code, words)
+    return words if code != 0 else None
+
+
+def without_password(text: str, password: str) -> str:
+    return text.replace(password, "…") if password else text
 
 
 def _wait(process: subprocess.Popen[bytes], sessions: UnreportedSessions | None, limit: float, output: IO[bytes]) -> int:
@@ -150,6 +155,7 @@ class DriverProcess:
     Args:
         ends_statements: whether it ends its statements on the server when it gets SIGTERM.
         when_ended: called once it has ended.
+        password: the one that it got, which no error shows.
     """
 
     def __init__(
@@ -161,8 +167,10 @@ class DriverProcess:
         *,
         ends_statements: bool = False,
         when_ended: Callable[[], None] = _nothing,
+        password: str = "",
     ) -> None:
         self._process = process
+        self._password = password
         self._ends_statements = ends_statements
         self._when_ended = when_ended
         self._monotonic = monotonic
@@ -171,7 +179,7 @@ class DriverProcess:
         # A server that serves several trials keeps its directory: the log must not hold the lines of an earlier driver.
         self._log = log.open("wb")
         self._path = log
-        self._pending = b""
+        self._pending, self._searched = bytearray(), 0
         self._cpu = 0.0
 
     @classmethod
@@ -197,7 +205,8 @@ class DriverProcess:
             os.close(write_end)
         when_ended = functools.partial(end_left, target.account, target.sessions_file)
         log = directory / "load.log"
-        return cls(process, read_end, log, ends_statements=ends_statements, when_ended=when_ended)
+        password = target.account.password
+        return cls(process, read_end, log, ends_statements=ends_statements, when_ended=when_ended, password=password)
 
     @property
     def pid(self) -> int:
@@ -207,13 +216,15 @@ class DriverProcess:
         """Return what `parse` makes of the next line, skipping those that it returns None for; None after `timeout` seconds.
 
         Raises:
-            EndedError: the driver ended.
+            EndedError: the driver ended; one that has only closed its output goes on, and says nothing more.
         """
         limit, has_read = self._monotonic() + timeout, False
         while True:
-            while b"\n" in self._pending:
-                line, self._pending = self._pending.split(b"\n", 1)
-                if (parsed := parse(line.decode("utf-8", "replace"))) is not None:
+            while (end := self._pending.find(b"\n", self._searched)) >= 0:
+                line = self._pending[:end].decode("utf-8", "replace")
+                del self._pending[: end + 1]
+                self._searched = 0
+                if (parsed := parse(line)) is not None:
                     return parsed
             if has_read and self._monotonic() >= limit:  # a flood of lines that say nothing has no end
                 return None
@@ -221,9 +232,23 @@ class DriverProcess:
             if chunk is None:
                 return None
             if not chunk:
+                if self._runs_on(limit):
+                    return None
                 raise self.ended()
-            self._pending = (self._pending + chunk)[-_LOG_LIMIT:]
+            self._searched = len(self._pending)
+            self._pending += chunk
+            if len(self._pending) > 2 * _LOG_LIMIT:  # a line without end
+                del self._pending[:-_LOG_LIMIT]
+                self._searched = 0
             has_read = True
+
+    def _runs_on(self, limit: float) -> bool:
+        """Wait until `limit` for the end of a driver that has closed its output; return whether it still runs."""
+        try:
+            self._process.wait(max(0.0, limit - self._monotonic()))
+        except subprocess.TimeoutExpired:
+            return True
+        return False
 
     @property
     def has_ended(self) -> bool:
@@ -237,7 +262,11 @@ class DriverProcess:
                 return
 
     def ended(self) -> EndedError:
-        return EndedError(tail(self._path), max(0, -self._process.wait()))
+        return EndedError(self.hide(tail(self._path)), max(0, -self._process.wait()))
+
+    def hide(self, text: str) -> str:
+        """Return what the driver printed without its password, which some programs print with their command line."""
+        return without_password(text, self._password)
 
     def _read_chunk(self, limit: float) -> bytes | None:
         """Return what the driver writes next, empty where it has ended; None where nothing came until `limit`."""

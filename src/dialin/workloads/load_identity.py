@@ -25,7 +25,8 @@ def check(spec: StudySpec, begun: Mapping[str, Any], workload: Workload) -> None
     first_digest = begun.get(_DIGEST)
     if first_digest is not None and workload.digest() != first_digest:
         name = spec.workload.name
-        beside = ", or a script next to it," if name.endswith(".lua") else ""
+        beside = ", or a script that it runs," if spec.workload.kind == "command" else ""
+        beside = ", or a script next to it," if name.endswith(".lua") else beside
         raise UserError(f"{name}{beside} has changed since the study started", "Start a new study, or restore the file")
 
 

@@ -4,6 +4,7 @@ import errno
 import os
 import signal
 import subprocess
+import sys
 import time
 
 import psutil
@@ -16,6 +17,7 @@ from dialin.servers.account import Account
 from dialin.workloads.base import Target
 from dialin.workloads.command import command
 from dialin.workloads.command.command import Command, CommandLoad
+from dialin.workloads.command.growing_file import GrowingFile
 from dialin.workloads.command.load_file import LoadFile
 from dialin.workloads.command.process_group import ProcessGroup
 from dialin.workloads.driver_process import DriverProcess
@@ -31,13 +33,14 @@ def load(tmp_path):
     """Starts a program whose figures are found by an expression."""
     started = []
 
-    def start(program, lines):
-        file = LoadFile.model_validate({"name": "it", "run": ["sh"], "grace": 0, "output": {"lines": lines}})
-        group, target = ProcessGroup(), Target(Account(), tmp_path)
+    def start(program, lines, written=None, **more):
+        file = LoadFile.model_validate({"name": "it", "run": ["sh"], "grace": 0, "output": {"lines": lines, **more}})
+        group, target = ProcessGroup(), Target(Account(password="s3cret"), tmp_path)
         environment = {"PATH": "/bin:/usr/bin", **group.environment}
         driver = DriverProcess.start(["/bin/sh", "-c", program], target, cpus=None, environment=environment)
         group.guard(driver.pid)
-        started.append(CommandLoad(driver, file, 95, group, NoSessions(), None, lambda: None))
+        output = GrowingFile(tmp_path / written) if written else None
+        started.append(CommandLoad(driver, file, 95, group, NoSessions(), output, lambda: None))
         return started[-1]
 
     yield start
@@ -57,6 +60,113 @@ def test_a_program_that_floods_its_output_and_ignores_signals_is_ended(load):
         running.read(0.5)
     running.stop()
     assert running.was_killed
+
+
+WRITES = "while :; do echo 5 tps >>out.csv; sleep 0.3; done"
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        f"exec >/dev/null 2>&1; {WRITES}",
+        f"setsid sh -c '{WRITES}' >/dev/null 2>&1 & exit 0",
+    ],
+    ids=["closes its output", "goes on in the background"],
+)
+def test_a_program_that_only_writes_a_file_is_read_on(load, program):
+    running = load(program, r"(?P<rate>\d+) tps", written="out.csv")
+    assert [running.read(30.0).tps for _ in range(2)] == [5, 5]
+
+
+def test_a_program_that_closes_its_output_is_not_waited_for_without_end(load):
+    with pytest.raises(WorkloadError, match="reported nothing"):
+        load("exec >/dev/null 2>&1; sleep 600", r"(?P<rate>\d+) tps").read(0.5)
+
+
+def test_a_password_that_a_program_prints_is_in_no_error(load):
+    running, said = load("echo called with -p s3cret; sleep 600", r"(?P<rate>\d+) tps"), ""
+    while "last line" not in said:
+        with pytest.raises(WorkloadError) as failed:
+            running.read(0.2)
+        said = failed.value.what
+    assert said.endswith("last line: called with -p …")
+    with pytest.raises(WorkloadError) as ended:
+        load("echo called with -p s3cret; exit 1", r"(?P<rate>\d+) tps").read(30.0)
+    assert "s3cret" not in f"{ended.value.what}{ended.value.log_tail}"
+
+
+def test_a_program_that_reports_more_often_than_its_file_says_is_refused(load):
+    running = load("while :; do echo 5 tps; sleep 0.01; done", r"(?P<count>\d+) tps")
+    with pytest.raises(UserError, match="it reports more often than every 1 s"):
+        any(running.read(30.0) is None for _ in range(100))
+
+
+def test_counts_that_are_no_totals_are_refused_as_totals(load):
+    prints = "i=0; while :; do i=$((i+1)); echo $i $((5 + i % 2)); done"
+    running = load(prints, r"(?P<time>\d+) (?P<count>\d+)", cumulative=True)
+    with pytest.raises(UserError, match="become smaller again and again"):
+        any(running.read(30.0) is None for _ in range(100))
+
+
+def file_of(directory, text):
+    path = directory / "mine.toml"
+    path.write_text(f'name = "it"\ngrace = 0\n{text}\noutput = {{lines = "(?P<rate>\\\\d+) tps"}}\n')
+    return Command(WorkloadSpec(name=str(path), kind="command", threads=1))
+
+
+@pytest.mark.parametrize(
+    ("ends", "is_an_error"),
+    [("echo no connection; exit 1", True), ("exit 0", False)],
+    ids=["fails", "has started others"],
+)
+def test_a_service_that_fails_ends_the_trial_and_is_named(tmp_path, monkeypatch, ends, is_an_error):
+    monkeypatch.setattr(command, "UnreportedSessions", lambda *_: NoSessions())
+    prints = "while :; do echo 5 tps; sleep 0.3; done"
+    source = file_of(tmp_path, f"service = ['sh', '-c', 'sleep 0.5; {ends}']\nrun = ['sh', '-c', '{prints}']\n")
+    running = source.start(Target(Account(), tmp_path), threads=1, seed=1, cpus=None)
+    try:
+        if is_an_error:
+            with pytest.raises(WorkloadError, match="The service of it ended by itself: no connection"):
+                any(running.read(30.0) is None for _ in range(100))
+        else:
+            assert [running.read(30.0).tps for _ in range(4)] == [5] * 4
+    finally:
+        running.stop()
+
+
+def test_a_service_that_listens_elsewhere_is_not_said_to_have_ended(tmp_path, monkeypatch):
+    monkeypatch.setattr(command, "UnreportedSessions", lambda *_: NoSessions())
+    monkeypatch.setattr(command, "_SERVICE_WITHIN", 0.3)
+    source = file_of(tmp_path, "service = ['sh', '-c', 'echo at 5000; sleep 600', '{app_port}']\nrun = ['sleep', '600']\n")
+    with pytest.raises(WorkloadError, match=r"The service of it does not listen on 127.0.0.1:\d+ after 0 s"):
+        source.start(Target(Account(), tmp_path), threads=1, seed=1, cpus=None)
+
+
+GUARDED = """
+import subprocess, sys, time
+from dialin.workloads.command.process_group import ProcessGroup
+group = ProcessGroup()
+group.guard()
+print(subprocess.Popen(["setsid", "sleep", "600"], env=group.environment).pid, flush=True)
+time.sleep(600)
+"""
+
+
+def test_what_left_the_session_of_a_program_does_not_outlive_a_dialin_that_is_killed():
+    with subprocess.Popen([sys.executable, "-c", GUARDED], stdout=subprocess.PIPE, text=True) as dialin:
+        left = psutil.Process(int(dialin.stdout.readline()))
+        dialin.kill()
+    limit = time.monotonic() + 60
+    while not is_gone(left):
+        assert time.monotonic() < limit
+        time.sleep(0.05)
+
+
+def is_gone(process):
+    try:
+        return process.status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
 
 
 APART = r"^(?:TPS: (?P<rate>[\d.]+)|ERR: (?P<errors>\d+))"

@@ -61,6 +61,51 @@ def test_all_mistakes_are_named_at_once(tmp_path):
     assert all(name in refused.value.what for name in ("name", "colour", "interval"))
 
 
+def test_mistakes_of_the_output_and_of_the_file_are_named_beside_those_of_keys(tmp_path):
+    text = FILE.replace("?P<rate>", "?P<speed>").replace("{host}", "{hots}-p{password}").replace('name = "mine"', "")
+    with pytest.raises(UserError) as refused:
+        read(tmp_path, f"colour = 1\n{text}cumulative = true\nshape = 2\n[options]\nMy-Rows = 5\n")
+    named = ["colour", "output.shape: unknown", "name: Field", "no figure 'speed'", "count and rate", "cumulative is for"]
+    named += ["{hots}", "password-on-command-line", "My-Rows cannot be used as {My-Rows}"]
+    assert [one for one in named if one not in refused.value.what] == []
+    assert refused.value.what.count("count and rate") == 1
+
+
+@pytest.mark.parametrize(("unit", "milliseconds"), [("s", 2500), ("ms", 2.5), ("us", 0.0025)])
+def test_latencies_may_be_printed_in_another_unit(tmp_path, unit, milliseconds):
+    lines = "(?P<rate>[0-9.]+), (?P<p95_ms>[0-9.]+)"
+    file = read(tmp_path, f"{FILE.replace('(?P<rate>[0-9.]+)', lines)}latency = '{unit}'\n")
+    assert file.output.reader()("tps: 5, 2.5").latencies == pytest.approx({95: milliseconds})
+
+
+def command_of(tmp_path, text=FILE, **options):
+    (tmp_path / "mine.toml").write_text(text)
+    return make_workload(WorkloadSpec(name=str(tmp_path / "mine.toml"), kind="command", options=options))
+
+
+def test_relative_paths_are_refused_with_the_absolute_one_because_programs_run_elsewhere(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    program = tmp_path / "mine.sh"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    text = FILE.replace('"{host}"]', '"{script}"]\noptions = {script = "other"}')
+    with pytest.raises(UserError, match=f"Give --workload-option script={program}"):
+        command_of(tmp_path, text, script="mine.sh").check()
+    command_of(tmp_path, text, script=str(program)).check()
+    with pytest.raises(UserError, match=r"the program ./mine.sh of run is not found. .*{file_directory}/PROGRAM"):
+        command_of(tmp_path, FILE.replace('"sh"', '"./mine.sh"')).check()
+    command_of(tmp_path, FILE.replace('"sh"', '"{file_directory}/mine.sh"')).check()
+
+
+def test_a_script_that_a_study_runs_is_part_of_its_load(tmp_path):
+    script = tmp_path / "test.js"
+    script.write_text("1")
+    source = command_of(tmp_path, FILE.replace("{host}", "{file_directory}/test.js"))
+    before = source.digest()
+    script.write_text("2")
+    assert source.digest() != before
+
+
 def test_the_port_is_needed_only_where_the_file_uses_no_socket(tmp_path):
     assert read(tmp_path, FILE).needs_port
     assert not read(tmp_path, FILE.replace("{host}", "{socket}")).needs_port
@@ -109,6 +154,12 @@ def test_an_option_that_the_file_does_not_have_is_refused():
     with pytest.raises(UserError, match=r"has no option 'warehoses'. It has warehouses"):
         kind.spec(LoadRequest(asked=name, name=name, options={"warehoses": "2"}))
     assert kind.spec(LoadRequest(asked=name, name=name, options={"warehouses": "2"})).options == {"warehouses": "2"}
+
+
+@pytest.mark.parametrize(("figure", "has_latency"), [("p95_ms", True), ("latency_ms", True), ("p50_ms", False)])
+def test_a_load_says_whether_it_has_the_latency_that_is_asked_for(tmp_path, figure, has_latency):
+    text = FILE.replace("(?P<rate>[0-9.]+)", f"(?P<rate>[0-9.]+) (?P<{figure}>[0-9.]+)")
+    assert command_of(tmp_path, text).traits.has_latency is has_latency
 
 
 class TestCommand(WorkloadConformance):

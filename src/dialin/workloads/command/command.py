@@ -6,7 +6,7 @@ import shutil
 import signal
 import socket
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from functools import cached_property
@@ -40,6 +40,8 @@ _CHECK_WITHIN = 600.0
 _PREPARE_WITHIN = 6 * 3600.0
 _OPTION_FILE = "load.cnf"
 _MOST_KINDS = 200
+_MOST_FALLS = 3
+"""How often totals may begin again: a program may reset them once it has started all its clients."""
 _LONGEST_LINE = 64 * 1024
 """Characters of a line in which figures are looked for: an expression may take long on more."""
 
@@ -67,15 +69,35 @@ class Command(Workload):
         return {name: str(value) for name, value in {**self.file.options, **self._spec.options}.items()}
 
     def check(self) -> None:
-        """Raise UserError where one of its programs is not installed, or the file has mistakes."""
-        values = {**self._options, "file_directory": str(self._path.absolute().parent)}
+        """Raise UserError where one of its programs is not installed, a path is relative, or the file has mistakes."""
+        for name, value in self._options.items():
+            path = Path(value)
+            if not path.is_absolute() and (path.suffix or "/" in value) and path.is_file():
+                raise UserError(
+                    f"{self.file.name} runs in a directory of its own, where {name}={value} is not found",
+                    f"Give --workload-option {name}={path.absolute()}",
+                )
         for part, words in self.file.commands.items():
-            program = load_file.fill(words[0], values)
+            program = self._filled_early(words[0])
+            if "/" in program and not Path(program).is_absolute():
+                raise UserError(
+                    f"{self.file.name} runs in a directory of its own, where the program {program} of {part} is not found",
+                    "Give its absolute path, or {file_directory}/PROGRAM if it is beside the workload file",
+                )
             if shutil.which(program) is None:
                 raise UserError(
                     f"{self.file.name}: the program {program} of {part} is not installed, or is not executable",
                     self.file.install or "Install it, or correct its path in the file",
                 )
+
+    def _filled_early(self, word: str) -> str:
+        """Return a word with what is known without a server."""
+        return load_file.fill(word, {**self._options, "file_directory": str(self._path.absolute().parent)})
+
+    def _files_in(self, parts: Iterable[str]) -> list[Path]:
+        """Return the files that are arguments of some of its programs, such as a script."""
+        arguments = [word for part in parts for word in self.file.commands.get(part, ())[1:]]
+        return [path for path in map(Path, map(self._filled_early, arguments)) if path.is_file()]
 
     def check_account(self, account: Account) -> None:
         """Raise UserError where it uses the socket of an account that has none, or host and port of one with a socket."""
@@ -99,16 +121,14 @@ class Command(Workload):
     def data_facts(self) -> dict[str, Any]:
         used = [word for word in (*self.file.prepare, *self.file.environment.values()) if "{" in word]
         options = {name: value for name, value in self._options.items() if any(f"{{{name}}}" in word for word in used)}
-        values = {**self._options, "file_directory": str(self._path.absolute().parent)}
-        paths = [Path(load_file.fill(word, values)) for word in self.file.prepare[1:]]
-        files = digest_of(path for path in paths if path.is_file())
+        files = digest_of(self._files_in(["prepare"]))
         return {"command": list(self.file.prepare), "options": options, "name": self.file.name, "files": files}
 
     def expected_bytes(self) -> int:
         return self.file.data_bytes(self._options)
 
     def digest(self) -> str:
-        return digest_of([self._path])
+        return digest_of([self._path, *self._files_in(["service", "run", "check", "cleanup"])])
 
     @property
     def patience(self) -> float:
@@ -117,22 +137,30 @@ class Command(Workload):
     @property
     def traits(self) -> LoadTraits:
         """What a study must know about this load: how often it reports, and what its figures do not show."""
-        file = self.file
+        file, percentile = self.file, self.file.percentile(self._spec.percentile)
         sentences = {
             "long_interval": f"{file.name} reports every {file.interval:g} s: shorter stalls are not visible, and samples, "
             "stalls and variation are of such intervals",
             "no_percentile": f"{file.name} reports no p{self._spec.percentile} latency: the latency shown is its mean"
-            if file.percentile(self._spec.percentile) == MEAN
-            else f"{file.name} reports no latency",
+            if percentile == MEAN
+            else f"{file.name} reports neither p{self._spec.percentile} latency nor its mean: no latency is shown",
             "mixed_percentile": f"{file.name} reports latency by kind of transaction: the latency shown is the mean of the "
             "kinds' percentiles, weighted by transactions",
+            "other_interval": f"{file.name} usually reports less often than every {file.interval:g} s, the interval in its "
+            "file: its samples are longer, and its trials take longer than planned",
             "password_in_arguments": f"{file.name} takes the password on its command line, where every user of the machine can "
             "read it",
             "missing_share": f"{file.name} reported nothing for up to {{share}} of the time in {{trials}}; those seconds are "
             "not in its figures",
         }
         limits = [LoadLimit(gauge=f"command_{name}", most=0.01, code=name, text=text) for name, text in sentences.items()]
-        return LoadTraits(grows=file.data == "grows", unit=file.unit, limits=tuple(limits), interval=file.interval)
+        return LoadTraits(
+            grows=file.data == "grows",
+            unit=file.unit,
+            limits=tuple(limits),
+            interval=file.interval,
+            has_latency=percentile is not None,
+        )
 
     def _values(self, target: Target, threads: int, seed: int) -> dict[str, str]:
         """Return the values of all placeholders, and write the option file if it is used."""
@@ -186,6 +214,7 @@ class Command(Workload):
         values = self._values(reached, self._spec.threads, 1)
         filled = [load_file.fill(word, values) for word in words]
         try:
+            group.guard()
             name, environment = f"{self.file.name} ({step})", self._environment(values, group)
             output = driver_process.prepare(name, filled, reached, environment, limit=limit)
         finally:
@@ -249,10 +278,12 @@ class Command(Workload):
         while port is not None:
             with suppress(OSError), socket.create_connection(("127.0.0.1", int(port)), 1.0):
                 return
-            if process.poll() is not None or time.monotonic() > limit:
-                words_of_log = tail(log)
-                figures = {"driver": f"The service of {self.file.name}", "words": _last_line(words_of_log)}
-                raise WorkloadError(Cause(CauseCode.DRIVER_ENDED, figures), "See its last lines", words_of_log)
+            printed = driver_process.without_password(tail(log), target.account.password)
+            if group.log_of_failed_service() is not None:
+                raise _service_ended(self.file.name, printed)
+            if time.monotonic() > limit:
+                what = f"The service of {self.file.name} does not listen on 127.0.0.1:{port} after {_SERVICE_WITHIN:.0f} s"
+                raise WorkloadError(what, "Have it listen on the port {app_port}", printed)
             time.sleep(0.1)
 
 
@@ -297,8 +328,8 @@ class CommandLoad(DriverLoad):
         """Return the next sample.
 
         Raises:
-            WorkloadError: the program ended, or printed nothing that is read as figures for `timeout` seconds.
-            UserError: what it prints as kinds are none.
+            WorkloadError: the program or its service ended, or printed nothing that is read as figures for `timeout` seconds.
+            UserError: what it prints as kinds, totals or intervals are none.
         """
         limit = self._monotonic() + timeout
         while (rows := self._rows(limit)) is not None:
@@ -307,12 +338,31 @@ class CommandLoad(DriverLoad):
                 self._read_seconds += second.seconds
                 self._group.shorten_logs()
                 self._sessions.record(self._driver.pid)
+                self._check_service()
+                self._check_intervals()
                 return second
             if self._monotonic() >= limit:  # errors without end are no sample
                 break
+        self._check_service()
         code = CauseCode.DRIVER_OTHER_FORM if self._last_line else CauseCode.DRIVER_SILENT
-        figures = {"driver": self._file.name, "seconds": timeout, "words": self._last_line[:300]}
+        figures = {"driver": self._file.name, "seconds": timeout, "words": self._driver.hide(self._last_line)[:300]}
         raise WorkloadError(Cause(code, figures), _COMPARE if self._last_line else _BUFFERED)
+
+    def _check_service(self) -> None:
+        if log := self._group.log_of_failed_service():
+            raise _service_ended(self._file.name, self._driver.hide(tail(log)))
+
+    def _check_intervals(self) -> None:
+        if self.intervals.is_too_long:
+            raise UserError(
+                f"{self._file.name} reports more often than every {self._file.interval:g} s, the interval in its file",
+                "Correct interval in the file",
+            )
+        if self.intervals.falls > _MOST_FALLS:
+            raise UserError(
+                f"The totals that {self._file.name} prints become smaller again and again",
+                "Remove cumulative from the file where count is of one interval",
+            )
 
     def _rows(self, limit: float) -> list[LoadRow] | None:
         """Return the rows of one interval; None where none came until `limit`."""
@@ -328,7 +378,7 @@ class CommandLoad(DriverLoad):
         # What did nothing is not printed, so only a pause or the next interval shows that all rows are here.
         pause = min(0.2, self._file.interval / 4)
         while (row := self._row(self._monotonic() + pause)) is not None:
-            if not belongs(rows, row):
+            if not belongs(rows, row, self._file.interval / 2):
                 self._next = row
                 break
             rows.append(row)
@@ -349,10 +399,14 @@ class CommandLoad(DriverLoad):
             wait = min(0.05, max(0.0, left)) if self._output is not None else min(1.0, max(0.0, left))
             try:
                 row = self._driver.read(self._parse_output if self._output is None else self._note, wait)
-                if row is None and self._output is not None:
-                    row = self._output.read(self._parse_output)
             except EndedError as error:
-                raise self._ended(error) from None
+                if self._output is None or not any(self._group.members()):
+                    self._check_service()
+                    raise self._ended(error) from None
+                time.sleep(wait)  # what it has left behind goes on and writes the file
+                row = None
+            if row is None and self._output is not None:
+                row = self._output.read(self._parse_output)
             if row is not None:
                 return row
             if self._driver.has_ended and not [*self._group.members()]:
@@ -365,7 +419,7 @@ class CommandLoad(DriverLoad):
         return self._parse(line[:_LONGEST_LINE])
 
     def _note(self, line: str) -> None:
-        self._last_line = line.strip() or self._last_line
+        self._last_line = line.strip()[:_LONGEST_LINE] or self._last_line
 
     def _ended(self, error: EndedError) -> WorkloadError:
         if error.signal:
@@ -384,6 +438,7 @@ class CommandLoad(DriverLoad):
             "command_long_interval": float(self._file.interval > 1),
             "command_no_percentile": float(self._percentile != self._wanted),
             "command_mixed_percentile": float(self._file.output.has_kinds and self._percentile not in (None, MEAN)),
+            "command_other_interval": float(self.intervals.usual >= 1.5 * self._file.interval),
             "command_password_in_arguments": float(self._file.puts_password_in_arguments),
             "command_missing_share": missing / (missing + covered),
             "switches_per_second": self._group.switches() / max(1e-9, self._monotonic() - self._began),
@@ -401,6 +456,11 @@ class CommandLoad(DriverLoad):
         if self._output is not None:
             self._output.close()
         self._clean_up()
+
+
+def _service_ended(name: str, printed: str) -> WorkloadError:
+    figures = {"driver": f"The service of {name}", "words": _last_line(printed)}
+    return WorkloadError(Cause(CauseCode.DRIVER_ENDED, figures), "See its last lines", printed)
 
 
 def _last_line(text: str) -> str:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -51,6 +51,7 @@ class Output(_Part):
     delimiter: str = Field(default=",", min_length=1, max_length=1)
     skip: dict[str, str] = Field(default_factory=dict, description="rows of a CSV to leave out: a column and its value")
     time: Literal["s", "ms", "us", "ns"] = Field(default="s", description="unit of the figure time where that is a number")
+    latency: Literal["s", "ms", "us", "ns"] = Field(default="ms", description="unit in which latencies are printed")
     per: Literal["second", "minute"] = Field(default="second", description="unit of the figure rate")
     cumulative: bool = Field(default=False, description="count and errors are totals since the start")
     failed_in_count: bool = Field(default=False, description="count includes the failed transactions, which errors has as well")
@@ -69,16 +70,19 @@ class Output(_Part):
         return "kind" in self.figures
 
     def reader(self) -> ReadLine:
-        """Return a new reader of its lines; its counts are of transactions that did not fail."""
-        read = self._reader_of_its_form()
-        if not self.failed_in_count:
+        """Return a new reader of its lines; its counts are of transactions that did not fail, its latencies in milliseconds."""
+        read, factor = self._reader_of_its_form(), 1000 / load_rows.PER_SECOND[self.latency]
+        if not self.failed_in_count and factor == 1:
             return read
 
-        def read_completed(line: str) -> LoadRow | None:
+        def read_converted(line: str) -> LoadRow | None:
             row = read(line)
-            return row if row is None or row.count is None else replace(row, count=max(0.0, row.count - row.errors))
+            if row is None:
+                return None
+            count = row.count if row.count is None or not self.failed_in_count else max(0.0, row.count - row.errors)
+            return replace(row, count=count, latencies={name: factor * value for name, value in row.latencies.items()})
 
-        return read_completed
+        return read_converted
 
     def _reader_of_its_form(self) -> ReadLine:
         if self.lines:
@@ -89,25 +93,30 @@ class Output(_Part):
 
     @model_validator(mode="after")
     def _is_readable(self) -> Output:
+        if mistakes := [*self._mistakes()]:
+            raise ValueError("; ".join(mistakes))
+        return self
+
+    def _mistakes(self) -> Iterator[str]:
         if sum(bool(getattr(self, form)) for form in _FORMS) != 1:
-            raise ValueError("give one of lines, columns and keys")
+            yield "give one of lines, columns and keys"
+        if any(isinstance(column, int) and column < 1 for column in self.columns.values()):
+            yield "columns are numbered from 1"
         try:
             figures = self.figures
         except re.error as error:
-            raise ValueError(f"lines is not a regular expression: {error}") from None
+            yield f"lines is not a regular expression: {error}"
+            return
         if unknown := [name for name in figures if not FIELD.fullmatch(name)]:
-            raise ValueError(
-                f"there is no figure {unknown[0]!r}; figures are time, seconds, count or rate, kind, errors, latency_ms, "
-                "and percentiles such as p95_ms"
+            yield (
+                f"there is no figure {', '.join(map(repr, unknown))}; figures are time, seconds, count or rate, kind, errors, "
+                "latency_ms, and percentiles such as p95_ms"
             )
         if ("count" in figures) == ("rate" in figures):
-            raise ValueError("one of the figures count and rate is needed")
-        if any(isinstance(column, int) and column < 1 for column in self.columns.values()):
-            raise ValueError("columns are numbered from 1")
+            yield "one of the figures count and rate is needed"
         for option in ("cumulative", "failed_in_count"):
             if getattr(self, option) and "count" not in figures:
-                raise ValueError(f"{kebab(option)} is for the figure count")
-        return self
+                yield f"{kebab(option)} is for the figure count"
 
 
 class LoadFile(_Part):
@@ -163,19 +172,26 @@ class LoadFile(_Part):
 
     @model_validator(mode="after")
     def _is_complete(self) -> LoadFile:
+        if mistakes := [*self._mistakes()]:
+            raise ValueError("; ".join(mistakes))
+        return self
+
+    def _mistakes(self) -> Iterator[str]:
         known = {*PLACEHOLDERS, *self.options}
-        if unknown := sorted(self.placeholders - known):
-            raise ValueError(f"{{{unknown[0]}}} is neither a placeholder nor an option; they are {', '.join(sorted(known))}")
-        if both := sorted(set(self.options) & set(PLACEHOLDERS)):
-            raise ValueError(f"the option {both[0]} has the name of a placeholder")
+        if unknown := [f"{{{name}}}" for name in sorted(self.placeholders - known)]:
+            yield f"{', '.join(unknown)} is neither a placeholder nor an option; they are {', '.join(sorted(known))}"
+        for name in sorted(self.options):
+            if name in PLACEHOLDERS:
+                yield f"the option {name} has the name of a placeholder"
+            if not _BRACES.fullmatch(f"{{{name}}}"):
+                yield f"the option {name} cannot be used as {{{name}}}: a name is lower-case letters, digits and _"
         if self.puts_password_in_arguments and not self.password_on_command_line:
-            raise ValueError(
+            yield (
                 "{password} in an argument shows the password to every user of the machine; use the environment variable "
                 "MYSQL_PWD or {option_file}, or set password-on-command-line = true"
             )
         if "app_port" in self.placeholders and not self.service:
-            raise ValueError("{app_port} is the port of a service: add service")
-        return self
+            yield "{app_port} is the port of a service: add service"
 
     def data_bytes(self, options: Mapping[str, str]) -> int:
         """Return about how many bytes it prepares; `bytes` is a number, or `NUMBER * OPTION`."""
@@ -193,12 +209,34 @@ def fill(text: str, values: Mapping[str, str]) -> str:
 
 def read(path: Path) -> LoadFile:
     """Read a load file; raise UserError where it cannot be read, or has mistakes, all of which are named."""
+    document = read_toml(path, _SEE, "Name the TOML file of a load program (docs/workload-files.md)")
     try:
-        return LoadFile.model_validate(read_toml(path, _SEE, "Name the TOML file of a load program (docs/workload-files.md)"))
-    except ValidationError as error:
-        mistakes = [
-            f"{'.'.join(map(str, mistake['loc'])) or 'the file'}: "
-            + ("unknown key" if mistake["type"] == "extra_forbidden" else mistake["msg"].removeprefix("Value error, "))
-            for mistake in error.errors(include_url=False)
-        ]
-        raise UserError(f"{path}: {'; '.join(mistakes)}", _SEE) from None
+        return LoadFile.model_validate(document)
+    except ValidationError:
+        raise UserError(f"{path}: {'; '.join(_mistakes_in(document))}", _SEE) from None
+
+
+_STAND_INS: Mapping[str, Any] = {"name": "it", "run": ["it"], "output": {"keys": {"count": "count"}}}
+"""What a file must have; they stand for keys that are missing or wrong while the others are checked."""
+
+
+def _mistakes_in(document: Mapping[str, Any]) -> list[str]:
+    """Return all mistakes: those of single keys, and what only right keys are checked for: what they mean together."""
+    mistakes, right = dict[str, None](), dict(document)
+    for _ in range(3):  # single keys, what the output means, what the file means
+        try:
+            LoadFile.model_validate(right)
+        except ValidationError as error:
+            for mistake in error.errors(include_url=False):
+                where = ".".join(map(str, mistake["loc"])) or "the file"
+                what = "unknown key" if mistake["type"] == "extra_forbidden" else mistake["msg"].removeprefix("Value error, ")
+                mistakes[f"{where}: {what}"] = None
+                right = _without(right, *map(str, mistake["loc"]))
+        right = {**_STAND_INS, **right}
+    return list(mistakes)
+
+
+def _without(document: Mapping[str, Any], key: str = "", within: str = "", *_: str) -> dict[str, Any]:
+    if key == "output" and within and within not in _FORMS:
+        return {**document, key: _without(document[key], within)} if key in document else {**document}
+    return {name: value for name, value in document.items() if name != key}

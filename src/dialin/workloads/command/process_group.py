@@ -21,8 +21,12 @@ _TOKEN = "DIALIN_LOAD_GROUP"  # noqa: S105 - the name of a variable
 _KILLED_WITHIN = 5.0
 _POLL = 0.05
 
-_GUARD = 'read -r _; kill -s KILL -- "-$0" 2>/dev/null'
-"""Waits for the end of its standard input, which dialin holds open; then it kills a process group."""
+_GUARD = r"""read -r _
+[ "$0" = 0 ] || kill -s KILL -- "-$0"
+for process in /proc/[0-9]*; do
+  tr '\0' '\n' < "$process/environ" | grep -qxF -e "$1" && kill -s KILL "${process#/proc/}"
+done"""
+"""Waits for the end of its standard input, which dialin holds open; then it kills a process group, and all with a token."""
 
 
 class ProcessGroup:
@@ -45,12 +49,14 @@ class ProcessGroup:
         name, _, token = self._mark.partition("=")
         return {name: token}
 
-    def guard(self, leader: int) -> None:
-        """Add the leader of a session; its process group is killed if dialin dies, by whatever signal."""
-        self._leaders.add(leader)
-        self._guards.append(
-            subprocess.Popen(["/bin/sh", "-c", _GUARD, str(leader)], stdin=subprocess.PIPE, start_new_session=True)
-        )
+    def guard(self, leader: int = 0) -> None:
+        """Add the leader of a session, if there is one; its process group is killed if dialin dies, by whatever signal.
+
+        So are all processes with the token.
+        """
+        self._leaders |= {leader} - {0}
+        words = ["/bin/sh", "-c", _GUARD, str(leader), self._mark]
+        self._guards.append(subprocess.Popen(words, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True))
 
     def adopt(self, service: subprocess.Popen[bytes], log: IO[bytes]) -> None:
         """Guard a service, too, which nobody else waits for, with the file that it writes to."""
@@ -62,6 +68,11 @@ class ProcessGroup:
         """Keep what services print from filling the disk: some print a line for each request."""
         for log in self._logs:
             shorten(log.fileno())
+
+    def log_of_failed_service(self) -> Path | None:
+        """Return the file that a service has written to which failed; one may start others, and end well itself."""
+        failed = (log for service, log in zip(self._services, self._logs, strict=True) if service.poll() not in (None, 0))
+        return next((Path(log.name) for log in failed), None)
 
     def members(self) -> Iterator[psutil.Process]:
         mark = self._mark.encode()
