@@ -18,7 +18,10 @@ LOCUST_HEAD = (
 )
 LINES = {
     "go-tpc:tpcc": ([GO_TPC], {"kind": "NEW_ORDER", "count": 58, 95: 130.0, MEAN: 49.7}),
-    "go-tpc:ch": ([GO_TPC], {"kind": "NEW_ORDER", "count": 58, 50: 35.7}),
+    "go-tpc:ch": (
+        [GO_TPC, "[Current] Q14    - Count: 2, Sum(ms): 61.0, Avg(ms): 30.5"],
+        {"kind": "Q14", "count": 2, MEAN: 30.5, "seconds": None},
+    ),
     "locust": (
         [LOCUST_HEAD, "1790000000,4,GET,look,3.1,0.2,40,50,60,70,90,95,98,110,120,120,120,31,2,40,44.5,8,120,15"],
         {"kind": "look", "time": 1790000000, "count": 29, "errors": 2, 95: 95, MEAN: 44.5},
@@ -30,7 +33,7 @@ LINES = {
     "hammerdb:tprocc": (["31500 MySQL tpm"], {"rate": 31500}),
     "benchbase:tpcc": (["[INFO ] 10:00:07 [Thread-3] Throughput: 812.25 txn/sec"], {"rate": 812.25}),
     "sysbench-tpcc": (
-        ["[ 3s ] thds: 4 tps: 91.0 qps: 2600.1 (r/w/o: 1200.0/1210.1/190.0) lat (ms,95%): 87.5 err/s 0.5 reconn/s: 0.00"],
+        ["3,4,91.00,2600.10,1200.00,1210.10,190.00,87.50,0.50,0.00"],
         {"time": 3, "rate": 91, 95: 87.5, "errors": 0.5},
     ),
     "k6": (["running (0d00h01m02.0s), 04/04 VUs, 480 complete and 0 interrupted iterations"], {"time": 62, "count": 480}),
@@ -101,7 +104,8 @@ def test_successive_lines_of_a_program_become_its_throughput(name, lines, rates)
     intervals = Intervals(file.interval, file.percentile(95), cumulative=file.output.cumulative, per=per)
     intervals.begin(0.0)
     rows = [row for line in lines if (row := read(line)) is not None]
-    seconds = [intervals.second([row], place * file.interval) for place, row in enumerate(rows, 1)]
+    arrivals = [place * file.interval if row.time is None else row.time for place, row in enumerate(rows, 1)]
+    seconds = [intervals.second([row], arrived) for row, arrived in zip(rows, arrivals, strict=True)]
     assert [second.tps for second in seconds if second is not None] == pytest.approx(rates)
 
 
@@ -112,6 +116,13 @@ def test_a_line_of_the_program_becomes_its_figures(name):
     row = [read(line) for line in lines][-1]
     assert row is not None
     assert {key: row.latencies[key] if isinstance(key, int) else getattr(row, key) for key in expected} == expected
+
+
+def test_the_queries_of_go_tpc_stand_beside_its_transactions():
+    read = load_file.read(path_of("go-tpc:ch")).output.reader()
+    transaction, failed = read(GO_TPC), read("[Current] Q14_ERR - Count: 2, Sum(ms): 61.0, Avg(ms): 30.5")
+    assert (transaction.kind, transaction.count, transaction.latencies[95]) == ("NEW_ORDER", 58, 130.0)
+    assert (failed.kind, failed.errors, failed.has_only_errors) == ("Q14", 2, True)
 
 
 def test_what_go_tpc_prints_of_failed_transactions_is_their_number():
