@@ -242,6 +242,15 @@ def test_some_tables_are_prepared_by_their_names_where_the_workload_has_separate
         assert DialinLoad(spec(name=name), program.path).separate_tables == ()
 
 
+def test_a_file_that_describes_a_program_is_not_one_of_transactions(program, tmp_path):
+    file = tmp_path / "mine.toml"
+    file.write_text("run = ['true']\noutput = {lines = '(?P<count>x)'}\n")
+    program.says.write_text(error("unknown field `run`", "See the docs"))
+    program.code.write_text("2")
+    with pytest.raises(UserError, match=f"describes a load program. Give --workload command:{file}"):
+        DialinLoad(spec(name=str(file)), program.path).check()
+
+
 def test_a_refusal_of_the_driver_is_the_users_error(program):
     program.says.write_text(error("oltp_read_write has no option sice", "Its options are size"))
     program.code.write_text("2")

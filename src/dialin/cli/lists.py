@@ -113,7 +113,7 @@ def check(
     from dialin.workloads.kind import LoadRequest
 
     given = dict(option.partition("=")[::2] for option in options or ())
-    name = str(file)
+    name = str(file).removeprefix(f"{KIND.name}:")
     spec = KIND.spec(LoadRequest(asked=name, name=name, given={"threads": threads}, options=given))
     tools = Tools.open(say)
     (build,) = tools.choose([server] if server else [], builds.discover(tools.home, os.environ)).values()

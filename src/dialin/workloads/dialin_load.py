@@ -9,6 +9,7 @@ import re
 import subprocess
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
@@ -18,6 +19,7 @@ from dialin.model.cause import Cause, CauseCode
 from dialin.model.load_driver import DriverChoice
 from dialin.model.setting import whole_number
 from dialin.model.workload import LoadTraits, WorkloadSpec
+from dialin.paths import read_toml
 from dialin.servers.account import Account
 from dialin.workloads import dialin_load_account, driver_process, load_binary, private
 from dialin.workloads.base import Second, Target, Workload, digest_of
@@ -115,6 +117,9 @@ class DialinLoad(Workload):
         # The driver reads the workload with its options, and refuses unknown ones.
         done = self._call("show", self._spec.name, "--json", *self._options(self._spec.threads))
         if done.returncode != 0:
+            if self._workload_file is not None and _describes_program(self._workload_file):
+                what = f"{self._workload_file} describes a load program"
+                raise UserError(what, f"Give --workload command:{self._workload_file}")
             error = _find_error(done.stdout)
             raise UserError(error.what, error.remedy)
 
@@ -379,6 +384,13 @@ def _agents(spec: WorkloadSpec, addresses: Sequence[str]) -> list[str]:
 
 def _without_stream(text: str) -> str:
     return "\n".join(line for line in text.splitlines() if not line.startswith("{"))
+
+
+def _describes_program(path: Path) -> bool:
+    """Return whether a TOML file is one of the kind `command`."""
+    with suppress(UserError):
+        return {"run", "output"} <= read_toml(path, "").keys()
+    return False
 
 
 def _find_error(text: str) -> ErrorLine:

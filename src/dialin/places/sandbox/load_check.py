@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import pairwise
 
 from dialin.datasets.cache import copy
 from dialin.errors import WorkloadError
@@ -60,6 +61,7 @@ def run_program(tools: Tools, build: Build, workload: Command, threads: int, sam
                     f"{number(second.seconds)} s, {latency}, {number(second.errors)} errors/s"
                 )
             yield from _kinds(seconds)
+            yield from _doubts(workload, load.intervals.usual, [second.tps for second in seconds])
         finally:
             load.stop()
         if load.was_killed:
@@ -68,6 +70,19 @@ def run_program(tools: Tools, build: Build, workload: Command, threads: int, sam
             began = time.monotonic()
             workload.check_data(target)
             yield f"The consistency check took {number(time.monotonic() - began)} s"
+
+
+def _doubts(workload: Command, usual: float, rates: Sequence[float]) -> Iterator[str]:
+    """Yield what the file seems to have wrong, by what was read."""
+    file = workload.file
+    if usual >= 1.5 * file.interval:
+        yield f"It reports about every {number(usual)} s, and the file has interval = {file.interval:g}: correct that"
+    if not file.output.cumulative and "count" in file.output.figures and _rises_like_a_total(rates):
+        yield "Each sample has more than the one before: if count is a total since the start, give cumulative = true in output"
+
+
+def _rises_like_a_total(rates: Sequence[float]) -> bool:
+    return len(rates) > 2 and rates[-1] > 2 * rates[0] and all(one < next_one for one, next_one in pairwise(rates))
 
 
 def _kinds(seconds: Sequence[Second]) -> Iterator[str]:
