@@ -202,6 +202,23 @@ def test_the_error_that_ended_a_workload_is_part_of_the_result(suite, tmp_path, 
     assert "too few trials could be compared under broken for a mean" in shown
 
 
+@pytest.mark.parametrize(
+    ("session", "command"),
+    [(SessionState.FINISHED, "dialin resume {} --minutes 10"), (SessionState.RUNNING, "dialin resume {}")],
+)
+def test_an_inconclusive_suite_says_how_to_go_on_and_takes_more_minutes_where_its_own_are_used_up(
+    suite, tmp_path, capsys, session, command
+):
+    plan, directory = suite_plan({"a": 1, "b": 1}, minutes=5, until="best"), tmp_path / "suite"
+    suite.run(plan, {name: levels(1000, noise=0.2) for name in "ab"})
+    write_suite(directory, Suite(plan=plan))
+    for name in "ab":
+        with Store.open(directory / name) as store:
+            store.save_progress(Progress(session, 0.0))
+    assert show_suite(directory, json=False) is ExitCode.NO_VERDICT
+    assert capsys.readouterr().err.splitlines()[-1] == f"More trials may answer it: {command.format(directory)}"
+
+
 def test_where_no_workload_could_be_measured_it_failed_throughout(suite, tmp_path):
     plan = suite_plan({"a": 1, "b": 1}, minutes=8, fail_if_worse=0.03)
     suite.run(plan, {name: levels(1000, fails=frozenset({"1", "4"})) for name in "ab"})

@@ -161,7 +161,7 @@ def show_suite(
             raise (MachineError.of(error) if isinstance(error, OSError) else error) from error
         say(f"Note: the files in {directory} were not rewritten: you may not write there")
     say(f"Report: {(directory / 'report.html').absolute()}")
-    if step := next_step(plan, result, directory):
+    if step := next_step(plan, result, directory, is_over=all(study.is_over for study in studies)):
         say(step)
     return _exit_code(result)
 

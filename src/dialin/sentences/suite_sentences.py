@@ -44,9 +44,6 @@ COSTS = {"server CPU": "CPU", "context switches": "switches", "read": "KiB read"
 _NAMED = 3
 """Workloads that a sentence names at most."""
 
-_SPENT = 0.8
-"""The share of its minutes from which on a suite is not taken for interrupted: the rest may be too short for a block."""
-
 
 def suite_headline(plan: SuitePlan, result: SuiteResult) -> str:
     """Return the result of a suite in one sentence or two; where it has a gate, its answer comes first."""
@@ -160,16 +157,18 @@ def _how_to_answer(result: SuiteResult, more: float, directory: PurePath | str) 
     return f"About {about(60 * more)} more would show it: {how_to_resume(directory, result.minutes + more + 1)}"
 
 
-def next_step(plan: SuitePlan, result: SuiteResult, directory: PurePath) -> str:
-    """Return how more trials may answer what is open; empty where nothing is, or where they would not."""
+def next_step(plan: SuitePlan, result: SuiteResult, directory: PurePath, *, is_over: bool) -> str:
+    """Return how more trials may answer what is open; empty where nothing is, or where they would not.
+
+    `is_over` says that the suite was not interrupted: it takes more minutes.
+    """
     if result.is_answered:
         return ""
     if result.gate is not None and result.gate.minutes_needed is not None:
         return _how_to_answer(result, result.gate.minutes_needed, directory)
     if result.outcome is not SuiteOutcome.UNGUARDED and all(row.decided for row in result.rows):
         return ""
-    is_spent = result.minutes > _SPENT * plan.minutes  # else it was interrupted
-    return f"More trials may answer it: {how_to_resume(directory, 2 * plan.minutes if is_spent else None)}"
+    return f"More trials may answer it: {how_to_resume(directory, 2 * plan.minutes if is_over else None)}"
 
 
 def _why_open(result: SuiteResult, gate: Gate) -> str:

@@ -55,6 +55,7 @@ class SuiteStudy:
         seconds: wall clock of its trials.
         why: what explains it; None where that is not asked for.
         failure: the error that ended it; empty where none did.
+        is_over: whether it ended by itself, and was not interrupted.
     """
 
     member: SuiteMember
@@ -64,6 +65,7 @@ class SuiteStudy:
     seconds: float = 0.0
     why: Why | None = None
     failure: str = ""
+    is_over: bool = False
 
     @property
     def fit(self) -> TrialFit | None:

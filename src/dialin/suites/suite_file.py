@@ -122,9 +122,17 @@ def read_study(directory: Path, plan: SuitePlan, member: SuiteMember, *, explain
     record, progress = read_only.read(directory / member.directory, lambda store: (store.read(), store.progress()))
     judgement = judge(record)
     decided = judgement is not None and is_decided(plan, record.spec, judgement)
-    why = explain(record) if explained else None
-    failure = progress.reason if progress is not None and progress.session is SessionState.FAILED else ""
-    return SuiteStudy(member, record.spec, judgement, decided, seconds_of(record.trials), why, failure)
+    session = progress.session if progress is not None else None
+    return SuiteStudy(
+        member,
+        record.spec,
+        judgement,
+        decided,
+        seconds_of(record.trials),
+        explain(record) if explained else None,
+        failure=progress.reason if progress is not None and session is SessionState.FAILED else "",
+        is_over=session in (SessionState.FINISHED, SessionState.FAILED),
+    )
 
 
 def suite_of(plan: SuitePlan, studies: Sequence[SuiteStudy]) -> Suite:
