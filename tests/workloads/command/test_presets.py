@@ -33,7 +33,7 @@ LINES = {
     "hammerdb:tprocc": (["31500 MySQL tpm"], {"rate": 31500}),
     "benchbase:tpcc": (["[INFO ] 10:00:07 [Thread-3] Throughput: 812.25 txn/sec"], {"rate": 812.25}),
     "sysbench-tpcc": (
-        ["3,4,91.00,2600.10,1200.00,1210.10,190.00,87.50,0.50,0.00"],
+        ["[ 3s ] thds: 4 tps: 91.0 qps: 2600.1 (r/w/o: 1200.0/1210.1/190.0) lat (ms,95%): 87.5 err/s 0.5 reconn/s: 0.00"],
         {"time": 3, "rate": 91, 95: 87.5, "errors": 0.5},
     ),
     "k6": (["running (0d00h01m02.0s), 04/04 VUs, 480 complete and 0 interrupted iterations"], {"time": 62, "count": 480}),
@@ -50,8 +50,8 @@ OTHERS = {
 }
 
 
-RUN = {"go-tpc:tpcc", "locust"}
-"""The files whose programs were run for real; tests_live/test_command.py runs them where they are installed."""
+RUN = {"go-tpc:tpcc", "locust", "go-tpc:ch", "sysbench-tpcc"}
+"""The files whose programs were run for real; tests_live/test_command.py runs the first two where they are installed."""
 
 
 def test_every_file_has_lines_here_and_says_whether_its_program_was_run():
@@ -116,6 +116,13 @@ def test_a_line_of_the_program_becomes_its_figures(name):
     row = [read(line) for line in lines][-1]
     assert row is not None
     assert {key: row.latencies[key] if isinstance(key, int) else getattr(row, key) for key in expected} == expected
+
+
+def test_sysbench_tpcc_is_read_though_its_older_versions_print_csv():
+    read = load_file.read(path_of("sysbench-tpcc")).output.reader()
+    row = read("3,4,91.00,2600.10,1200.00,1210.10,190.00,87.50,0.50,0.00")
+    assert (row.time, row.rate, row.latencies, row.errors) == (3, 91, {95: 87.5}, 0.5)
+    assert read("Initializing worker threads...") is None
 
 
 def test_the_queries_of_go_tpc_stand_beside_its_transactions():
