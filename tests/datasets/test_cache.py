@@ -67,12 +67,25 @@ def test_data_that_is_still_being_written_to_disk_is_not_removed_to_make_room(ho
     assert cache.removable() > 80_000
 
 
-def test_remains_of_a_killed_preparation_are_removed_by_the_next(home, clock):
+@pytest.mark.parametrize("facts", [FACTS, {"other": 1}], ids=["of the same data", "of other data"])
+def test_remains_of_a_killed_preparation_are_removed_by_the_next(home, clock, facts):
     cache = DatasetCache(home, clock)
     leftover = home.datasets / f".making-{key_of(FACTS)}-abcdef01"
     (leftover / "data").mkdir(parents=True)
-    cache.ensure({"other": 1}, maker(), expected=1)
+    cache.ensure(facts, lambda path: maker()(path) if not leftover.exists() else pytest.fail("no room"), expected=1)
     assert not leftover.exists()
+
+
+def test_what_is_being_prepared_elsewhere_is_no_remains(home, clock):
+    cache, seen = DatasetCache(home, clock), []
+
+    def make(path):
+        maker()(path)
+        DatasetCache(home, clock).remove_remains()
+        seen.append(path.exists())
+
+    cache.ensure(FACTS, make, expected=1)
+    assert seen == [True]
 
 
 def test_the_limit_that_would_be_enough_is_named_before_anything_is_prepared(home, clock):

@@ -101,11 +101,10 @@ class DatasetCache:
         if dataset := self.find(key):
             return dataset
         self._root.mkdir(parents=True, exist_ok=True)
+        self.remove_remains()
         with locked(self._lock_file(key)):
             if dataset := self.find(key):
                 return dataset
-            for path in self._root.glob(".making-*"):
-                self._remove_unless_in_use(path.name.split("-")[1], path)
             self._make_room(expected, smaller)
             workplace = self._root / f".making-{key}-{uuid.uuid4().hex[:8]}"
             try:
@@ -121,6 +120,11 @@ class DatasetCache:
             finally:
                 shutil.rmtree(workplace, ignore_errors=True)
             return StoredDataset(key, self._root / key, size)
+
+    def remove_remains(self) -> None:
+        """Remove what killed preparations have left."""
+        for path in self._root.glob(".making-*"):
+            self._remove_unless_in_use(path.name.split("-")[1], path)
 
     def measure(self, dataset: StoredDataset) -> None:
         """Record how many bytes a dataset takes after files were added to it, and mark it as used now."""
