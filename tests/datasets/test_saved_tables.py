@@ -210,9 +210,9 @@ def cache(preparer):
 def test_saved_tables_are_no_dataset_but_count_as_data_that_may_be_removed(preparer, cache):
     assert preparer.find(BUILD, Load(), {}) is None
     assert cache.removable() > 80_000
-    wanted = [(BUILD, {})]
-    assert preparer.removable(Load(), wanted) == 0, "this load uses them"
-    assert preparer.room_needed(Load(), wanted)[0] < BLANK_SIZE + ROWS - 80_000
+    needed = [(Load(), [(BUILD, {})])]
+    assert preparer.removable(needed) == 0, "this load uses them"
+    assert preparer.room_needed(needed)[0] < BLANK_SIZE + ROWS - 80_000
 
 
 def test_another_build_of_the_load_driver_does_not_use_them(preparer, cache, monkeypatch):

@@ -1,11 +1,19 @@
+from pathlib import Path
+from types import SimpleNamespace
+
 import pytest
 
 from dialin.cli.study_flags import spelled
+from dialin.datasets.cache import DatasetCache
+from dialin.datasets.prepare import Preparer
 from dialin.errors import UserError
+from dialin.model.build import Build, Vendor
+from dialin.places.sandbox.site import Sandboxes
 from dialin.question.plan import BudgetTooSmallError
 from dialin.suites import check
 from dialin.suites.check import check_resumed_suite, check_suite, inapplicable_notes, plan_suite
 from dialin.suites.members import requested_suite
+from dialin.trials.tools import Tools
 from fixtures.simulated_suites import suite_plan
 
 
@@ -87,6 +95,29 @@ def test_too_few_minutes_at_a_resume_name_the_workload(monkeypatch, tmp_path):
     monkeypatch.setattr(check, "check_resume", too_few)
     with pytest.raises(UserError, match=r"^a: 2 minutes are too few"):
         check_resumed_suite(tmp_path, suite_plan({"a": 1, "b": 1}, minutes=2), None, None, 2)
+
+
+def test_data_of_all_workloads_that_exceeds_the_cache_is_refused_before_any_is_prepared(monkeypatch, home, clock, spec):
+    cache = DatasetCache(home, clock)
+    tools = Tools(home, clock, None, Preparer(home, cache, None, clock, print), print)
+    build = Build(Vendor.ORACLE, (9, 7, 4), Path(__file__))
+
+    def with_data_of(size):
+        load = SimpleNamespace(
+            data_facts=lambda: {"size": size},
+            expected_bytes=lambda: size,
+            temporary_bytes=lambda: 0,
+            separate_tables=(),
+            how_to_shrink=f"less than {size}",
+        )
+        return SimpleNamespace(ready=SimpleNamespace(site=Sandboxes(spec, {"mysql@9.7.4": build}, load, tools)))
+
+    monkeypatch.setattr(check, "_check_new", lambda _plan, member, *_: with_data_of(int(member.name)))
+    monkeypatch.setattr("dialin.places.sandbox.check.check_space", lambda *_: None)
+    thirty, forty = str(30 * 10**9), str(40 * 10**9)
+    check_suite(suite_plan({thirty: 1}), tools, None)
+    with pytest.raises(UserError, match=rf"about 70\.8 GB exceeds the cache's limit.*less than {forty}"):
+        check_suite(suite_plan({thirty: 1, forty: 1}), tools, None)
 
 
 def test_too_few_minutes_are_refused_with_those_of_all_workloads_together(monkeypatch):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -26,6 +27,9 @@ from dialin.servers.sandbox import Sandbox, free_port
 from dialin.text import about
 from dialin.variables import rules
 from dialin.workloads.base import Dataset, Target, Workload
+
+NeededData = tuple[Workload, Sequence[tuple[Build, Mapping[str, Value]]]]
+"""A workload, and the builds that its data is prepared with, each with what shapes the data."""
 
 BLANK_SIZE = 400 * 1024**2
 """The bytes that an empty data directory takes at most, approximately."""
@@ -80,7 +84,7 @@ class Preparer:
             self._say(f"Creating an empty data directory with {build.id}")
             with self._sandbox(build) as sandbox:
                 sandbox.initialise(shape)
-                sandbox.data.rename(target)
+                _move(sandbox.data, target)
 
         return self._cache.ensure(_facts(build, None, shape), make, expected=BLANK_SIZE)
 
@@ -129,7 +133,7 @@ class Preparer:
                         _take_over(sandbox, copied, setting)
                     else:
                         self._fill(sandbox, workload, setting, shape, saved)
-                    sandbox.data.rename(target)
+                    _move(sandbox.data, target)
 
             expected = max(0, _expected_bytes(workload) - (saved.size if saved else 0))
             return self._cache.ensure(facts, make, expected=expected, smaller=workload.how_to_shrink)
@@ -194,7 +198,9 @@ class Preparer:
         """Return the data of a workload on a build if it is prepared."""
         return self._cache.find(key_of(_facts(build, workload.data_facts(), shape)))
 
-    def pool_load(self, workload: Dataset, data: StoredDataset | None, pools: Sequence[int], warmup: float) -> list[str]:
+    def pool_load(
+        self, build: Build, workload: Dataset, data: StoredDataset | None, pools: Sequence[int], warmup: float
+    ) -> list[str]:
         """Return what the user should know of the buffer pools: how long loading pages takes, and what is not steady then.
 
         `data` is that of the workload if it is prepared; `pools` are the buffer pools' bytes, `warmup` the longest warm-up.
@@ -204,37 +210,43 @@ class Preparer:
         if held < _FAST_TO_LOAD:
             return []
         seconds = held / restore.bytes_per_second(self._home, self._clock, data)
-        notes = []
-        if seconds > _SOON:
+        notes, loads = [], _loads_pages(build, workload, data)
+        if seconds > _SOON and loads:
             notes.append(
                 f"Before each warm-up, up to {held / 1e9:.1f} GB of pages are loaded into the buffer pool: about "
                 f"{about(seconds)} at the speed of this disk"
             )
-        if size > min(pools) and seconds > warmup:
+        if (size > min(pools) or not loads) and seconds > warmup:
+            why = "is larger than the buffer pool" if loads else "comes without a list of pages to load into the buffer pool"
             notes.append(
-                f"The data ({size / 1e9:.1f} GB) is larger than the buffer pool: what is read from the disk may take about "
+                f"The data ({size / 1e9:.1f} GB) {why}: what is read from the disk may take about "
                 f"{about(seconds)} to become steady at this size. A trial warms up for {warmup:.0f} s at most: --warmup "
                 f"{math.ceil(seconds / 10) * 10}"
             )
         return notes
 
-    def room_needed(self, workload: Workload, wanted: Iterable[tuple[Build, Mapping[str, Value]]]) -> tuple[int, int]:
-        """Return about how many bytes data takes that is not prepared yet, on builds with shapes, and a copy of the largest.
+    def room_needed(self, needed: Sequence[NeededData]) -> tuple[int, int]:
+        """Return about how many bytes data takes that is not prepared yet, and a copy of the largest.
 
         Raises:
-            UserError: what has to be prepared does not fit into the cache.
+            UserError: what has to be prepared does not fit into the cache with the rest.
         """
-        expected = _expected_bytes(workload)
-        found = [[self._cache.find(key) for key in keys] for keys in _keys(workload, wanted)]
-        lacking = sum(max(0, expected - (saved.size if saved else 0)) for dataset, saved in found if dataset is None)
-        sizes = [dataset.size if dataset else expected for dataset, _ in found]
+        self._cache.remove_remains()
+        lacking, sizes = 0, dict[str, int]()
+        for workload, wanted in needed:
+            expected = _expected_bytes(workload)
+            for key, key_of_saved in _keys(workload, wanted):
+                dataset, saved = self._cache.find(key), self._cache.find(key_of_saved)
+                if dataset is None and key not in sizes:
+                    lacking += max(0, expected - (saved.size if saved else 0))
+                sizes[key] = dataset.size if dataset else expected
         if lacking:
-            self._cache.check_limit(sum(sizes), workload.how_to_shrink)
-        return lacking, max(sizes, default=0)
+            self._cache.check_limit(sum(sizes.values()), smaller_data(needed))
+        return lacking, max(sizes.values(), default=0)
 
-    def removable(self, workload: Workload, wanted: Iterable[tuple[Build, Mapping[str, Value]]]) -> int:
-        """Return the bytes of prepared data that nobody uses, without that of a workload on builds with shapes."""
-        return self._cache.removable({key for keys in _keys(workload, wanted) for key in keys})
+    def removable(self, needed: Sequence[NeededData]) -> int:
+        """Return the bytes of prepared data that nobody uses, without what is needed."""
+        return self._cache.removable({key for one in needed for keys in _keys(*one) for key in keys})
 
     def make_room(self, directory: Path, needed: int) -> None:
         """Remove prepared data that nobody uses where a disk lacks `needed` bytes; see `DatasetCache.make_room`."""
@@ -258,16 +270,50 @@ class Preparer:
         return options
 
 
+def smaller_data(needed: Sequence[NeededData]) -> str:
+    """Return what the user may give for less data, of the workload with the most; empty where there is nothing."""
+    return max((workload for workload, _ in needed), key=_expected_bytes).how_to_shrink if needed else ""
+
+
+def _move(data: Path, target: Path) -> None:
+    """Move a data directory, to another file system if need be.
+
+    Raises:
+        MachineError: it could not be copied there.
+    """
+    try:
+        data.rename(target)
+    except OSError as error:
+        if error.errno != errno.EXDEV:
+            raise
+        copy(data, target)
+
+
 def _take_over(sandbox: Sandbox, source: Path, setting: Mapping[str, Value]) -> None:
-    """Fill a sandbox with a copy of another server's data directory, and let root log in to it."""
+    """Fill a sandbox with a copy of another server's data directory, and let root log in to it.
+
+    If that server has listed the pages of its buffer pool, trials begin with them: the list is left as it is.
+    """
     copy(source, sandbox.data)
     copied_data.remove_unneeded(sandbox.data, source)
-    sandbox.boot({**setting, "skip_grant_tables": "ON"})
+    sandbox.boot({**setting, **filling.usual_setting(sandbox.build), "skip_grant_tables": "ON"})
     with sandbox.connect() as query:
         copied_data.check_files(query)
         for statement in copied_data.root_login_statements(sandbox.build):
             query(statement)
     sandbox.stop(_STOP_LIMIT)
+
+
+def _loads_pages(build: Build, workload: Dataset, data: StoredDataset | None) -> bool:
+    """Return whether a server on the data of a workload begins by loading the pages of a list that is there."""
+    if not has(build, Capability.POOL_DUMP):
+        return False
+    source = data.data if data is not None else workload.copied_data
+    return source is None or not source.is_dir() or (source / _POOL_LIST).exists()
+
+
+_POOL_LIST = "ib_buffer_pool"
+"""The list of the buffer pool's pages, by its default name, which no study may change."""
 
 
 def _expected_bytes(workload: Dataset) -> int:

@@ -14,6 +14,8 @@ from dialin.measures.table import MEASURES
 from dialin.model.suite import SuiteMember, SuitePlan
 from dialin.places.check_study import check_question, check_resume
 from dialin.places.permission import Permission
+from dialin.places.sandbox.check import check_disk
+from dialin.places.sandbox.site import Sandboxes
 from dialin.preflight.checked import CheckedStudy
 from dialin.question import conflicts
 from dialin.question.conflicts import ConflictError, Kind
@@ -135,7 +137,15 @@ def check_suite(plan: SuitePlan, tools: Tools, permission: Permission) -> list[C
             f"{plan.minutes:g} minutes are too few for {len(plan.members)} workloads",
             f"Give --minutes {math.ceil(least * len(plan.members))} or more, fewer workloads, or a shorter --measure",
         )
+    _check_disk(checked)
     return checked
+
+
+def _check_disk(checked: Sequence[CheckedMember]) -> None:
+    """Raise UserError unless the data of all studies fits disk and cache: it is in use until the suite ends."""
+    sites = [one.ready.site for one in checked if isinstance(one.ready.site, Sandboxes)]
+    if sites:
+        check_disk(sites[0].tools, [site.needed_data for site in sites])
 
 
 def _check_new(plan: SuitePlan, member: SuiteMember, tools: Tools, permission: Permission) -> CheckedMember:
@@ -163,6 +173,7 @@ def check_resumed_suite(
                 checked.append(CheckedMember(member, ready, is_resumed=True))
             else:
                 checked.append(_check_new(plan, member, tools, permission))
+    _check_disk(checked)
     return checked
 
 

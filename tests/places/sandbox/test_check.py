@@ -123,8 +123,8 @@ def test_temporary_files_of_trials_must_fit_beside_the_data(sandboxes, monkeypat
     tools.snapshot_command, tools.preparer.room_needed = None, lambda *_: (0, 1000)
     tools.preparer.removable = lambda *_: 0
     for temporary in (0, 700):
-        workload = SimpleNamespace(temporary_bytes=lambda much=temporary: much, how_to_shrink="")
-        check_disk(tools, workload, [])
+        workload = SimpleNamespace(temporary_bytes=lambda much=temporary: much, how_to_shrink="", expected_bytes=lambda: 1000)
+        check_disk(tools, [(workload, [])])
         with replace(sandboxes, workload=workload, tools=tools).open(print):
             pass
     before_plain, trial_plain, before, trial_sorting = needed
@@ -134,21 +134,21 @@ def test_temporary_files_of_trials_must_fit_beside_the_data(sandboxes, monkeypat
 def test_prepared_data_that_could_go_makes_no_room_on_another_disk(home, monkeypatch):
     lacking, copied, removable, free = 500, 1000, 10_000, {"datasets": 0, "sandboxes": 0}
     preparer = SimpleNamespace(room_needed=lambda *_: (lacking, copied), removable=lambda *_: removable)
-    workload = SimpleNamespace(temporary_bytes=lambda: 0, how_to_shrink="")
+    needed = [(SimpleNamespace(temporary_bytes=lambda: 0, how_to_shrink="", expected_bytes=lambda: 1000), [])]
     tools = SimpleNamespace(home=home, preparer=preparer, snapshot_command=None)
     module = "dialin.datasets.cache"
     monkeypatch.setattr(f"{module}.shutil.disk_usage", lambda path: SimpleNamespace(free=free[path.name]))
     for path in (home.datasets, home.sandboxes):
         path.mkdir(parents=True)
-    check_disk(tools, workload, [])
+    check_disk(tools, needed)
     monkeypatch.setattr("dialin.places.sandbox.check.share_disk", lambda *_: False)
     with pytest.raises(UserError, match="sandboxes has"):
-        check_disk(tools, workload, [])
+        check_disk(tools, needed)
     free["sandboxes"] = 1200
-    check_disk(tools, workload, [])
+    check_disk(tools, needed)
     removable = 400
     with pytest.raises(UserError, match="datasets has"):
-        check_disk(tools, workload, [])
+        check_disk(tools, needed)
 
 
 def test_what_could_not_be_removed_at_the_end_hides_no_other_error(sandboxes, monkeypatch):

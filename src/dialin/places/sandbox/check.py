@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
 from dialin.datasets.cache import check_space, share_disk
+from dialin.datasets.prepare import NeededData, smaller_data
 from dialin.datasets.restore import restore_sentence
 from dialin.errors import ServerError, UserError
 from dialin.evidence import effective_settings
 from dialin.model.build import Build
 from dialin.model.place import SandboxPlace
-from dialin.model.setting import Value, describe, same_value
+from dialin.model.setting import describe, same_value
 from dialin.model.study import Candidate, StudySpec, Switch
 from dialin.model.trial import EffectiveSettings
 from dialin.places.sandbox import inspection
@@ -68,7 +69,7 @@ def check_sandboxed(request: StudyRequest, tools: Tools) -> CheckedStudy:
         for candidate in spec.candidates:
             dry_run.check(used[candidate.server], spec.setting_of(candidate.name))
         shaped = [(used[one.server], rules.shapes_data(spec.setting_of(one.name))) for one in spec.candidates]
-        check_disk(tools, workload, shaped)
+        check_disk(tools, [(workload, shaped)])
     wait_notes = raw_waits.check(spec.waits, used, tools)
 
     inspect = make_inspector(spec, used, tools)
@@ -175,16 +176,16 @@ def _inspection_notes(
     return held + [note.sentence(spec) for note in notes] + warned
 
 
-def check_disk(tools: Tools, workload: Workload, wanted: Iterable[tuple[Build, Mapping[str, Value]]]) -> None:
+def check_disk(tools: Tools, needed: Sequence[NeededData]) -> None:
     """Raise UserError unless the datasets, a copy of one for the trial, and its temporary files fit disk and cache.
 
-    Prepared data that nobody uses gives way to them once a study begins. `wanted` are the builds that data is prepared with,
-    each with what shapes the data.
+    Prepared data that nobody uses gives way to them once a study begins.
     """
-    wanted, home, smaller = list(wanted), tools.home, workload.how_to_shrink
-    lacking, copied = tools.preparer.room_needed(workload, wanted)
-    of_trial = workload.temporary_bytes() + (copied if tools.snapshot_command is None else 0)
-    removable = tools.preparer.removable(workload, wanted)
+    home, smaller = tools.home, smaller_data(needed)
+    lacking, copied = tools.preparer.room_needed(needed)
+    temporary = max((workload.temporary_bytes() for workload, _ in needed), default=0)
+    of_trial = temporary + (copied if tools.snapshot_command is None else 0)
+    removable = tools.preparer.removable(needed)
     if share_disk(home.datasets, home.sandboxes):
         check_space(home.sandboxes, lacking + of_trial, smaller, removable)
     else:
@@ -222,7 +223,7 @@ def pool_notes(
     if not pools:
         return []
     dataset = tools.preparer.find(build, workload, rules.shapes_data(spec.setting_of(spec.candidates[0].name)))
-    return tools.preparer.pool_load(workload, dataset, pools, allowed.warmup)
+    return tools.preparer.pool_load(build, workload, dataset, pools, allowed.warmup)
 
 
 def facts_of(build: Build) -> dict[str, str]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dialin.datasets.cache import StoredDataset, check_space
-from dialin.datasets.prepare import Preparer
+from dialin.datasets.prepare import NeededData, Preparer
 from dialin.datasets.restore import TrialData
 from dialin.errors import DialinError, UserError
 from dialin.model.build import Build
@@ -49,6 +49,12 @@ class Sandboxes:
     workload: Workload
     tools: Tools
     changes: Changes | None = None
+
+    @property
+    def needed_data(self) -> NeededData:
+        """The data of all candidates."""
+        candidates = [(build_of(self.spec, one, self.builds), self.spec.setting_of(one.name)) for one in self.spec.candidates]
+        return self.workload, [(build, rules.shapes_data(setting)) for build, setting in candidates]
 
     @contextmanager
     def open(self, say: Callable[[str], None], study: Path | None = None) -> Iterator[OpenSandboxes]:  # noqa: ARG002

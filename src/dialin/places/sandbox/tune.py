@@ -81,7 +81,7 @@ def read_baseline(request: StudyRequest, tools: Tools) -> BaselineServer:
         tune_space.refuse_forbidden(named, of_file.form)
         sizes = check_baseline_fits(setting, catalogue, request, room)
         dry_run.check(build, setting)
-        check_disk(tools, workload, [(build, rules.shapes_data(setting))])
+        check_disk(tools, [(workload, [(build, rules.shapes_data(setting))])])
     tools.say("Reading the baseline's server")
     effective = inspection.make_inspect(tools, {BASELINE: build}, [one.name for one in named])(BASELINE, setting)
     if effective is None:
