@@ -77,7 +77,9 @@ def test_a_trade_off_is_named_with_its_workloads_and_figures():
     ],
 )
 def test_the_answer_of_a_gate_comes_first(gate, says):
-    assert suite([row("scans", **{"8": 0.9})], gate=gate).headline.startswith(says)
+    one = suite([row("scans", **{"8": 0.9})], gate=gate)
+    assert one.headline.startswith(says)
+    assert says.startswith(suite_document(one).outcome.partition(";")[0]), "the line below says nothing else"
 
 
 def test_a_likely_result_is_named_as_not_proven():

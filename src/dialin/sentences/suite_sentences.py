@@ -21,7 +21,7 @@ from dialin.sentences.changes import change_with_confidence
 from dialin.sentences.names import DIRECTORY
 from dialin.text import about, change, counted, exact_percent, how_to_resume, listed, visible
 
-OUTCOMES = {
+_OUTCOMES = {
     SuiteOutcome.BETTER: "Better, under no workload worse",
     SuiteOutcome.SAFE_CHOICE: "Safe choice",
     SuiteOutcome.TRADE_OFF: "Trade-off",
@@ -29,7 +29,8 @@ OUTCOMES = {
     SuiteOutcome.KEEP: "Keep the baseline",
     SuiteOutcome.INCONCLUSIVE: "Inconclusive",
 }
-"""The outcome in a few words."""
+
+_GATES = {GateState.PASSED: "Passed", GateState.WORSE: "Failed", GateState.OPEN: "Not answered"}
 
 _BARRED = {
     BarReason.UNSAFE: "its server failed more often than the baseline's",
@@ -43,6 +44,11 @@ COSTS = {"server CPU": "CPU", "context switches": "switches", "read": "KiB read"
 
 _NAMED = 3
 """Workloads that a sentence names at most."""
+
+
+def outcome_text(result: SuiteResult) -> str:
+    """Return the outcome in a few words; where the suite has a gate, its answer."""
+    return _OUTCOMES[result.outcome] if result.gate is None else _GATES[result.gate.state]
 
 
 def suite_headline(plan: SuitePlan, result: SuiteResult) -> str:

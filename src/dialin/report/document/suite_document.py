@@ -32,7 +32,7 @@ from dialin.report.document.parts import (
     Table,
 )
 from dialin.sentences.state_sentences import state_text
-from dialin.sentences.suite_sentences import COSTS, OUTCOMES
+from dialin.sentences.suite_sentences import COSTS, outcome_text
 from dialin.text import NOTHING, change, counted, distinct, exact_percent, listed, visible, without_secrets
 
 TABLE = "suite-table"
@@ -56,7 +56,7 @@ def suite_document(suite: Suite) -> Document:
     title = f"Suite {visible(plan.title)}" if plan.title else f"{counted(len(plan.members), 'workload')}"
     return Document(
         headline=suite.headline,
-        outcome=f"{OUTCOMES[result.outcome]}; {title}, {result.minutes:.0f} minutes of trials",
+        outcome=f"{outcome_text(result)}; {title}, {result.minutes:.0f} minutes of trials",
         outcome_key=result.outcome.value,
         colophon=_confidence(plan, result),
         sections=[
