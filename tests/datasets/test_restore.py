@@ -225,7 +225,7 @@ def test_an_interrupted_restore_leaves_no_driver_that_writes(driver, dataset, tr
     (driver / "driver").write_text(f"#!/bin/sh\necho $$ > {driver}/pid\nexec sleep 600\n")
 
     def interrupt(*_):
-        if not (driver / "pid").exists():  # it has not begun
+        if not ((driver / "pid").exists() and (driver / "pid").read_text()):  # it has not begun
             signal.setitimer(signal.ITIMER_REAL, 0.05)
             return
         raise KeyboardInterrupt
