@@ -18,6 +18,7 @@ from dialin.race.budget import Budget, to_run
 from dialin.race.study_run import StudyRun
 from dialin.search.proposer import CONTENDERS, Proposer, Room
 from dialin.stats.allocation import SIZE
+from dialin.stats.forecast import fewest_trials
 from dialin.stats.standings import is_due
 from dialin.stats.switchback import QUADS_TO_DECIDE
 from dialin.verdict import comparison, late_effect
@@ -289,7 +290,8 @@ class Runner(StudyRun):
         decided = self.suite.is_decided(judgement)
         state.save_verdict(judgement.verdict, decided=decided)
         self._trials_to_go = None
-        if not decided and not spec.is_aa and spec.until is Until.SAFE:
+        enough = fewest_trials(len(spec.candidates), shares_start=spec.shares_start)  # fewer say little of the noise
+        if not decided and not spec.is_aa and spec.until is Until.SAFE and len(ended) >= enough:
             needed = comparison.trials_needed(spec, state.race_trials, state.figures, judgement.verdict.decided_by)
             self._trials_to_go = None if needed is None else max(SIZE, needed - len(state.ended))
         return judgement.verdict
