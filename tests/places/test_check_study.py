@@ -9,6 +9,8 @@ from dialin.store.store import Store
 from dialin.trials.tools import Tools
 from dialin.workloads import load_identity
 from dialin.workloads.sysbench import Sysbench
+from fixtures.simulated_servers import SimulatedServers, tune_spec
+from fixtures.tuned import run_tune
 
 
 @pytest.mark.parametrize("minutes", [0.01, 20_000, float("nan"), -1])
@@ -29,6 +31,23 @@ def test_a_budget_below_what_was_spent_is_refused(tmp_path, spec, monkeypatch):
         store.save_trial(trial)
     with pytest.raises(UserError, match=r"--minutes 1 is less than the 2\.0 minutes that the study has used"):
         check_study.check_resume(tmp_path, Tools.open(print), minutes=1)
+
+
+def test_a_tune_that_gets_more_minutes_counts_the_proof_that_it_had(tmp_path, monkeypatch):
+    monkeypatch.setenv("DIALIN_HOME", str(tmp_path / "home"))
+    _, record = run_tune(tmp_path / "tune", SimulatedServers(), tune_spec(9))
+    seen = []
+    monkeypatch.setattr(check_study, "check_cpus", seen.append)
+
+    def stop(_):
+        raise UserError("this is far enough", "Go on")
+
+    for minutes in (None, 16):
+        with pytest.raises(UserError, match="far enough"):
+            check_study.check_resume(tmp_path / "tune", Tools.open(print), minutes=minutes, make_workload=stop)
+    same, longer = seen
+    assert (same.question.searched, same.proofs) == (0, 1)
+    assert (longer.question.searched, longer.proofs) == (len(record.course.asks), 2)
 
 
 @pytest.mark.parametrize("option", ["server_cpus", "load_cpus"])

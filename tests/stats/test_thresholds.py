@@ -52,6 +52,15 @@ def test_claims_of_several_studies_each_take_a_share_of_the_error_and_a_choice_t
     assert (of_twenty.probable, of_twenty.leave) == (alone.probable, alone.leave)
 
 
+def test_a_proof_is_read_once_so_that_its_sets_share_the_error_of_one_test_and_all_later_proofs_have_as_much_again():
+    error = [[scipy.stats.norm.sf(thresholds(0.95, sets + 1, proofs=n).better) for n in (1, 2, 3)] for sets in (1, 2, 3)]
+    for sets, each in enumerate(error, 1):
+        assert each == pytest.approx([0.025 / sets, 0.0125 / sets, 0.00625 / sets])
+    of_a_study, of_a_proof = thresholds(0.95, 3), thresholds(0.95, 3, proofs=1)
+    assert of_a_proof.better < of_a_study.better
+    assert (of_a_proof.best, of_a_proof.worse, of_a_proof.probable) == (of_a_study.best, of_a_study.worse, of_a_study.probable)
+
+
 @pytest.mark.parametrize("trials", [320, 3200])
 def test_of_two_equal_candidates_at_most_one_study_in_twenty_claims_over_all_looks(trials):
     """Sums of normal differences, looked at as a study is, with Student's quantiles; a claim in either direction is false."""

@@ -319,6 +319,11 @@ class StudySpec(MethodOptions):
         return {one.name: one for one in self.question.variables} if isinstance(self.question, TunePlan) else {}
 
     @property
+    def proofs(self) -> int:
+        """How many proofs a tune has had, the present one included; 0 for other studies."""
+        return self.question.proofs + 1 if isinstance(self.question, TunePlan) else 0
+
+    @property
     def variables_under_test(self) -> tuple[str, ...]:
         """Every variable that some candidate sets or a search changes, in order of first mention: what the study is about."""
         return tuple(dict.fromkeys([*(name for candidate in self.candidates for name in candidate.setting), *self.tuned]))

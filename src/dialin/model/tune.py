@@ -104,6 +104,7 @@ class TunePlan(FrozenModel):
         left_out: what else dialin knows and did not take; empty where the user named the variables.
         searched: trials up to this number count as trials of the search, whatever they were for: a tune that is resumed with
             a larger budget continues its search, and repeats the proof.
+        proofs: proofs that it had before.
     """
 
     kind: Literal["tune"] = "tune"
@@ -117,6 +118,7 @@ class TunePlan(FrozenModel):
     acts_from: tuple[ActsFrom, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
     searched: int = Field(default=0, ge=0)
+    proofs: int = Field(default=0, ge=0)
 
     @property
     def at_start(self) -> frozenset[str]:

@@ -198,7 +198,8 @@ def _with_budget(record: StudyRecord, minutes: float) -> StudySpec:
     course, tune = record.course, spec.question
     if course is not None and isinstance(tune, TunePlan) and minutes > spec.minutes and current_proof_asks(spec, course.asks):
         searched = sum(1 for _ in answers(course.asks, record.trials))
-        spec = spec.model_copy(update={"question": tune.model_copy(update={"searched": searched})})
+        more = tune.model_copy(update={"searched": searched, "proofs": tune.proofs + 1})
+        spec = spec.model_copy(update={"question": more})
     try:
         return StudySpec.model_validate({**spec.model_dump(), "minutes": minutes})
     except ValidationError as error:

@@ -19,13 +19,15 @@ CONFIDENCE = 0.95
 _WORSE = (AgainstBest.BEHIND, AgainstBest.LOSES)
 
 
-def decide_proof(trials: Sequence[TimedTrial], names: Sequence[str], baseline: str, worthwhile: float) -> Decision:
-    """Return the decision by the trials of the proof, made as that of a study."""
-    return decide(trials, names, baseline, _rules(worthwhile))
+def decide_proof(
+    trials: Sequence[TimedTrial], names: Sequence[str], baseline: str, worthwhile: float, *, proofs: int = 1
+) -> Decision:
+    """Return the decision by the trials of the proof, made as that of a study; `proofs` is how many there were, this one included."""
+    return decide(trials, names, baseline, _rules(worthwhile, proofs))
 
 
-def _rules(worthwhile: float) -> Rules:
-    return Rules(worthwhile=worthwhile, confidence=CONFIDENCE, few_looks=True)
+def _rules(worthwhile: float, proofs: int = 1) -> Rules:
+    return Rules(worthwhile=worthwhile, confidence=CONFIDENCE, proofs=proofs)
 
 
 def next_candidates(trials: Sequence[TimedTrial], names: Sequence[str], baseline: str, worthwhile: float) -> list[str]:

@@ -159,4 +159,5 @@ def make_options(spec: StudySpec, plan: TunePlan) -> Options:
         noise=MEASURES[spec.goal].noise,
         worthwhile=spec.worthwhile,
         resumed=plan.searched,
+        proofs=plan.proofs,
     )

@@ -28,6 +28,7 @@ class Options:
         worthwhile: a gain below this counts as nothing; the smallest set that is probably within this of the best one is
             recommended.
         resumed: trials before the budget was extended: what they promised does not end the search again.
+        proofs: proofs before that: each further one must show more.
     """
 
     minutes: float
@@ -39,6 +40,7 @@ class Options:
     noise: tuple[float, float] = (0.02, 0.12)
     worthwhile: float = 0.02
     resumed: int = 0
+    proofs: int = 0
 
     def variance(self, seconds: float) -> float:
         """Return the variance of a trial's noise on the log scale, as assumed for its length."""

@@ -444,7 +444,7 @@ class Tuner:
         if state is None or not sets or counts[BASELINE] < _FEWEST:
             return Result(TuneOutcome.INCONCLUSIVE, {}, None, guess)
         worthwhile = self.options.worthwhile
-        decision = proof.decide_proof(trials, state.names, BASELINE, worthwhile)
+        decision = proof.decide_proof(trials, state.names, BASELINE, worthwhile, proofs=self.options.proofs + 1)
         safe = self._safe_sets(trials, sets)
         for name in safe:
             if name in decision.better:

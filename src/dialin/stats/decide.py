@@ -106,8 +106,9 @@ class Rules:
         choose: whether a safe choice is looked for; without it only what is shown is claimed (an A/A study).
         claims: the number of studies, this one included, whose claims and intervals hold together at the confidence.
         shares_start: whether all trials share a start of the server.
-        few_looks: whether the trials are looked at a few times only, as those of a tune's proof: then their number bounds the
-            degrees of freedom of a claim. Who looks after every few trials meets the moment when they agree by chance.
+        proofs: the proofs of a tune so far, the one of these trials included; 0 for a study. A proof is read once, at its end:
+            its claim needs less, and its number of trials bounds the degrees of freedom. Who looks after every few trials meets
+            the moment when they agree by chance.
     """
 
     worthwhile: float
@@ -115,7 +116,7 @@ class Rules:
     choose: bool = True
     claims: int = 1
     shares_start: bool = False
-    few_looks: bool = False
+    proofs: int = 0
 
     @classmethod
     def of(cls, spec: StudySpec) -> Self:
@@ -126,7 +127,7 @@ class Rules:
             choose=not spec.is_aa,
             claims=spec.claims,
             shares_start=spec.shares_start,
-            few_looks=bool(spec.tuned),
+            proofs=spec.proofs,
         )
 
     @property
@@ -140,11 +141,11 @@ class Rules:
         return (1 - self.confidence) / self.claims
 
     def needed(self, fitted: TrialFit) -> Thresholds:
-        return thresholds_of(fitted, self.confidence, self.claims)
+        return thresholds_of(fitted, self.confidence, self.claims, self.proofs)
 
     def read(self, fitted: TrialFit) -> TrialFit:
         """Return a fit whose differences have the degrees of freedom that these rules give to a claim."""
-        return replace(fitted, own_dof=fitted.own_dof[:0]) if self.few_looks else fitted
+        return replace(fitted, own_dof=fitted.own_dof[:0]) if self.proofs else fitted
 
 
 def decide(

@@ -58,7 +58,7 @@ def at_confidence(deviate: float, confidence: float) -> float:
     return -float(ndtri(min(scale * float(ndtr(-deviate)), 0.5)))
 
 
-def thresholds(confidence: float, candidates: int, *, claims: int = 1, trials: int = 0) -> Thresholds:
+def thresholds(confidence: float, candidates: int, *, claims: int = 1, trials: int = 0, proofs: int = 0) -> Thresholds:
     """Return the thresholds of a study at a confidence, each error in proportion to that of 95 %.
 
     A choice is no claim: its thresholds depend on the confidence alone.
@@ -68,11 +68,15 @@ def thresholds(confidence: float, candidates: int, *, claims: int = 1, trials: i
         candidates: the number of candidates that are compared.
         claims: the number of studies whose claims are to hold together; each may err by its share (Bonferroni).
         trials: those of the study so far. Beyond the calibrated ones deviates rise, as more looks are more chances to err.
+        proofs: the proofs of a tune so far, this one included; 0 for a study. A proof is read once, at its end, so its gain needs
+            less: the error of the first is shared by its sets (Bonferroni), and each later one has half of the one before.
     """
     scale = (1 - confidence) / (1 - CALIBRATED_FOR)
     best, better, worse = (
         _extended(at_confidence(deviate, 1 - (1 - confidence) / claims), trials) for deviate in _deviates(candidates)
     )
+    if proofs and candidates > 1:
+        better = -float(ndtri((1 - confidence) / claims / 2**proofs / (candidates - 1)))
     return Thresholds(
         best=best,
         better=better,
@@ -84,9 +88,9 @@ def thresholds(confidence: float, candidates: int, *, claims: int = 1, trials: i
     )
 
 
-def thresholds_of(fitted: TrialFit, confidence: float, claims: int = 1) -> Thresholds:
+def thresholds_of(fitted: TrialFit, confidence: float, claims: int = 1, proofs: int = 0) -> Thresholds:
     """Return the thresholds for the candidates and trials of a fit; the other arguments are those of `thresholds`."""
-    return thresholds(confidence, len(fitted.names), claims=claims, trials=int(fitted.trials.sum()))
+    return thresholds(confidence, len(fitted.names), claims=claims, trials=int(fitted.trials.sum()), proofs=proofs)
 
 
 def _deviates(candidates: int) -> list[float]:
