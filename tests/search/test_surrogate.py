@@ -1,11 +1,12 @@
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import scipy.optimize
 
 from dialin.search import surrogate
-from dialin.search.surrogate import Observations, Surrogate, correlations, learn_weights
+from dialin.search.surrogate import Guide, Observations, Surrogate, correlations, learn_weights
 
 
 def observe(points: np.ndarray, logs: np.ndarray, sd: float = 0.02, lives: np.ndarray | None = None) -> Observations:
@@ -97,3 +98,22 @@ def test_a_disturbed_trial_hardly_moves_a_setting_that_was_tried_before() -> Non
     before, _ = Surrogate(clean, weights).differences(points[12:13], points[0])
     after, _ = Surrogate(disturbed, weights).differences(points[12:13], points[0])
     assert abs(before[0] - after[0]) < 0.02, "a mean of five would move by 7 %"
+
+
+def test_what_many_rules_carry_a_little_each_is_seen_of_them_together() -> None:
+    rng = np.random.default_rng(3)
+    default, rules = np.full(20, 0.2), np.full(20, 0.7)
+    points = np.where(rng.random((60, 20)) < 0.5, np.where(np.arange(60)[:, None] % 2, rules, default), default)
+    logs = 0.003 * (points == rules).sum(axis=1) + rng.normal(scale=0.03, size=60)
+    alone = observe(points, logs, 0.03)
+    together = replace(alone, guide=Guide(default, rules))
+    gains = [Surrogate(seen, learn_weights(seen)).differences(rules[None, :], default)[0][0] for seen in (alone, together)]
+    assert abs(gains[1] - 0.06) < abs(gains[0] - 0.06)
+    assert gains[1] > 0.03
+
+
+def test_a_direction_begins_at_the_baseline_and_ends_at_the_rules() -> None:
+    default, rules = np.array([0.2, 2.0, 0.5]), np.array([0.7, 3.0, 0.5])
+    along = Guide(default, rules).along(np.array([default, rules, [0.7, 2.0, 0.9], [0.2, 2.0, 0.0]]))
+    assert along == pytest.approx([0, 1, 0.5, 0], abs=1e-9)
+    assert Guide(default, default).along(rules[None, :]) == pytest.approx([0])

@@ -57,7 +57,7 @@ class Server:
         self.rng = np.random.default_rng(self.seed)
 
     def run(self, setting: Mapping[str, Value], seconds: float) -> tuple[bool, float, int, float]:
-        static = SPACE.static_part(setting)
+        static = SPACE.static_part({name: setting[name] for name in setting.keys() & SPACE.defaults.keys()})
         cost = 8.0 if static == self.static else 60.0
         self.life += static != self.static
         self.static = static
@@ -168,12 +168,12 @@ def test_nothing_to_gain_is_said_only_after_the_trials_of_a_decision(without_gai
 
 
 def test_a_crash_is_no_score_and_moves_the_fence() -> None:
-    ended = play(tuner(seed=3), Server(dies_above=400))
+    ended = play(tuner(seed=2), Server(dies_above=250))
     crashed = [outcome for outcome in ended.history if not outcome.ok]
     assert 1 <= len(crashed) <= 3
     assert ended.constraints.limit is not None
     assert ended.constraints.limit < 800
-    assert float(ended.result().setting["pool"]) <= 400
+    assert float(ended.result().setting["pool"]) <= 250
 
 
 def test_a_server_that_never_runs_ends_the_search() -> None:
@@ -188,3 +188,27 @@ def test_at_any_time_it_says_what_is_best_so_far() -> None:
     assert gains(begun.best()) > 0.1
     assert begun.result().outcome is TuneOutcome.INCONCLUSIVE
     assert begun.result().setting == {}
+
+
+LITTLE = Space(tuple(Dimension(f"small{i}", 0, 100, default=20.0, rule=80.0) for i in range(12)))
+
+
+def many_small_gains(setting: Mapping[str, Value]) -> float:
+    """Return a log throughput to which each of twelve variables adds 0.008 at its rule, and more nowhere."""
+    return sum(0.008 * min(1.0, (float(value) - 20) / 60) for value in setting.values())
+
+
+@pytest.fixture(scope="module", params=range(2))
+def little_each(request: pytest.FixtureRequest) -> Tuner:
+    return play(Tuner(LITTLE, Constraints(), Options(40), request.param), Server(many_small_gains, seed=request.param))
+
+
+def test_a_gain_that_many_variables_carry_together_is_proven(little_each: Tuner) -> None:
+    result = little_each.result()
+    assert result.outcome is TuneOutcome.GAIN
+    assert many_small_gains(result.setting) > 0.05
+
+
+def test_of_a_small_gain_only_the_whole_setting_is_proven(little_each: Tuner) -> None:
+    proof = {outcome.ask.candidate for outcome in little_each.history if outcome.ask.purpose is TuneStage.PROOF}
+    assert proof == {BASELINE, "set 1"}

@@ -16,7 +16,7 @@ from dialin.search.surrogate import Surrogate
 
 _Array = NDArray[np.float64]
 
-PRICE = 0.001
+PRICE = 0.0003
 """What each changed variable costs, on the log scale: a change needs a reason."""
 _GENERATIONS = 4
 _CHILDREN = 100

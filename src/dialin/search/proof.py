@@ -22,7 +22,7 @@ _WORSE = (AgainstBest.BEHIND, AgainstBest.LOSES)
 def decide_proof(
     trials: Sequence[TimedTrial], names: Sequence[str], baseline: str, worthwhile: float, *, proofs: int = 1
 ) -> Decision:
-    """Return the decision by the trials of the proof, made as that of a study; `proofs` is how many there were, this one included."""
+    """Return the decision by the trials of the proof, made as that of a study; `proofs` counts it and those before it."""
     return decide(trials, names, baseline, _rules(worthwhile, proofs))
 
 
@@ -79,7 +79,7 @@ MOST_VARIABLES = 30
 
 FEWEST_BLOCKS = 2.5
 """Blocks that the proof needs at least to compare two changes, each of them by itself, both, and the baseline."""
-_MOST_PROOF = 0.5
+MOST_PROOF = 0.5
 """The largest share of a short budget that the proof takes to have four blocks of one set and the baseline."""
 
 
@@ -101,7 +101,7 @@ def proof_share(options: Options, *, restarts: bool) -> float:
     restart = options.start_seconds - options.set_seconds if restarts else 0.0
     trial = options.proof_seconds + options.set_seconds
     least = max(fewest_trials(2) * (trial + restart / 2), FEWEST_BLOCKS * (4 * trial + 3 * restart))
-    return max(options.proof_share, min(_MOST_PROOF, least / (60 * options.minutes)))
+    return max(options.proof_share, min(MOST_PROOF, least / (60 * options.minutes)))
 
 
 def proof_seconds(options: Options, share: float, spent: float = 0.0) -> float:

@@ -37,13 +37,17 @@ def companions(tried: Point, setting: Point, default: Point) -> Mapping[int, lis
 
 
 def unseparated(model: Surrogate, setting: Point, default: Point, least: float = SUSPECT) -> Mapping[int, list[int]]:
-    """Return the companions of each variable that has any and seems to carry at least `least`; the largest comes first."""
+    """Return the companions of each variable that has any, where it or one of them seems to carry at least `least`.
+
+    The one that carries most comes first. All that several changes carry together may be attributed to any one of them.
+    """
     together = {one: others for one, others in companions(model.points, setting, default).items() if others}
     if not together:
         return {}
     means = model.means(np.array([setting, *(with_defaults(setting, default, one) for one in together)]))
     carried = dict(zip(together, means[0] - means[1:], strict=True))
-    return {one: together[one] for one in sorted(together, key=lambda one: -carried[one]) if carried[one] >= least}
+    most = {one: max(carried[other] for other in (one, *others) if other in carried) for one, others in together.items()}
+    return {one: together[one] for one in sorted(together, key=lambda one: -carried[one]) if most[one] >= least}
 
 
 def separating_sets(model: Surrogate, setting: Point, default: Point) -> list[Point]:

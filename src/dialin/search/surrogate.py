@@ -2,8 +2,9 @@
 
     log throughput = f(setting) + lack of fit of the setting + drift of the machine + life of the server + noise
 
-f has a kernel for each variable, weighted, and their products: S1 + c (S1^2 - S2) / 2, S1 = sum w k, S2 = sum w^2 k^2. An
-exponential prior on each weight leaves most of them at nothing. Predictions are of f alone, as differences between settings.
+f has a kernel for each variable, weighted, and their products: S1 + c (S1^2 - S2) / 2, S1 = sum w k, S2 = sum w^2 k^2. A prior
+with a heavy tail leaves most weights at a floor that all share and that is learnt, too. The direction from the baseline to the
+rules of thumb has a part of its own. Predictions are of f alone, as differences between settings.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,17 +27,26 @@ _LENGTHS = (0.1, 0.3, 1.0)
 """Lengths of the Matern 5/2 kernels, the mean of which is the kernel of a range: some effects are over within a tenth of it."""
 _SPECIAL = 0.2
 """Correlation of a special value with the values of the range."""
-_WEIGHT = 0.01
-"""Mean of the exponential prior of each weight, in squares of log throughput."""
-LEAST = 0.0005
-"""The least weight: the most probable weight of a variable that little is known of is 0, and it would never be tried again."""
+_WEIGHT, _TAIL, _UNIT = 0.002, 2.0, 0.01
+"""Scale of the prior of each weight w, in squares of log throughput, the power of its tail, and the size of a learning step.
+
+The density falls as (1 + w / scale) to the power of -tail: most weights are small, and a few may be very large.
+"""
+_RULES = 0.01
+"""Variance of what all rules of thumb carry together, by the prior."""
+_FLOOR, _FLOOR_SPREAD = math.log(0.0005), 1.0
+"""Mean and standard deviation of the logarithm of the least weight, which all variables share, by its prior.
+
+The most probable weight of a variable that little is known of would be 0, and it would never be tried again. How much many
+variables carry that carry a little each is learnt from all of them together.
+"""
 _PRODUCTS, _PRODUCTS_SPREAD = math.log(5.0), 1.0
 """Mean and standard deviation of the logarithm of c, by its prior."""
 _NOISE_SPREAD = 0.5
 """Standard deviation of the logarithm of the ratio of the noise's variance to the assumed one, by its prior."""
 _LEVEL = 1.0
 """Standard deviation of the common level of all trials: hardly known."""
-_LACK, _DRIFT, _DRIFT_MINUTES, _LIFE = 0.01, 0.04, 40.0, 0.01
+_LACK, _DRIFT, _DRIFT_MINUTES, LIFE = 0.01, 0.04, 40.0, 0.01
 """Standard deviations of lack of fit, of drift with its length, and of the server's life."""
 _OUTLIER = 3.0
 """A trial this many standard deviations below what all others predict counts with more noise: something disturbed it."""
@@ -55,12 +66,30 @@ _MATERN = _matern_table()
 
 
 @dataclass(frozen=True)
+class Guide:
+    """The direction from the baseline to the rules of thumb: what many of them carry a little each shows together first."""
+
+    default: Point
+    rules: Point
+
+    def along(self, points: _Array) -> _Array:
+        """Return how far points are along the direction: 0 at the baseline, 1 at the rules."""
+        ruled = np.flatnonzero(self.default != self.rules)
+        total = np.zeros(len(points))
+        for j in ruled:
+            to_rule = correlations(np.append(points[:, j], self.default[j]), self.rules[j : j + 1])[:, 0]
+            total += (to_rule[:-1] - to_rule[-1]) / (1 - to_rule[-1])
+        return total / max(len(ruled), 1)
+
+
+@dataclass(frozen=True)
 class Observations:
     """Completed trials, a row each.
 
     Attributes:
         logs: logarithm of throughput.
         variances: of a trial's noise on the log scale, as assumed for its length.
+        guide: the direction to the rules of thumb; None where there are none.
     """
 
     points: _Array
@@ -68,9 +97,15 @@ class Observations:
     variances: _Array
     minutes: _Array
     lives: NDArray[np.int64]
+    guide: Guide | None = None
 
     def __len__(self) -> int:
         return len(self.logs)
+
+    @cached_property
+    def along(self) -> _Array:
+        """How far each trial's setting is towards the rules of thumb."""
+        return self.guide.along(self.points) if self.guide else np.zeros(len(self))
 
 
 @dataclass(frozen=True)
@@ -108,19 +143,21 @@ def correlations(a: _Array, b: _Array) -> _Array:
     return table
 
 
-def learn_weights(observed: Observations, least: float = LEAST) -> Weights:
-    """Find the most probable weights, none below `least`: L-BFGS on likelihood and priors, with the analytic gradient."""
+def learn_weights(observed: Observations) -> Weights:
+    """Find the most probable weights: L-BFGS on likelihood and priors, with the analytic gradient."""
     count, variables = observed.points.shape
     upper = np.triu_indices(count, 1)
     columns = [correlations(observed.points[:, j], observed.points[:, j])[upper] for j in range(variables)]
     k = np.array(columns).reshape(variables, -1)
     squares = k * k
-    fixed, noise = _nuisance(observed), observed.variances
+    fixed, noise = _nuisance(observed) + _RULES * np.outer(observed.along, observed.along), observed.variances
     y = observed.logs - np.median(observed.logs)
     diagonal = np.diag_indices(count)
+    middles, spreads = np.array([_FLOOR, _PRODUCTS, 0.0]), np.array([_FLOOR_SPREAD, _PRODUCTS_SPREAD, _NOISE_SPREAD])
 
     def objective(theta: _Array) -> tuple[float, _Array]:
-        w, c, s = theta[:-2], math.exp(theta[-2]), math.exp(theta[-1])
+        floor, c, s = np.exp(theta[-3:])
+        w = theta[:-3] + floor
         s1, s2 = w @ k, (w * w) @ squares
         total, total_squares = float(w.sum()), float(w @ w)
         kernel = fixed.copy()
@@ -141,17 +178,21 @@ def learn_weights(observed: Observations, least: float = LEAST) -> Weights:
         by_w = k @ (g_upper * (1 + c * s1)) - c * w * (squares @ g_upper) + 0.5 * trace * (1 + c * (total - w))
         by_c = c * (float(g_upper @ (s1 * s1 - s2)) / 2 + 0.25 * trace * (total**2 - total_squares))
         by_s = 0.5 * s * float(g_diagonal @ noise)
-        value += total / _WEIGHT + ((theta[-2] - _PRODUCTS) / _PRODUCTS_SPREAD) ** 2 / 2 + (theta[-1] / _NOISE_SPREAD) ** 2 / 2
-        by_c += (theta[-2] - _PRODUCTS) / _PRODUCTS_SPREAD**2
-        by_s += theta[-1] / _NOISE_SPREAD**2
-        return value, np.concatenate([by_w + 1 / _WEIGHT, [by_c, by_s]])
+        by_floor = floor * float(by_w.sum())
+        off = (theta[-3:] - middles) / spreads
+        value += _TAIL * float(np.log1p(theta[:-3] / _WEIGHT).sum()) + float(off @ off) / 2
+        return value, np.concatenate([by_w + _TAIL / (_WEIGHT + theta[:-3]), np.array([by_floor, by_c, by_s]) + off / spreads])
 
     from scipy.optimize import minimize  # takes a while to import, which studies that search nothing need not wait for
 
-    start = np.concatenate([np.full(variables, 0.5 * _WEIGHT), [_PRODUCTS, 0.0]])
-    bounds = [(least, 2.0)] * variables + [(math.log(0.1), math.log(50.0)), (math.log(0.2), math.log(20.0))]
-    # In units of the prior, so that weights and logarithms take steps of one size.
-    scale = np.concatenate([np.full(variables, _WEIGHT), [1.0, 1.0]])
+    start = np.concatenate([np.full(variables, 0.5 * _UNIT), middles])
+    bounds = [(0.0, 2.0)] * variables + [
+        (_FLOOR - 6, _FLOOR + 2),
+        (math.log(0.1), math.log(50.0)),
+        (math.log(0.2), math.log(20.0)),
+    ]
+    # In units of a typical size, so that weights and logarithms take steps of one size.
+    scale = np.concatenate([np.full(variables, _UNIT), np.ones(3)])
 
     def scaled(z: _Array) -> tuple[float, _Array]:
         value, gradient = objective(z * scale)
@@ -160,14 +201,14 @@ def learn_weights(observed: Observations, least: float = LEAST) -> Weights:
     limits = [(low / unit, high / unit) for (low, high), unit in zip(bounds, scale, strict=True)]
     optimum = minimize(scaled, start / scale, jac=True, method="L-BFGS-B", bounds=limits, options={"maxiter": _ITERATIONS})
     theta = np.asarray(optimum.x) * scale
-    return Weights(theta[:-2], math.exp(theta[-2]), math.exp(theta[-1]))
+    return Weights(theta[:-3] + math.exp(theta[-3]), math.exp(theta[-2]), math.exp(theta[-1]))
 
 
 def _nuisance(observed: Observations) -> _Array:
     """Return the covariance of all that is not f nor noise: level, lack of fit, drift and life."""
     apart = math.sqrt(3) * np.abs(observed.minutes[:, None] - observed.minutes[None, :]) / _DRIFT_MINUTES
     drift = _DRIFT**2 * (1 + apart) * np.exp(-apart)
-    life = _LIFE**2 * (observed.lives[:, None] == observed.lives[None, :])
+    life = LIFE**2 * (observed.lives[:, None] == observed.lives[None, :])
     _, setting = np.unique(observed.points, axis=0, return_inverse=True)
     setting = np.asarray(setting).reshape(-1)
     lack = _LACK**2 * (setting[:, None] == setting[None, :])
@@ -210,6 +251,14 @@ class Surrogate:
 
     def kernel(self, a: _Array, b: _Array) -> _Array:
         """Return the prior covariance of f between points."""
+        return np.asarray(self._stationary(a, b) + _RULES * np.outer(self._along(a), self._along(b)))
+
+    def _along(self, points: _Array) -> _Array:
+        if points is self._observed.points:
+            return self._observed.along
+        return self._observed.guide.along(points) if self._observed.guide else np.zeros(len(points))
+
+    def _stationary(self, a: _Array, b: _Array) -> _Array:
         s1, s2 = np.zeros((len(a), len(b))), np.zeros((len(a), len(b)))
         for j in self._active:  # points that vary a setting share most of their coordinates
             values, which = np.unique(a[:, j], return_inverse=True)
@@ -229,7 +278,8 @@ class Surrogate:
         cross -= cross[-1]
         cross = cross[:-1]
         reduced = cross @ self._inverse_lower.T
-        prior = 2 * (self._prior - self.kernel(points, reference[None, :])[:, 0])
+        along = self._along(rows)
+        prior = 2 * (self._prior - self._stationary(points, reference[None, :])[:, 0]) + _RULES * (along[:-1] - along[-1]) ** 2
         variance = prior - np.einsum("ij,ij->i", reduced, reduced)
         return np.asarray(cross @ self._alpha), np.sqrt(np.maximum(variance, 1e-10))
 

@@ -22,14 +22,15 @@ from dialin.search.acquisition import PRICE, SearchSituation, changed, improve, 
 from dialin.search.attribution import contributions, interactions
 from dialin.search.constraints import Constraints
 from dialin.search.nested_sets import WITHOUT_RULE, nested_sets
-from dialin.search.proof import FEWEST_BLOCKS, proof_seconds, proof_share
+from dialin.search.proof import FEWEST_BLOCKS, MOST_PROOF, proof_seconds, proof_share
 from dialin.search.separation import TESTED, reductions, separating_sets, unseparated, with_defaults, worth_of_trials
 from dialin.search.space import Point, Space
 from dialin.search.start_design import FEWEST, design_size, start_design
-from dialin.search.surrogate import Observations, Surrogate, Weights, correlations, learn_weights, soften
+from dialin.search.surrogate import LIFE, Guide, Observations, Surrogate, Weights, correlations, learn_weights, soften
 from dialin.search.trial_records import Ask, Options, Result, TrialOutcome, crashing_values, overheads
-from dialin.stats.forecast import fewest_trials
-from dialin.stats.trial_fit import TimedTrial, fit_trials
+from dialin.stats.decide import Decision
+from dialin.stats.forecast import detectable, fewest_trials
+from dialin.stats.trial_fit import TimedTrial
 
 _Array = NDArray[np.float64]
 
@@ -48,12 +49,11 @@ _LITTLE = 0.25
 """The share of a trial's noise below which an expected improvement is little."""
 _BLOCKS = 4.5
 """The proof compares more than one set with the baseline only if there is time for at least this many blocks."""
-_OF_NOISE = 0.75
-"""The share of a trial's noise, as the search estimated it, that the proof expects of a trial whose own seconds are not known.
-
-The search counts disturbed trials and what its model does not fit as noise, too: with 0.85 of it, intervals of 95 % included
-the truth in 98 % of the simulated proofs.
-"""
+_MARGIN = 1.5
+"""What a setting promises is to be this many times what the proof shows four times out of five: settings that look best
+seldom keep all that they promise."""
+_GIVEN_UP = 0.25
+"""The share of what a setting promises that the changes left out of it may carry together by the model."""
 _FEWEST = 2
 """Trials of the proof that a set, and the baseline, must have before the result says anything about it."""
 _SAFE = 0.7
@@ -106,7 +106,7 @@ class Tuner:
         if self._proof is None:
             if len(self.history) < len(self._start) and not self._search_is_over():
                 return self._start_ask()
-            if not self._search_is_over() and not self._nothing_to_expect():
+            if not self._search_is_over() and not self._nothing_to_expect() and not self._proof_needs_the_rest():
                 return self._search_ask()
             self._begin_proof()
         return self._proof_ask()
@@ -177,6 +177,23 @@ class Tuner:
             return False
         model = self.surrogate()
         return not self._promises_gain(model, self._best_tried(model)[0]) or max(recent) < little / 20
+
+    def _proof_needs_the_rest(self) -> bool:
+        """Return whether a small gain needs all of what is left to be proven; at least half of the budget is searched."""
+        if self.seconds_left > MOST_PROOF * 60 * self.options.minutes or self.options.resumed:
+            return False
+        model = self.surrogate()
+        best = self._best_tried(model)[0]
+        return not self._can_show(model, best, [self.space.setting(best)])
+
+    def _can_show(self, model: Surrogate, point: Point, settings: Sequence[Mapping[str, Value]]) -> bool:
+        """Return whether a proof of these settings in the seconds left shows what a point promises, cautiously."""
+        gain, sd = model.differences(point[None, :], self.space.default_point)
+        statics = [self.space.static_part(setting) for setting in ({}, *settings)]
+        trials = int(len(statics) * self.seconds_left / self._block_seconds(statics, statics[0]))
+        noise = math.sqrt(model.weights.noise * self.options.variance(self.options.proof_seconds) + LIFE**2)
+        shown = detectable(noise, len(statics), max(trials, fewest_trials(2)), confidence=proof.CONFIDENCE)
+        return _MARGIN * shown <= math.expm1(float(gain[0] - sd[0]))
 
     def _promises_gain(self, model: Surrogate, point: Point) -> bool:
         gain, sd = model.differences(point[None, :], self.space.default_point)
@@ -258,6 +275,7 @@ class Tuner:
             np.array([self.options.variance(one.ask.seconds) for one in outcomes]),
             np.array([self._ends[index] / 60 for index in completed]),
             np.array([one.life for one in outcomes], dtype=np.int64),
+            Guide(self.space.default_point, self.space.rules_point()),
         )
 
     def surrogate(self) -> Surrogate:
@@ -343,16 +361,19 @@ class Tuner:
     def _affordable_sets(self, model: Surrogate, whole: Point) -> list[dict[str, Value]]:
         """Return as many nested sets as can be compared with the baseline in enough blocks: one at least.
 
-        Where there may be no gain at all, that is the first question, and one set has the most trials to answer it.
+        Where the gain is too small to be shown of several sets, the whole setting has all trials: what many variables carry
+        together may be shown, and which of them carry it cannot.
         """
         error = model.change_error(whole, self.space.default_point)
 
         def nested(count: int) -> list[dict[str, Value]]:
             return [self.space.setting(point) for point in nested_sets(self.space, whole, model.means, error, count)]
 
-        if not self._promises_gain(model, whole):
-            return nested(1)
-        several = map(nested, range(len(WITHOUT_RULE), 1, -1))
+        most = nested(len(WITHOUT_RULE))
+        leanest = self.space.point(most[-1])
+        if not self._can_show(model, leanest, most) or not self._keeps_most(model, leanest, whole):
+            return [self.space.setting(whole)]
+        several = (most, *map(nested, range(len(WITHOUT_RULE) - 1, 1, -1)))
         settings = next((sets for sets in several if self._can_prove(sets, _BLOCKS)), None) or nested(1)
         apart = separating_sets(model, self.space.point(settings[0]), self.space.default_point)
         for count in range(len(apart), 1, -1):
@@ -360,6 +381,11 @@ class Tuner:
             if self._can_prove(sets, FEWEST_BLOCKS):
                 return sets
         return settings
+
+    def _keeps_most(self, model: Surrogate, lean: Point, whole: Point) -> bool:
+        """Return whether a setting with fewer changes keeps most of what the whole one promises."""
+        means = model.means(np.array([self.space.default_point, lean, whole]))
+        return float(means[2] - means[1]) <= _GIVEN_UP * float(means[2] - means[0])
 
     def _can_prove(self, settings: Sequence[Mapping[str, Value]], blocks: float) -> bool:
         statics = [self.space.static_part(setting) for setting in ({}, *settings)]
@@ -424,8 +450,8 @@ class Tuner:
         return proof.excludes_gain(proof.decide_proof(trials, state.names, BASELINE, worthwhile), sets, worthwhile)
 
     def _trial_error(self) -> float:
-        """Return a little less than the standard deviation of a trial of the proof, as the search estimated it."""
-        return _OF_NOISE * math.sqrt(self._noise * self.options.variance(self.options.proof_seconds))
+        """Return the standard deviation of a trial of the proof whose own seconds are not known, as the search estimated it."""
+        return math.sqrt(self._noise * self.options.variance(self.options.proof_seconds))
 
     def _proof_trials(self) -> list[TimedTrial]:
         trials = [(one, end - one.ask.seconds / 2) for one, end in zip(self.history, self._ends, strict=True)]
@@ -448,15 +474,14 @@ class Tuner:
         safe = self._safe_sets(trials, sets)
         for name in safe:
             if name in decision.better:
-                return self._gain(state, trials, name)
+                return self._gain(state, decision, name)
         excludes = counts.total() >= fewest_trials(len(counts)) and proof.excludes_gain(decision, sets, worthwhile)
         outcome = TuneOutcome.NOTHING if excludes else TuneOutcome.INCONCLUSIVE
         return Result(outcome, {}, decision.ratios[safe[0]], state.settings[safe[0]])
 
-    def _gain(self, state: _Proof, trials: list[TimedTrial], name: str) -> Result:
-        setting, model, fitted = state.settings[name], self.surrogate(), fit_trials(trials, state.names)
-        ratio = fitted.ratio(name, BASELINE, 1 - proof.CONFIDENCE, is_choice=True) if fitted else None
-        shares = contributions(self.space, setting, model, fitted, state.settings, name)
+    def _gain(self, state: _Proof, decision: Decision, name: str) -> Result:
+        setting, model, ratio = state.settings[name], self.surrogate(), decision.ratios[name]
+        shares = contributions(self.space, setting, model, decision.fit, state.settings, name)
         pairs = interactions(self.space, setting, model, [share.variable for share in shares])
         return Result(TuneOutcome.GAIN, setting, ratio, setting, shares, pairs)
 

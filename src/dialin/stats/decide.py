@@ -13,7 +13,7 @@ from dialin.stats.forecast import detectable, fewest_trials, is_enough
 from dialin.stats.posterior import Chances, chances
 from dialin.stats.standings import ROUNDING, leader_of, outcome_of, state_of_best
 from dialin.stats.thresholds import Thresholds, thresholds_of
-from dialin.stats.trial_fit import CandidateFigures, TimedTrial, TrialFit, figures_of_fit, fit_trials
+from dialin.stats.trial_fit import READ_ONCE, CandidateFigures, TimedTrial, TrialFit, figures_of_fit, fit_trials
 
 _GIVEN_UP = 0.5
 """A candidate counts as behind when its chance falls below this share of the accepted error: 2.5 % at a confidence of 95 %."""
@@ -144,8 +144,24 @@ class Rules:
         return thresholds_of(fitted, self.confidence, self.claims, self.proofs)
 
     def read(self, fitted: TrialFit) -> TrialFit:
-        """Return a fit whose differences have the degrees of freedom that these rules give to a claim."""
-        return replace(fitted, own_dof=fitted.own_dof[:0]) if self.proofs else fitted
+        """Return a fit whose differences have the degrees of freedom of a claim, and the width of intervals, by these rules."""
+        return replace(fitted, own_dof=fitted.own_dof[:0], width=READ_ONCE) if self.proofs else fitted
+
+    def fitted(self, fit: Fitter, trials: Sequence[TimedTrial], names: Sequence[str]) -> TrialFit | None:
+        """Return a fit of trials as these rules read it; None where none is possible yet."""
+        found = fit(trials, names)
+        return None if found is None else self.read(found)
+
+    def figures(
+        self,
+        fitted: TrialFit | None,
+        trials: Sequence[TimedTrial],
+        names: Sequence[str],
+        baseline: str,
+        choice: str | None = None,
+    ) -> CandidateFigures:
+        """Return the figures of a fit; those of the choice are wider in a study, which may have stopped when it was lucky."""
+        return figures_of_fit(fitted, trials, names, baseline, self.alpha, None if self.proofs else choice)
 
 
 def decide(
@@ -172,8 +188,8 @@ def decide(
     present = [name for name in names if counts[name]]
     stands_for = representatives(present, identical, baseline)
     states = dict.fromkeys(names, AgainstBest.FAILED) | dict.fromkeys(present, AgainstBest.INCONCLUSIVE)
-    fitted = fit(trials, names)
-    decision = _undecided(fitted, figures_of_fit(fitted, trials, names, baseline, rules.alpha), states, len(trials))
+    fitted = rules.fitted(fit, trials, names)
+    decision = _undecided(fitted, rules.figures(fitted, trials, names, baseline), states, len(trials))
     if len(set(stands_for.values())) == 1 and (len(present) > 1 or len(set(representatives(names, identical).values())) == 1):
         return replace(
             decision,
@@ -188,7 +204,7 @@ def decide(
         return decision
     decision = replace(decision, detectable=detectable(fitted.sd, len(present), len(trials), confidence=rules.confidence))
     decision = _compare(decision, compared, stands_for, baseline, rules)
-    figures = figures_of_fit(fitted, trials, names, baseline, rules.alpha, decision.choice)
+    figures = rules.figures(fitted, trials, names, baseline, decision.choice)
     return replace(decision, ratios=figures.ratios, levels=figures.levels)
 
 

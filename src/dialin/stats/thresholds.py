@@ -68,8 +68,8 @@ def thresholds(confidence: float, candidates: int, *, claims: int = 1, trials: i
         candidates: the number of candidates that are compared.
         claims: the number of studies whose claims are to hold together; each may err by its share (Bonferroni).
         trials: those of the study so far. Beyond the calibrated ones deviates rise, as more looks are more chances to err.
-        proofs: the proofs of a tune so far, this one included; 0 for a study. A proof is read once, at its end, so its gain needs
-            less: the error of the first is shared by its sets (Bonferroni), and each later one has half of the one before.
+        proofs: the proofs of a tune so far, this one included; 0 for a study. A proof is read once, at its end, so its gain
+            needs less: the error of the first is shared by its sets (Bonferroni), and each later one has half of that before.
     """
     scale = (1 - confidence) / (1 - CALIBRATED_FOR)
     best, better, worse = (

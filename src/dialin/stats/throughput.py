@@ -20,7 +20,7 @@ from scipy.special import fdtrc
 
 from dialin.model.verdict import AgainstBest, DecidedBy, Outcome
 from dialin.stats.decide import Decision, Rules, decide
-from dialin.stats.trial_fit import TimedTrial, TrialFit, candidate_figures, figures_of_fit, fit_trials
+from dialin.stats.trial_fit import TimedTrial, TrialFit, fit_trials
 
 _STALLS_DIFFER = 0.2
 """The p value of an F test below which stalls count as different between candidates. It is generous on purpose: a difference
@@ -96,11 +96,11 @@ def decide_throughput(
     differ = _differ(costs, rules.margin)
     if not differ:
         decision = decide(typical, names, baseline, rules, identical=identical)
-        plain = fit_trials(means, names)
+        plain = rules.fitted(fit_trials, means, names)
         if _may_stall_more(costs, decision.choice, rules.margin):
             differ = True
         elif plain is None or not _is_contradicted(decision, plain, baseline, rules):
-            figures = figures_of_fit(plain, means, names, baseline, rules.alpha, decision.choice)
+            figures = rules.figures(plain, means, names, baseline, decision.choice)
             return _agreeing(
                 decision,
                 baseline,
@@ -112,8 +112,8 @@ def decide_throughput(
                 typical_ratios=decision.ratios,
             )
     decision = decide(means, names, baseline, rules, identical=identical)
-    typical_ratios = candidate_figures(typical, names, baseline, rules.alpha).ratios
-    return replace(decision, typical_ratios=typical_ratios, stalls_differ=differ)
+    of_typical = rules.figures(rules.fitted(fit_trials, typical, names), typical, names, baseline)
+    return replace(decision, typical_ratios=of_typical.ratios, stalls_differ=differ)
 
 
 def _agreeing(decision: Decision, baseline: str, **of_plain: Any) -> Decision:

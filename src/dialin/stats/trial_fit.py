@@ -88,6 +88,10 @@ class IntervalWidth:
         return max(float(stdtrit(self.more_dof * dof, 1 - alpha / 2)), deviate)
 
 
+READ_ONCE = IntervalWidth(1.1)
+"""Of intervals after a number of trials that was fixed beforehand, which did not choose what they are of."""
+
+
 @dataclass(frozen=True, slots=True)
 class FittedDifference:
     """The difference of two candidates on the log scale.
