@@ -168,7 +168,7 @@ class Tuner:
         return self._spent + next_trial > self._search_seconds
 
     def _nothing_to_expect(self) -> bool:
-        """Return whether the last five proposals promised little, so that more trials are not worth their time."""
+        """Return whether the last five proposals promised little, and the best setting even with a standard deviation more."""
         fresh = self.history[self.options.resumed :]
         expected = [outcome.ask.improvement for outcome in fresh if outcome.ask.purpose is TuneStage.SEARCH]
         recent = [one for one in expected[-_NOTHING:] if one is not None]
@@ -176,7 +176,8 @@ class Tuner:
         if len(recent) < _NOTHING or max(recent) >= little:
             return False
         model = self.surrogate()
-        return not self._promises_gain(model, self._best_tried(model)[0]) or max(recent) < little / 20
+        gain, sd = model.differences(self._best_tried(model)[0][None, :], self.space.default_point)
+        return float(gain[0] + sd[0]) < math.log1p(self.options.worthwhile) or max(recent) < little / 20
 
     def _proof_needs_the_rest(self) -> bool:
         """Return whether a small gain needs all of what is left to be proven; at least half of the budget is searched."""
@@ -194,10 +195,6 @@ class Tuner:
         noise = math.sqrt(model.weights.noise * self.options.variance(self.options.proof_seconds) + LIFE**2)
         shown = detectable(noise, len(statics), max(trials, fewest_trials(2)), confidence=proof.CONFIDENCE)
         return _MARGIN * shown <= math.expm1(float(gain[0] - sd[0]))
-
-    def _promises_gain(self, model: Surrogate, point: Point) -> bool:
-        gain, sd = model.differences(point[None, :], self.space.default_point)
-        return float(gain[0] - sd[0]) >= math.log1p(self.options.worthwhile)
 
     def _search_ask(self) -> Ask:
         number = len(self.history)
