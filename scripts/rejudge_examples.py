@@ -12,6 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from dialin.evidence.measured import figures_of
+from dialin.evidence.proof_view import proof_view
 from dialin.store.store import STUDY_FILE, Store
 from dialin.verdict.reach_verdict import reach_verdict
 from dialin.verdict.tune_verdict import tune_verdict
@@ -40,7 +41,8 @@ def rejudge(directory: Path) -> None:
         if findings is None:
             verdict = reach_verdict(record).verdict
         else:
-            verdict = tune_verdict(record, figures_of(record, record.trials), findings)
+            shown = proof_view(record)
+            verdict = tune_verdict(shown, figures_of(shown, shown.trials), findings)
             store.save_findings(verdict.tune or findings)
         look = record.looks[-1]
         store.save_verdict_of(look, verdict, decided=bool(look.decided))

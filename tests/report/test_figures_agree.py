@@ -17,6 +17,7 @@ from rich.console import Console
 from dialin import json_documents
 from dialin.errors import UserError
 from dialin.evidence.measured import figures_of
+from dialin.evidence.proof_view import proof_view
 from dialin.evidence.server_metrics import READINGS
 from dialin.evidence.why_verdict import explain
 from dialin.frames import tables
@@ -71,7 +72,7 @@ def stored(name):
             packed.extraction_filter = getattr(tarfile, "data_filter", None)
             packed.extractall(scratch)
         (directory,) = Path(scratch).iterdir()
-        return read_only.read(directory, lambda store: store.read(readings=READINGS))
+        return proof_view(read_only.read(directory, lambda store: store.read(readings=READINGS)))
 
 
 STUDIES = {
