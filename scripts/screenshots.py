@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from dialin.evidence.measured import figures_of
+from dialin.evidence.proof_view import proof_view
 from dialin.evidence.server_metrics import READINGS
 from dialin.evidence.why_verdict import explain
 from dialin.model.evidence import PointColumns
@@ -84,7 +85,7 @@ def example(directory: Path, name: str) -> StudyRecord:
         packed.extraction_filter = getattr(tarfile, "data_filter", None)  # from Python 3.11.4 on
         packed.extractall(directory)  # noqa: S202 - it is of this repository
     with Store.open(next(directory.iterdir())) as store:
-        return store.read(readings=READINGS)
+        return proof_view(store.read(readings=READINGS))
 
 
 @contextmanager
