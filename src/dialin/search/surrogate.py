@@ -251,7 +251,11 @@ class Surrogate:
 
     def kernel(self, a: _Array, b: _Array) -> _Array:
         """Return the prior covariance of f between points."""
-        return np.asarray(self._stationary(a, b) + _RULES * np.outer(self._along(a), self._along(b)))
+        return self._covariance(a, self._along(a), b, self._along(b))
+
+    def _covariance(self, a: _Array, along_a: _Array, b: _Array, along_b: _Array) -> _Array:
+        """Return the same, where it is known how far the points are along the direction of the guide."""
+        return np.asarray(self._stationary(a, b) + _RULES * np.outer(along_a, along_b))
 
     def _along(self, points: _Array) -> _Array:
         if points is self._observed.points:
@@ -274,11 +278,11 @@ class Surrogate:
     def differences(self, points: _Array, reference: Point) -> tuple[_Array, _Array]:
         """Return by how much f of points is expected to exceed that of a reference, and the standard deviations."""
         rows = np.vstack([points, reference])
-        cross = self.kernel(rows, self._observed.points)
+        along = self._along(rows)
+        cross = self._covariance(rows, along, self._observed.points, self._observed.along)
         cross -= cross[-1]
         cross = cross[:-1]
         reduced = cross @ self._inverse_lower.T
-        along = self._along(rows)
         prior = 2 * (self._prior - self._stationary(points, reference[None, :])[:, 0]) + _RULES * (along[:-1] - along[-1]) ** 2
         variance = prior - np.einsum("ij,ij->i", reduced, reduced)
         return np.asarray(cross @ self._alpha), np.sqrt(np.maximum(variance, 1e-10))
@@ -286,9 +290,10 @@ class Surrogate:
     def joint(self, points: _Array, reference: Point) -> tuple[_Array, _Array]:
         """Return by how much f of points is expected to exceed that of a reference, and the covariance of these differences."""
         rows = np.vstack([points, reference])
-        cross = self.kernel(rows, self._observed.points)
+        along = self._along(rows)
+        cross = self._covariance(rows, along, self._observed.points, self._observed.along)
         cross = cross[:-1] - cross[-1]
-        prior = self.kernel(rows, rows)
+        prior = self._covariance(rows, along, rows, along)
         reduced = cross @ self._inverse_lower.T
         covariance = prior[:-1, :-1] - prior[:-1, -1:] - prior[-1:, :-1] + prior[-1, -1] - reduced @ reduced.T
         return np.asarray(cross @ self._alpha), np.asarray(covariance)

@@ -176,8 +176,8 @@ class Tuner:
         if len(recent) < _NOTHING or max(recent) >= little:
             return False
         model = self.surrogate()
-        gain, sd = model.differences(self._best_tried(model)[0][None, :], self.space.default_point)
-        return float(gain[0] + sd[0]) < math.log1p(self.options.worthwhile) or max(recent) < little / 20
+        gain, sd = self._promise(model, self._best_tried(model)[0])
+        return gain + sd < math.log1p(self.options.worthwhile) or max(recent) < little / 20
 
     def _proof_needs_the_rest(self) -> bool:
         """Return whether a small gain needs all of what is left to be proven; at least half of the budget is searched."""
@@ -189,12 +189,17 @@ class Tuner:
 
     def _can_show(self, model: Surrogate, point: Point, settings: Sequence[Mapping[str, Value]]) -> bool:
         """Return whether a proof of these settings in the seconds left shows what a point promises, cautiously."""
-        gain, sd = model.differences(point[None, :], self.space.default_point)
+        gain, sd = self._promise(model, point)
         statics = [self.space.static_part(setting) for setting in ({}, *settings)]
         trials = int(len(statics) * self.seconds_left / self._block_seconds(statics, statics[0]))
         noise = math.sqrt(model.weights.noise * self.options.variance(self.options.proof_seconds) + LIFE**2)
         shown = detectable(noise, len(statics), max(trials, fewest_trials(2)), confidence=proof.CONFIDENCE)
-        return _MARGIN * shown <= math.expm1(float(gain[0] - sd[0]))
+        return _MARGIN * shown <= math.expm1(gain - sd)
+
+    def _promise(self, model: Surrogate, point: Point) -> tuple[float, float]:
+        """Return the gain over the baseline that the model expects of a setting, and its standard deviation."""
+        gain, sd = model.differences(point[None, :], self.space.default_point)
+        return float(gain[0]), float(sd[0])
 
     def _search_ask(self) -> Ask:
         number = len(self.history)

@@ -89,7 +89,8 @@ class IntervalWidth:
 
 
 READ_ONCE = IntervalWidth(1.1)
-"""Of intervals after a number of trials that was fixed beforehand, which did not choose what they are of."""
+"""Of intervals after a number of trials that was fixed beforehand, which did not choose what they are of. Starts and disturbed
+trials, which the fit does not model, take more than Student's quantile (simulated proofs, benchmarks/results/tune.md)."""
 
 
 @dataclass(frozen=True, slots=True)
