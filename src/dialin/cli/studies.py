@@ -142,7 +142,7 @@ def tune(
     """Find the best setting of many variables, and prove what it gains.
 
     A search tries settings in short trials of --measure seconds: first a fixed design, then the settings for
-    which a model of all trials predicts the largest gain. The last quarter of --minutes proves the best one, in
+    which a model of all trials predicts the largest gain. The last quarter of --minutes, or up to half, proves the best one, in
     confirmation trials of it, of subsets of its changes, and of the baseline. The recommendation is the smallest set of
     changes that carries the gain, or no change if there is no gain.
 
