@@ -81,6 +81,13 @@ class InapplicableError(UserError):
         self.options = options
 
 
+def together(mistakes: Sequence[UserError], where: str = "") -> UserError:
+    """Return all mistakes of an input, of which there is at least one, as one error in one line; `where` comes first."""
+    what = "; ".join(dict.fromkeys(one.what for one in mistakes))
+    remedies = dict.fromkeys(one.remedy for one in mistakes if one.remedy)
+    return UserError(f"{where}{what}", ". ".join(remedies).replace("?. ", "? "))
+
+
 class SettingRefusedError(UserError):
     """A server refuses a value, or does not have the variable."""
 

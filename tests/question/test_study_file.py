@@ -85,6 +85,20 @@ def test_a_mistake_is_one_line_that_names_the_key_and_the_remedy(tmp_path, line,
     assert "\n" not in text or "TOML" in text
 
 
+def test_all_mistakes_are_named_at_once_and_a_value_of_several_types_is_one(tmp_path):
+    with pytest.raises(UserError) as refused:
+        read(written(tmp_path, "tabel-size = 5\nserver = 5\nminutes = -1\n[set]\na_b = []\nc_d = []\n"))
+    what = refused.value.what.partition("study.toml: ")[2].split("; ")
+    assert sorted(one.partition(" must")[0] for one in what) == [
+        "'minutes':",
+        "'server':",
+        "'set.a_b':",
+        "'set.c_d':",
+        "unknown key 'tabel-size'",
+    ]
+    assert refused.value.remedy == "See docs/study-file.md. Did you mean 'table-size'?"
+
+
 @pytest.mark.parametrize("line", ['data = "a\\u0000b"', 'sweep = {"a_b\\u0000" = [1, 2]}', 'server = ["mysql@9.7", "\\u0000"]'])
 def test_a_text_that_no_program_and_no_path_can_have_is_refused(tmp_path, line):
     (tmp_path / "s.toml").write_text(f"{line}\n")

@@ -53,12 +53,24 @@ def test_the_worthwhile_difference_of_the_mean_is_the_coarsest_of_its_workloads(
 def test_options_for_a_single_study_are_refused_by_name(tmp_path, keys, option):
     with pytest.raises(UserError) as refused:
         planned(tmp_path, **keys)
-    assert f"oltp_read_only: --{option} is " in str(refused.value)
+    assert str(refused.value).startswith(f"--{option} is "), "said once, and not for each workload"
 
 
-def test_a_mistake_names_its_workload(tmp_path):
-    with pytest.raises(UserError, match=r"^oltp_read_only: .*threads"):
-        planned(tmp_path, threads=0)
+def test_mistakes_of_some_workloads_name_these_and_those_of_all_are_said_once(tmp_path):
+    (tmp_path / "suite.toml").write_text(
+        '[[workload]]\nworkload = "scan"\ntables = 4\n'
+        '[[workload]]\nworkload = "oltp_read_only"\npace = "full"\n'
+        '[[workload]]\nworkload = "oltp_write_only"\n'
+    )
+    with pytest.raises(UserError) as refused:
+        planned(tmp_path, workload=None, suite="suite.toml")
+    what = refused.value.what.split("; ")
+    assert len(what) == 2
+    assert what[0].startswith("scan: --tables is not for")
+    assert what[1].startswith("oltp_read_only: --data and --pace are for")
+    with pytest.raises(UserError) as refused:
+        planned(tmp_path, workload=None, suite="suite.toml", threads=0, minutes=-1)
+    assert {one.partition(": must")[0] for one in refused.value.what.split("; ")} == {"--threads", "--minutes"}
 
 
 def test_an_option_for_all_workloads_goes_to_those_that_have_a_use_for_it(tmp_path):

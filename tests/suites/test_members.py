@@ -110,6 +110,39 @@ def test_a_mistake_in_a_suite_file_is_named(tmp_path, text, says):
     assert says in str(refused.value)
 
 
+def test_all_mistakes_in_a_suite_file_are_named_at_once_each_with_its_workload(tmp_path):
+    (tmp_path / "s.toml").write_text(
+        """
+        nonsense = 1
+        [[workload]]
+        workload = "scan"
+        weight = -1
+        [[workload]]
+        workload = "oltp_read_only"
+        minutes = 3
+        threads = "many"
+        table-size = -5
+        [[workload]]
+        name = "nothing"
+        workload-options = 5
+        """
+    )
+    with pytest.raises(UserError) as refused:
+        suite(tmp_path, suite="s.toml")
+    what = refused.value.what.removeprefix("s.toml: ").split("; ")
+    assert [one.partition(": must")[0] for one in what if ": must" in one] == [
+        "workload 1: weight",
+        "workload 2: 'table-size'",
+        "workload 3: 'workload-options'",
+    ]
+    assert {one for one in what if ": must" not in one} == {
+        "nonsense: is unknown",
+        "workload 2: there is no key 'minutes'",
+        "workload 2: 'threads': is not a whole number, or several such as 1,4,16 (given: 'many')",
+        "workload 3: workload: is missing",
+    }
+
+
 def test_a_suite_is_read_by_what_it_asks_whatever_its_result_looks_like(tmp_path):
     plan = suite_plan({"a": 1})
     write_suite(tmp_path, Suite(plan=plan))

@@ -38,11 +38,10 @@ class ConflictError(ValueError):
         told = self.told(lambda key: key.replace(" ", " = "))
         super().__init__(f"{told.what}: {told.remedy[:1].lower()}{told.remedy[1:]}")
 
-    def told(self, spelled: Callable[[str], str], place: str = "") -> UserError:
-        """Return the error for a user who writes options as `spelled` returns them; `place` comes first."""
+    def told(self, spelled: Callable[[str], str]) -> UserError:
+        """Return the error for a user who writes options as `spelled` returns them."""
         names = {"attach": spelled("attach"), "traffic": spelled("traffic own")}
-        what = f"{place}{spelled(self._option)} {self._why.format_map(names)}"
-        return UserError(what, self._remedy.format_map(names))
+        return UserError(f"{spelled(self._option)} {self._why.format_map(names)}", self._remedy.format_map(names))
 
 
 @dataclass(frozen=True, slots=True)

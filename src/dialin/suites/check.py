@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from dialin.errors import DialinError, InapplicableError, UserError
+from dialin.errors import DialinError, InapplicableError, UserError, together
 from dialin.measures.table import MEASURES
 from dialin.model.suite import SuiteMember, SuitePlan
 from dialin.places.check_study import check_question, check_resume
@@ -49,14 +49,10 @@ def plan_suite(
     An option that is given for all workloads goes to those that have a use for it.
 
     Raises:
-        UserError: an option is invalid, not for a suite, or of use to none of its workloads.
+        UserError: options are invalid, not for a suite, or of use to none of its workloads; all mistakes are named.
     """
-    asked = [_applicable(member, request, spelled, started_in) for member in request.members]
+    asked = _all_applicable(request, spelled, started_in)
     questions = [one.question for one in asked]
-    for option in request.common:
-        refusals = [one.refused[option] for one in asked if option in one.refused]
-        if len(refusals) == len(asked):
-            raise refusals[0]
     first = questions[0]
     members = [
         SuiteMember(
@@ -89,23 +85,47 @@ class _Asked:
     refused: Mapping[str, InapplicableError]
 
 
+def _all_applicable(request: SuiteRequest, spelled: Callable[[str], str], started_in: Path) -> list[_Asked]:
+    """Return what is asked of all workloads; a mistake names its workloads, unless all have it.
+
+    Raises:
+        UserError: there are mistakes.
+    """
+    asked: list[_Asked] = []
+    mistakes: dict[tuple[str, str], list[str]] = {}
+    for member in request.members:
+        try:
+            asked.append(_applicable(member, request, spelled, started_in))
+        except UserError as error:
+            mistakes.setdefault((error.what, error.remedy), []).append(member.name)
+    found = [
+        UserError(what if len(names) == len(request.members) else f"{listed(names)}: {what}", remedy)
+        for (what, remedy), names in mistakes.items()
+    ]
+    if not found:
+        of_no_use = [option for option in request.common if all(option in one.refused for one in asked)]
+        found = [asked[0].refused[option] for option in of_no_use]
+    if found:
+        raise together(found)
+    return asked
+
+
 def _applicable(member: Member, request: SuiteRequest, spelled: Callable[[str], str], started_in: Path) -> _Asked:
     refused: dict[str, InapplicableError] = {}
     while True:
         options = {key: value for key, value in member.options.items() if key not in refused}
-        with _named(member.name):
-            question = check_options(options, spelled=spelled, remedy="See --help")
-            try:
-                conflicts.refuse({*question.kinds, Kind.SUITE}, question.given)
-                question.workload_spec(started_in)
-            except ConflictError as error:
-                raise error.told(spelled) from None
-            except InapplicableError as error:
-                common = [key for key in error.options if key in options and options[key] == request.common.get(key)]
-                if not common:
-                    raise
-                refused |= dict.fromkeys(common, error)
-                continue
+        question = check_options(options, spelled=spelled, remedy="See --help")
+        try:
+            conflicts.refuse({*question.kinds, Kind.SUITE}, question.given)
+            question.workload_spec(started_in)
+        except ConflictError as error:
+            raise error.told(spelled) from None
+        except InapplicableError as error:
+            common = [key for key in error.options if key in options and options[key] == request.common.get(key)]
+            if not common:
+                raise
+            refused |= dict.fromkeys(common, error)
+            continue
         return _Asked(question, refused)
 
 

@@ -10,11 +10,12 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from dialin.errors import UserError
+from dialin.errors import UserError, together
 from dialin.model.option_types import LOAD, kebab
 from dialin.model.setting import share_of
 from dialin.paths import read_toml
 from dialin.question.options import DEFAULT_WORKLOAD, StudyOptions
+from dialin.question.study_file import mistakes, plain
 from dialin.workloads import kinds
 
 NAMED = ("quick", "sysbench")
@@ -75,7 +76,7 @@ def requested_suite(keys: Mapping[str, Any], directory: Path) -> SuiteRequest | 
     Paths in the keys are relative to `directory`.
 
     Raises:
-        UserError: the suite is unknown, its file has a mistake, or a weight has.
+        UserError: the suite is unknown, its file has mistakes, all of which are named, or a weight has one.
     """
     listed = _listed(keys.get("workload"))
     suite, margin = keys.get("suite"), keys.get("fail-if-worse")
@@ -124,27 +125,43 @@ def _label(workload: str) -> str:
 def _from_file(suite: str, directory: Path, common: Mapping[str, Any]) -> tuple[str, list[Member]]:
     path = Path(__file__).with_name(f"{suite}.toml") if suite in NAMED else directory / Path(suite).expanduser()
     data = read_toml(path.absolute(), _SEE, f"Name {' or '.join(NAMED)}, or a suite file (docs/suites.md)")
+    if found := list(_mistakes_in(data)):
+        raise together(found, f"{suite}: ")
+    read = _File.model_validate(data)
+    return read.title or path.stem, [_member(entry, path.absolute().parent, common) for entry in read.workload]
+
+
+def _mistakes_in(data: Mapping[str, Any]) -> Iterator[UserError]:
+    """Yield all mistakes in a suite file, each with the number of its workload, from 1."""
     try:
-        read = _File.model_validate(data)
+        _File.model_validate(data)
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        key = ".".join(str(part) for part in first["loc"])
-        raise UserError(f"{suite}: {key}: {first['msg'].lower()}", _SEE) from None
-    return read.title or path.stem, [_member(entry, suite, path.absolute().parent, common) for entry in read.workload]
+        for one in error.errors(include_url=False):
+            place = one["loc"][1:] or one["loc"]
+            parts = [f"workload {part + 1}" if isinstance(part, int) else part for part in place]
+            yield UserError(f"{': '.join(parts)}: {plain(one)}", _SEE)
+    entries = data.get("workload")
+    for number, entry in enumerate(entries if isinstance(entries, list) else (), start=1):
+        options = _options_of(entry) if isinstance(entry, dict) else {}
+        for key in sorted(options.keys() - _OF_EACH):
+            remedy = f"A workload has workload, name, weight, {', '.join(sorted(_OF_EACH))}"
+            yield UserError(f"workload {number}: there is no key {key!r}", remedy)
+        try:
+            StudyOptions.model_validate({key: value for key, value in options.items() if key in _OF_EACH})
+        except ValidationError as error:  # what an entry lacks comes from the options for all workloads
+            of_keys = (one for key, one in mistakes(error, remedy=_SEE).items() if key)
+            yield from (UserError(f"workload {number}: {one.what}", one.remedy) for one in of_keys)
 
 
-def _member(entry: _Entry, where: str, base: Path, common: Mapping[str, Any]) -> Member:
-    options = {kebab(key): value for key, value in (entry.model_extra or {}).items()}
-    if unknown := sorted(options.keys() - _OF_EACH):
-        raise UserError(
-            f"{where}: a workload has no key {unknown[0]!r}", f"It has workload, name, weight, {', '.join(sorted(_OF_EACH))}"
-        )
+def _options_of(entry: Mapping[str, Any]) -> dict[str, Any]:
+    return {kebab(key): value for key, value in entry.items() if key not in _Entry.model_fields}
+
+
+def _member(entry: _Entry, base: Path, common: Mapping[str, Any]) -> Member:
+    options = _options_of(entry.model_extra or {})
     if isinstance(options.get("data"), str):
         options["data"] = str((base / Path(options["data"]).expanduser()).absolute())
-    own = options.get("workload-options", {})
-    if not isinstance(own, Mapping):
-        raise UserError(f"{where}: workload-options must be a table of names with values", _SEE)
-    given = {**common.get("workload-options", {}), **own}
+    given = {**common.get("workload-options", {}), **options.get("workload-options", {})}
     options |= {"workload": kinds.with_absolute_path(entry.workload, base), **({"workload-options": given} if given else {})}
     return Member(entry.name or _label(entry.workload), entry.weight, {**common, **options})
 
