@@ -2,6 +2,7 @@
 
 import re
 import shutil
+from dataclasses import replace
 
 import pytest
 
@@ -9,7 +10,7 @@ from dialin.cli.conduct_suite import _accept_weaker_durability, _exit_code, diff
 from dialin.errors import ExitCode, InterruptedStudyError, UserError
 from dialin.model.progress import Progress, SessionState
 from dialin.model.suite import GateState, Margin, Suite, SuiteOutcome
-from dialin.model.trial import Purpose
+from dialin.model.trial import Purpose, Step
 from dialin.model.verdict import CandidateState
 from dialin.store import requests
 from dialin.store.lock import sole_runner
@@ -78,6 +79,33 @@ def test_each_workload_is_profiled_within_the_minutes_of_the_suite(monkeypatch, 
     }
     assert profiled == {name: ["1", "4"] for name in "abc"}
     assert sum(len(one.ran) for one in trials.values()) * SECONDS / 60 <= 15.5
+
+
+def slow(clock, **others):
+    """Trials that take 48 s, of which 18 s are planned."""
+
+    def end(trial):
+        return replace(trial, steps={**trial.steps, Step.BOOT: 32.0})
+
+    return levels(1000, before=lambda _: clock.sleep(33.1), end=end, **others)
+
+
+def test_a_workload_does_not_begin_where_at_the_pace_of_the_others_its_first_block_exceeds_the_minutes(suite, clock):
+    trials = {name: slow(clock) for name in "abc"}
+    ended = suite.run(suite_plan(dict.fromkeys("abc", 1), minutes=4), trials)
+    assert {name: len(one.ran) for name, one in trials.items()} == {"a": 2, "b": 2, "c": 0}
+    assert any(text.startswith("c ends without an answer: The minutes were used up before") for text in suite.said)
+    assert ended.result.minutes <= 4 * 1.03
+
+
+def test_profiles_fit_the_minutes_though_trials_take_longer_than_planned(monkeypatch, clock, spec, tmp_path):
+    two = spec.model_copy(update={"candidates": spec.candidates[:2], "measure": 10.0, "profile": True})
+    suite = SimulatedSuite(monkeypatch, clock, two, tmp_path / "suite")
+    trials = {name: slow(clock, noise=0.03) for name in "abc"}
+    suite.run(suite_plan(dict.fromkeys("abc", 1), minutes=20, until="best"), trials)
+    profiled = [trial.candidate for one in trials.values() for trial in one.ran if trial.purpose is Purpose.PROFILE]
+    assert profiled == ["1", "4"] * 3
+    assert 17 <= sum(len(one.ran) for one in trials.values()) * 48.1 / 60 <= 20 * 1.03
 
 
 def test_a_gain_under_all_workloads_is_recommended_with_its_guard(suite):

@@ -76,6 +76,8 @@ def now_failing(failures: list[Failure]) -> ServerError:
 
 
 def all_failed(state: RaceState) -> DialinError:
+    if not state.trials:
+        return ServerError("The minutes were used up before its first trial", "Give more --minutes", resumable=True)
     failures = [t.failure for t in state.trials if t.failure]
     last = failures[-1] if failures else None
     if last is not None and last.fault is Fault.MACHINE:

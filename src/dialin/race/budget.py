@@ -31,10 +31,29 @@ class _Run:
     seconds: float = 0.0
 
 
+@dataclass(slots=True)
+class Pace:
+    """How long trials took beside what was planned, over all studies that share a budget."""
+
+    planned: float = 0.0
+    taken: float = 0.0
+
+    def add(self, planned: float, taken: float) -> None:
+        """Add a completed trial, in seconds."""
+        self.planned += planned
+        self.taken += taken
+
+    @property
+    def ratio(self) -> float:
+        """How many times as long as planned trials take; 1 until one is completed."""
+        return self.taken / self.planned if self.planned else 1.0
+
+
 class Budget:
     """The minutes of a study, of which `state` and the clock show how many were used; the session begins now.
 
-    `count_hosts` returns how many hosts run trials at once, and `seconds_elsewhere` how much other studies have used.
+    `count_hosts` returns how many hosts run trials at once, and `seconds_elsewhere` how much other studies have used, whose
+    trials, too, are in `pace`.
     """
 
     def __init__(
@@ -45,6 +64,7 @@ class Budget:
         session: int,
         count_hosts: Callable[[], int],
         seconds_elsewhere: Callable[[], float] = lambda: 0.0,
+        pace: Pace | None = None,
     ) -> None:
         self._state = state
         self._plan = plan
@@ -52,6 +72,7 @@ class Budget:
         self._session = session
         self._count_hosts = count_hosts
         self._seconds_elsewhere = seconds_elsewhere
+        self._pace = pace or Pace()
         self._began = clock.monotonic()
         self._counted = 0
         self._by_run: dict[tuple[int, str], _Run] = defaultdict(_Run)
@@ -102,10 +123,13 @@ class Budget:
         return sum(busiest.values()) + max(in_session, self._seconds_of_session())
 
     def trial_seconds(self) -> float:
-        """Return how long a trial takes, with the time up to the next one: as measured in this study, else as planned."""
+        """Return how long a trial takes, with the time up to the next one: as measured in this study.
+
+        Until it has completed one: as planned, at the pace of the studies that share the budget.
+        """
         self._count()
         if not self._completed.trials:
-            return self._plan.trial_seconds
+            return self._plan.trial_seconds * self._pace.ratio
         ours = [run for (session, _), run in self._by_run.items() if session == self._session]
         busiest = max(ours, key=lambda run: run.seconds, default=_Run())
         between = max(0.0, self._seconds_of_session() - busiest.seconds) / busiest.trials if busiest.trials else 0.0
@@ -142,6 +166,7 @@ class Budget:
             runs = [self._by_run[trial.run]]
             if trial.state is TrialState.DONE and trial.purpose.is_charted:
                 runs.append(self._completed)
+                self._pace.add(self._plan.trial_seconds, trial.seconds)
             for run in runs:
                 run.trials += 1
                 run.seconds += trial.seconds

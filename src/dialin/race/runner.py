@@ -14,7 +14,7 @@ from dialin.model.trial import Block, Purpose, TrialState
 from dialin.model.verdict import Verdict
 from dialin.question.plan import block_order
 from dialin.race.broken_study import all_failed, disturbed_in_a_row, failed_in_a_row, keeps_failing, now_failing
-from dialin.race.budget import Budget, to_run
+from dialin.race.budget import Budget, Pace, to_run
 from dialin.race.study_run import StudyRun
 from dialin.search.proposer import CONTENDERS, Proposer, Room
 from dialin.stats.allocation import SIZE
@@ -33,10 +33,12 @@ class InSuite:
     Attributes:
         is_decided: returns whether a judgement decides it, so that it needs no more blocks.
         seconds_elsewhere: returns how many seconds of the suite's budget the other studies have used; infinity ends the study.
+        pace: that of all studies of the suite; None where there are no others.
     """
 
     is_decided: Callable[[Judgement], bool] = lambda judgement: judgement.decided
     seconds_elsewhere: Callable[[], float] = lambda: 0.0
+    pace: Pace | None = None
 
 
 ALONE = InSuite()
@@ -131,8 +133,15 @@ class Runner(StudyRun):
 
     def _begin(self) -> None:
         super()._begin()
+        suite = self.suite
         self._budget = Budget(
-            self._state, self.plan, self.clock, self.session, lambda: len(self._hosts.hosts), self.suite.seconds_elsewhere
+            self._state,
+            self.plan,
+            self.clock,
+            self.session,
+            lambda: len(self._hosts.hosts),
+            suite.seconds_elsewhere,
+            suite.pace,
         )
 
     def _lengthen_washout(self, verdict: Verdict) -> None:

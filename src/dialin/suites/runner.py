@@ -15,6 +15,7 @@ from dialin.model.suite import Margin, SuiteMember, SuitePlan
 from dialin.model.trial import seconds_of
 from dialin.model.verdict import Verdict
 from dialin.question.plan import profile_trials
+from dialin.race.budget import Pace
 from dialin.race.lifecycle import begin, resume
 from dialin.race.runner import InSuite
 from dialin.search.proposer import CONTENDERS, History, Proposer, Room
@@ -84,6 +85,7 @@ class SuiteRunner:
         self._watcher_of = watcher_of
         self._say = say
         self._studies = [_Running(one) for one in checked]
+        self._pace = Pace()
         self._is_over = False
 
     def run(self) -> None:
@@ -134,7 +136,7 @@ class SuiteRunner:
             study.judgement = judgement
             return is_decided(self._plan, checked.ready.spec, judgement) and not self._lacks_guard(study)
 
-        suite = InSuite(decided, lambda: self._seconds_elsewhere(study))
+        suite = InSuite(decided, lambda: self._seconds_elsewhere(study), self._pace)
         watcher = self._watcher_of(checked.member)
         proposer: Proposer = CONTENDERS if self._plan.fail_if_worse is None else _Unanswered(self._plan)
         if checked.is_resumed:
@@ -143,7 +145,11 @@ class SuiteRunner:
 
     def _seconds_elsewhere(self, study: _Running) -> float:
         others = [one for one in self._studies if one is not study]
-        return math.inf if self._is_over else sum(one.seconds + _seconds_of_profiles(one) for one in others)
+        return math.inf if self._is_over else sum(one.seconds + self._seconds_of_profiles(one) for one in others)
+
+    def _seconds_of_profiles(self, study: _Running) -> float:
+        ready = study.checked.ready
+        return 0.0 if study.has_ended else profile_trials(ready.spec) * ready.plan.trial_seconds * self._pace.ratio
 
     def _advance(self, study: _Running, *, is_counted: bool = True) -> None:
         began = self._tools.clock.monotonic()
@@ -164,11 +170,6 @@ class SuiteRunner:
         if ended and decide_mean(self._plan, ended) is None:
             return False  # there will be no mean
         return lacks_guard(self._plan, [_so_far(one) for one in self._studies], _so_far(study))
-
-
-def _seconds_of_profiles(study: _Running) -> float:
-    ready = study.checked.ready
-    return 0.0 if study.has_ended else profile_trials(ready.spec) * ready.plan.trial_seconds
 
 
 def _so_far(study: _Running) -> SuiteStudy:
