@@ -9,6 +9,7 @@ from dialin.datasets.prepare import Preparer
 from dialin.errors import UserError
 from dialin.model.build import Build, Vendor
 from dialin.places.sandbox.site import Sandboxes
+from dialin.preflight.checked import CheckedStudy
 from dialin.question.plan import BudgetTooSmallError
 from dialin.suites import check
 from dialin.suites.check import check_resumed_suite, check_suite, inapplicable_notes, plan_suite
@@ -130,6 +131,20 @@ def test_data_of_all_workloads_that_exceeds_the_cache_is_refused_before_any_is_p
     check_suite(suite_plan({thirty: 1}), tools, None)
     with pytest.raises(UserError, match=rf"about 70\.8 GB exceeds the cache's limit.*less than {forty}"):
         check_suite(suite_plan({thirty: 1, forty: 1}), tools, None)
+
+
+def test_the_disk_is_checked_once_for_the_data_of_all_workloads(monkeypatch, tmp_path, spec):
+    asked, checked = [], []
+
+    def check_question(*_, checks_disk=True):
+        asked.append(checks_disk)
+        site = Sandboxes(spec.model_copy(update={"candidates": ()}), {}, workload=None, tools=None)
+        return CheckedStudy(spec, None, {}, workload=None, site=site)
+
+    monkeypatch.setattr(check, "check_question", check_question)
+    monkeypatch.setattr(check, "check_disk", lambda _, needed: checked.append(len(needed)))
+    check_suite(planned(tmp_path), None, None)
+    assert (asked, checked) == ([False, False], [2])
 
 
 def test_too_few_minutes_are_refused_with_those_of_all_workloads_together(monkeypatch):

@@ -47,11 +47,13 @@ def check_question(
     permission: Permission = NO_PERMISSION,
     make_workload: WorkloadMaker = kinds.make_workload,
     base_file: Path | None = None,
+    *,
+    checks_disk: bool = True,
 ) -> CheckedStudy:
     """Check all that a study needs: builds, workload, names, values, memory, disk.
 
     Paths in the question are relative to `directory`. `base_file` is the option file that the settings of a tune's baseline
-    come from.
+    come from. Without `checks_disk` it is left to the caller whether a sandbox's data fits the disk.
 
     Raises:
         UserError: something is not there or does not fit; no trial was started, only servers for the inspection.
@@ -69,7 +71,7 @@ def check_question(
     workload.check()
     check_early(question, directory, base_file)
     load = load.model_copy(update={"traits": workload.traits})
-    request = StudyRequest(question, directory, place, load, workload, base_file)
+    request = StudyRequest(question, directory, place, load, workload, base_file, checks_disk)
     match place:
         case LivePlace() as place:
             ready = check_live(request, place, tools)

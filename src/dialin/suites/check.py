@@ -172,7 +172,7 @@ def _check_new(plan: SuitePlan, member: SuiteMember, tools: Tools, permission: P
     """Check a study, whose trials are as long as its share of the minutes allows; it may use all that others leave."""
     share = {"minutes": plan.minutes / len(plan.members), "switch": "restart"}
     question = check_options({**member.options, **share})
-    ready = check_question(question, Path(plan.started_in), tools, permission)
+    ready = check_question(question, Path(plan.started_in), tools, permission, checks_disk=False)
     spec = ready.spec.model_copy(update={"minutes": plan.minutes, "claims": plan.claims})
     return CheckedMember(member, replace(ready, spec=spec, promise=""))
 

@@ -68,8 +68,9 @@ def check_sandboxed(request: StudyRequest, tools: Tools) -> CheckedStudy:
         sizes = check_all_fit(spec, defaults, room_here(tools), tools.say, from_files=bool(question.compare))
         for candidate in spec.candidates:
             dry_run.check(used[candidate.server], spec.setting_of(candidate.name))
-        shaped = [(used[one.server], rules.shapes_data(spec.setting_of(one.name))) for one in spec.candidates]
-        check_disk(tools, [(workload, shaped)])
+        if request.checks_disk:
+            shaped = [(used[one.server], rules.shapes_data(spec.setting_of(one.name))) for one in spec.candidates]
+            check_disk(tools, [(workload, shaped)])
     wait_notes = raw_waits.check(spec.waits, used, tools)
 
     inspect = make_inspector(spec, used, tools)
