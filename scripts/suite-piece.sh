@@ -8,7 +8,6 @@
 name=${1:?which suite: mysql, mariadb, aa or hash-index} minutes=${2:?how many minutes}
 archive=$PWD/docs/example/suite-$name.tar.xz runs=$PWD/published-runs out=$PWD/published-runs/suite-$name
 mkdir -p "$runs"
-printf '[mysqld]\n' >"$runs/nothing.cnf"
 if [ ! -e "$out" ] && [ -e "$archive" ]; then tar -xJf "$archive" -C "$runs"; fi
 if [ -e "$out/suite.json" ]; then
     command=(resume "$out")
@@ -17,7 +16,7 @@ else
     case $name in
     mysql) command=(compare --server mysql@8.0 --server mysql@9.7 "${common[@]}") ;;
     mariadb) command=(compare --server mariadb@10.11 --server mariadb@11.4 "${common[@]}") ;;
-    aa) command=(compare "$runs/nothing.cnf" "$runs/nothing.cnf" --server mysql@9.7 "${common[@]}") ;;
+    aa) command=(sweep max_connect_errors=100,101 --server mysql@9.7 "${common[@]}") ;; # no client fails to connect
     hash-index) command=(sweep innodb_adaptive_hash_index=OFF,ON --server mysql@9.7 "${common[@]}") ;;
     *) fail "no suite is called $name" ;;
     esac
