@@ -2,8 +2,8 @@
 
     python scripts/builds.py [--output FILE] [BUILD ...]
 
-Each build is installed where it is missing, initialised, booted, put under sysbench for ten seconds and asked what it says of
-innodb_buffer_pool_instances. A build that cannot be had or does not work gets a row that says why, and the exit code is 1.
+Each build is installed where it is missing, initialised, booted and put under sysbench for ten seconds. A build that cannot be
+had or does not work gets a row that says why, and the exit code is 1.
 """
 
 from __future__ import annotations
@@ -22,52 +22,30 @@ from dialin.errors import DialinError, WorkloadError
 from dialin.model.build import Build, BuildReference
 from dialin.model.workload import WorkloadSpec
 from dialin.paths import replace_text
-from dialin.servers.capabilities import Capability, has
-from dialin.servers.connection import global_variables
 from dialin.servers.install.clients import directory_megabytes
 from dialin.servers.install.installable import INSTALLABLE, Installable, installable
 from dialin.servers.install.installer import install
-from dialin.servers.objects import instrumented, real_objects
 from dialin.servers.sandbox import Sandbox
 from dialin.trials.tools import Tools
-from dialin.variables.catalogue import Catalogue
 from dialin.workloads.base import Target
 from dialin.workloads.sysbench import Sysbench
 
-VARIABLE = "innodb_buffer_pool_instances"
 LOAD = WorkloadSpec(name="oltp_read_write", threads=4, tables=2, table_size=20_000)
 SECONDS = 10
 PATIENCE = 30.0
 
-HEAD = (
-    "Build",
-    "version()",
-    "From",
-    "Fetched, MB",
-    "Unpacked, MB",
-    "Initialise, s",
-    "Boot, s",
-    f"sysbench in {SECONDS} s, transactions",
-    "Default",
-    "Real pools",
-    "Range",
-    "Dynamic",
-)
+HEAD = ("Build", "version()", "From", "Fetched, MB", "Unpacked, MB", "Initialise, s", "Boot, s")
 TEXT = """\
 # Builds
 
-What `dialin servers install` brings, tried on {machine}. This page is written by `make builds`.
+What `dialin servers install` brings. Each build was tried on {machine} under sysbench ({load}). This page is
+written by `make builds`.
 
 {table}
 
 - *Fetched* is about what a package client fetches, *unpacked* what stays in dialin's cache.
 - *Initialise* makes an empty data directory; *boot* is from the start to the first answer, on a data directory that has been
   used before. Both depend on the disk and on what else the machine does.
-- *sysbench* shows that the load prepares its tables ({load}) and runs. **The numbers of transactions are not comparable**: each
-  was measured once, with the build's defaults, minutes apart, on a machine that does other things. Comparing is what
-  `dialin sweep` is for.
-- The last four columns are what the build says of `{variable}` when started with nothing set, and how many buffer pools
-  it then really has. Below 1 GiB of pool some builds report instances that they do not have.
 """
 
 
@@ -79,8 +57,6 @@ class Seen:
     unpacked: float
     initialise: float
     boot: float
-    transactions: float
-    real_pools: str
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -105,8 +81,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     text = TEXT.format(
         machine=f"{os.cpu_count()} CPUs, {platform.system()} {platform.release()}",
         table=table([HEAD, *lines]),
-        load=f"{LOAD.name}, {LOAD.size}, {LOAD.threads} threads",
-        variable=VARIABLE,
+        load=f"{LOAD.name}, {LOAD.size}, {LOAD.threads} threads, {SECONDS} s",
     )
     replace_text(given.output, text)
     say(f"written: {given.output}")
@@ -134,13 +109,11 @@ def line_of(row: Installable, tools: Tools) -> tuple[str, ...]:
         f"{seen.unpacked:.0f}",
         f"{seen.initialise:.1f}",
         f"{seen.boot:.1f}",
-        f"{seen.transactions:,.0f}",
-        *told(tools.catalogue(build), seen.real_pools),
     )
 
 
 def watch(build: Build, tools: Tools) -> Seen:
-    """Initialise a build, boot it, put it under load, and count its pools.
+    """Initialise a build, boot it, and put it under load.
 
     Raises:
         DialinError: it did not do so.
@@ -153,12 +126,9 @@ def watch(build: Build, tools: Tools) -> Seen:
             version = str(query("SELECT VERSION()")[0][0])
         sandbox.stop()
         boot = timed(tools, lambda: sandbox.boot({}))
-        transactions = put_under_load(sandbox)
+        put_under_load(sandbox)
         sandbox.stop()
-        sandbox.boot(instrumented(build))
-        pools = count_pools(sandbox)
-        sandbox.stop()
-    return Seen(version, directory_megabytes(tools.home.builds / build.id), initialise, boot, transactions, pools)
+    return Seen(version, directory_megabytes(tools.home.builds / build.id), initialise, boot)
 
 
 @contextmanager
@@ -171,8 +141,8 @@ def sandbox_of(build: Build, tools: Tools) -> Iterator[Sandbox]:
         sandbox.remove()
 
 
-def put_under_load(sandbox: Sandbox) -> float:
-    """Prepare sysbench's tables, run it, and return how many transactions it made.
+def put_under_load(sandbox: Sandbox) -> None:
+    """Prepare sysbench's tables, and run it.
 
     Raises:
         WorkloadError: it did not run, or made none.
@@ -186,30 +156,8 @@ def put_under_load(sandbox: Sandbox) -> float:
         seconds = [load.read(PATIENCE) for _ in range(SECONDS)]
     finally:
         load.stop()
-    transactions = sum(second.tps for second in seconds if second)
-    if transactions <= 0:
+    if not any(second.tps for second in seconds if second):
         raise WorkloadError(f"sysbench made no transaction on {sandbox.build.id}")
-    return transactions
-
-
-def count_pools(sandbox: Sandbox) -> str:
-    """Return how many buffer pools there are, also where no variable tells."""
-    build = sandbox.build
-    with sandbox.connect() as query:
-        if has(build, Capability.POOL_STATS):
-            return str(query("SELECT COUNT(*) FROM information_schema.innodb_buffer_pool_stats")[0][0])
-        return real_objects(query, sandbox.pid, build, global_variables(query)).get(VARIABLE, "")
-
-
-def told(catalogue: Catalogue, real_pools: str) -> tuple[str, str, str, str]:
-    """Return the columns on the variable: its default, the real pools, its range, and whether it is dynamic."""
-    variable = catalogue.variables.get(VARIABLE)
-    if variable is None:
-        return "no such variable", real_pools, "", ""
-    bounds = [variable.minimum, variable.maximum]
-    dynamic = {True: "yes", False: "no", None: "unknown"}[variable.dynamic]
-    span = " to ".join(f"{each:,}" for each in bounds if each is not None)
-    return variable.default or "", real_pools, span if None not in bounds else "unknown", dynamic
 
 
 def timed(tools: Tools, act: Callable[[], None]) -> float:
