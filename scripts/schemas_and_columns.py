@@ -111,7 +111,7 @@ def _list(described: Columns) -> str:
         if name.removesuffix("_high") in described and name.endswith("_high"):
             continue
         interval = ", `_low`, `_high`" if f"{name}_low" in described else ""
-        lines.append(f"- `{name}`{interval} ({columns.kind(column)}): {column.meaning}")
+        lines.append(f"- `{name}`{interval}: {column.meaning}")
     return "\n".join(lines) + "\n"
 
 
