@@ -29,7 +29,7 @@ def test_its_own_statements_and_the_headers_of_packets_are_left_out(clock):
     assert idle.text_bytes < 10
 
 
-# Read off logs of oltp_read_write, whose statements have 55 bytes: docs/capture.md.
+# Read off logs of oltp_read_write, whose statements have 55 bytes.
 @pytest.mark.parametrize(
     ("source", "server", "each"),
     [

@@ -71,7 +71,7 @@ def sample_load(query: Query, clock: Clock) -> LoadSample:
 
 
 def cost_of(sample: LoadSample, source: Source, build: Versioned) -> LogCost:
-    """Return what a log of such a load costs, from measurements on each kind of build (docs/capture.md)."""
+    """Return what a log of such a load costs, from measurements on each kind of build."""
     entry = _per_statement(source, build)
     return LogCost(sample.statements * entry.bytes + sample.text_bytes, sample.statements * entry.microseconds / 1e6)
 
