@@ -2,7 +2,7 @@
 
 python scripts/commands_page.py >docs/cli.md
 
-An option that several commands have, with the same help, stands once.
+An option that several commands have, with the same help, stands once, in the group where the first of them shows it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import typer
@@ -29,7 +29,7 @@ _BOUNDS = re.compile(r" \[(?:(default: [^;\]]*)(?:; [^\]]*)?|[^\]]*x[<>]=?[^\]]*
 class _Option:
     """An option as the help of a command shows it."""
 
-    group: str
+    group: str = field(compare=False)
     written: str
     text: str
 
@@ -87,7 +87,8 @@ def _command(command: Any, context: Any, shared: Mapping[str, Sequence[_Option]]
         if each.param_type_name == "argument" and (record := each.get_help_record(context))
     ]
     options = _options(command, context)
-    if own := [*arguments, *(each for each in options if each not in shared.get(each.group, ()))]:
+    once = {each for members in shared.values() for each in members}
+    if own := [*arguments, *(each for each in options if each not in once)]:
         yield _lines(own)
     if also := [text for group, members in shared.items() for text in _of_group(group, members, options)]:
         yield f"Also {', '.join(also)}."

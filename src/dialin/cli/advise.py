@@ -44,9 +44,7 @@ def advise(
 
     Watches a server for a minute and lists variables, the strongest reason first: what the server waited for, work that
     another value may save, values that differ from a rule of thumb for this machine, and changed defaults. Each reason has
-    the figure of this server that triggered it and its source, and each variable the command that tests it.
-
-    Nothing is recommended and no gain is promised: the experiment decides.
+    its figure and its source, and each variable the command that tests it. No value is recommended: the experiment decides.
 
     A running server, under its own load. Any account will do: what it may not read is reported:
 

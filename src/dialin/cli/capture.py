@@ -84,8 +84,7 @@ def start(
 ) -> None:
     """Capture what clients send to a running server: switch its log on for some minutes, and put everything back.
 
-    dialin and the server's log must be on the same machine. docs/capture.md has what it does to the server, and what it never
-    does.
+    Run it on the server's machine. What it does to the server: docs/capture.md.
 
     dialin capture start --attach --defaults-file prod.cnf --minutes 10 --arm 30m --max-size 5G --out shop.capture
     """

@@ -64,15 +64,12 @@ def doctor(
 ) -> None:
     """Is this machine fit to measure? Reports what disturbs a measurement here, the effect, and how to fix it.
 
-    Takes two seconds, writes 20 small blocks to time the disk, and changes nothing.
+    Takes two seconds, writes 20 small blocks to time the disk, and changes nothing. Exit code 1 if something is bad.
 
-    --noise runs a real study of one setting under several names (A/A). It shows how much trials vary on this machine, from
-    trial to trial and within a trial, and which differences a budget can detect. Later studies use the result.
+    --noise runs a study of one setting under several names (A/A): how much trials vary here, and which differences a budget can
+    detect. Later studies use the result. Exit code 1 if the names come out as different.
 
-    --attach checks a server, wherever it is: round trip, other clients, privileges. Of its machine it reports what is visible
-    from here.
-
-    Exit code 1 if something is bad, or if identical candidates come out as different.
+    --attach checks a server: round trip, other clients, privileges, and of its machine what is visible from here.
     """
     if not attach and (defaults_file or login_path):
         raise UserError("--defaults-file and --login-path are for an attached server", "Add --attach, or leave them out")

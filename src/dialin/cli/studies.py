@@ -18,8 +18,6 @@ from dialin.question.study_file import question as check_options
 from dialin.question.study_file import read, read_keys
 from dialin.recipes.library import PREFIX, ScaleName
 from dialin.store import is_suite
-from dialin.workloads.kinds import workload_help
-from dialin.workloads.traffic.traffic_kind import TRAFFIC
 
 Directory = Annotated[Path, typer.Argument(metavar="DIR", help="The study's directory.")]
 TotalMinutes = Annotated[float | None, typer.Option(min=0.1, help="A new budget, including the minutes already used.")]
@@ -112,7 +110,7 @@ def compare(
     helps={
         "server": "The build to tune, such as mysql@9.7 (see `dialin servers`).",
         "set": "The baseline's value of a tuned variable; of any other variable, the value in all settings. Repeat.",
-        "workload": given.as_sentence(workload_help(without=TRAFFIC)),
+        "workload": "The load: a name (see `dialin sweep --help`) or a file.",
         "goal": f"What to optimize: {explain()}. Default: throughput.",
         "worthwhile": f"The smallest gain that matters. Default: {explain_worthwhile(lambda row: row.worthwhile_of_tune)}.",
         "measure": f"Seconds measured in each trial of the search. Default: {explain_seconds()}; "
@@ -141,8 +139,8 @@ def tune(
 ) -> None:
     """Find the best setting of many variables, and prove what it gains.
 
-    A search tries settings in short trials of --measure seconds: first a fixed design, then the settings for
-    which a model of all trials predicts the largest gain. The last quarter of --minutes, or up to half, proves the best one, in
+    A search tries settings in short trials: first a fixed design, then those for which a model of all trials predicts the
+    largest gain. The last quarter of --minutes, or up to half, proves the best one, in
     confirmation trials of it, of subsets of its changes, and of the baseline. The recommendation is the smallest set of
     changes that carries the gain, or no change if there is no gain.
 
@@ -156,9 +154,8 @@ def tune(
 
     dialin tune --server mysql@9.7 --workload oltp_read_write --threads 16 --minutes 120
 
-    A setting whose server crashes or does not start costs one trial, and similar ones are not tried. Stop with Ctrl-C; the
-    best setting so far is shown, and `dialin resume DIR` continues, also with more --minutes. Durability is not weakened unless
-    you pass --accept-weaker-durability.
+    A setting whose server crashes costs one trial, and similar ones are not tried. Ctrl-C shows the best setting so far, and
+    `dialin resume DIR` continues. Durability is not weakened unless you pass --accept-weaker-durability.
     """
     named = [text.partition("=")[0].strip() for text in variables or ()]
     name = "-".join(["tune", *named[:3]])

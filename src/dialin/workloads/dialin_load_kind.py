@@ -37,8 +37,8 @@ def _make(spec: WorkloadSpec) -> Workload:
 
 KIND = WorkloadKind(
     name=load_binary.NAME,
-    help="the name of one of sysbench's workloads, applied by dialin-load; "
-    "bank-transfer, tpcc-like, queue, feed, or noop; the path of a workload file (TOML)",
+    help="one of sysbench's workloads by name, which dialin-load applies; bank-transfer, tpcc-like, queue, feed or noop; "
+    "a workload file (TOML)",
     make=_make,
     workloads=(*SYSBENCH_SCRIPTS, *LOAD_WORKLOADS),
     suffixes=(WORKLOAD_FILE,),

@@ -111,9 +111,9 @@ def make_workload(spec: WorkloadSpec) -> Workload:
     return kind_named(spec.kind).make(spec)
 
 
-def workload_help(without: str = "") -> str:
-    """Return how `--workload` is given, for `--help` and the JSON Schema, except for the kind named `without`."""
-    *others, last = (kind.help for kind in KINDS if kind.name != without)
+def workload_help() -> str:
+    """Return how `--workload` is given, for `--help` and the JSON Schema."""
+    *others, last = (kind.help for kind in KINDS)
     return "; ".join([*others, f"or {last}"])
 
 

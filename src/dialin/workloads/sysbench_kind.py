@@ -27,7 +27,7 @@ def _make(spec: WorkloadSpec) -> Workload:
 
 KIND = WorkloadKind(
     name=_NAME,
-    help="sysbench: and the name of one of its workloads, applied by sysbench; the path of a sysbench Lua script",
+    help="sysbench:NAME, which sysbench applies; a sysbench Lua script",
     make=_make,
     workloads=SYSBENCH_SCRIPTS,
     suffixes=(".lua",),

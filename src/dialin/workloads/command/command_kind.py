@@ -35,7 +35,7 @@ def _make(spec: WorkloadSpec) -> Workload:
 
 KIND = WorkloadKind(
     name=COMMAND,
-    help=f"command:FILE, any program that a TOML file describes, or such a file of dialin's: {', '.join(preset_names())}",
+    help=f"command:FILE, a program that a TOML file describes, or one of dialin's own such files: {', '.join(preset_names())}",
     make=_make,
     workloads=preset_names(),
     takes_path=True,

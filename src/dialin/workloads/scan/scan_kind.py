@@ -41,7 +41,7 @@ def _make(spec: WorkloadSpec) -> Workload:
 
 KIND = WorkloadKind(
     name=SCAN,
-    help="scan, which times a query over a large table",
+    help="scan, a timed query over a large table",
     make=_make,
     options=ScanOptions,
     options_help="engine, size, query, cache (docs/scan.md)",

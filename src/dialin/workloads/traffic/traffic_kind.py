@@ -39,7 +39,7 @@ def _make(spec: WorkloadSpec) -> Workload:
 
 KIND = WorkloadKind(
     name=TRAFFIC,
-    help="traffic, which is asked for by --attach --traffic own",
+    help="traffic, given as --attach --traffic own",
     make=_make,
     options=NoOptions,
     threads=1,
