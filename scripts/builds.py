@@ -30,7 +30,8 @@ from dialin.trials.tools import Tools
 from dialin.workloads.base import Target
 from dialin.workloads.sysbench import Sysbench
 
-LOAD = WorkloadSpec(name="oltp_read_write", threads=4, tables=2, table_size=20_000)
+THREADS = 4
+LOAD = WorkloadSpec(name="oltp_read_write", threads=THREADS, tables=2, table_size=20_000)
 SECONDS = 10
 PATIENCE = 30.0
 
@@ -81,7 +82,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     text = TEXT.format(
         machine=f"{os.cpu_count()} CPUs, {platform.system()} {platform.release()}",
         table=table([HEAD, *lines]),
-        load=f"{LOAD.name}, {LOAD.size}, {LOAD.threads} threads, {SECONDS} s",
+        load=f"{LOAD.name}, {LOAD.tables} tables of {LOAD.table_size:,} rows, {THREADS} threads, {SECONDS} s",
     )
     replace_text(given.output, text)
     say(f"written: {given.output}")
@@ -151,7 +152,7 @@ def put_under_load(sandbox: Sandbox) -> None:
     workload.check()
     target = Target(sandbox.account, sandbox.directory)
     workload.prepare(target)
-    load = workload.start(target, seed=1, cpus=None)
+    load = workload.start(target, threads=THREADS, seed=1, cpus=None)
     try:
         seconds = [load.read(PATIENCE) for _ in range(SECONDS)]
     finally:
