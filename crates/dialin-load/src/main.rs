@@ -118,8 +118,8 @@ fn run_command(parsed: Parsed, json: bool, stop: &Arc<AtomicBool>) -> Result<u8>
             let summary = capture::capture(&request)?;
             say(format!("{}: {}", summary.size(), request.out.display()));
         }
-        Command::Restore(RestoreOptions { original, copy, index, state, whole }) => {
-            let done = restore::restore(&restore::Request { original, copy, index, state, whole })?;
+        Command::Restore(RestoreOptions { original, copy, index, state, whole, prove }) => {
+            let done = restore::restore(&restore::Request { original, copy, index, state, whole, prove })?;
             output.text(&serde_json::to_string(&done).expect("it is plain data"));
         }
         Command::SelfTest(options) => {

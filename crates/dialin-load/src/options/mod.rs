@@ -182,6 +182,9 @@ pub struct RestoreOptions {
     /// Compare all bytes of all files
     #[arg(long)]
     pub whole: bool,
+    /// Compare all bytes of files that were written: by another load than before
+    #[arg(long)]
+    pub prove: bool,
 }
 
 /// Options of `dialin-load self-test`.

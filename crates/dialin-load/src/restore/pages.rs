@@ -2,6 +2,7 @@
 
 use super::records::{Digests, Indexed, digest};
 use super::tablespace::{self, BLOCK};
+use rustix::fs::{FallocateFlags, fallocate};
 use std::fs::File;
 use std::io;
 use std::ops::{AddAssign, Range};
@@ -32,7 +33,7 @@ pub(super) struct Job<'a> {
     pub(super) plain: bool,
     /// Whether only the first blocks of the copy are read.
     pub(super) by_blocks: bool,
-    /// Whether parts of the original that are all zero take no room on the disk.
+    /// Whether blocks of the original that are all zero take no room on the disk.
     pub(super) sparse: bool,
 }
 
@@ -262,17 +263,35 @@ fn read(file: &File, buffer: &mut Vec<u8>, at: u64, length: usize, work: &mut Wo
     Ok(())
 }
 
-/// Write bytes of the original into the copy; `part` is where they belong in the segment that begins at `start`.
+/// Write bytes of the original into the copy; `part` is where they belong in the segment that begins at `start`, of which the copy
+/// had the first `had` bytes.
 fn write(job: &Job<'_>, bytes: &[u8], start: u64, part: Range<usize>, had: usize, work: &mut Work) -> io::Result<()> {
-    if job.sparse && part.start >= had {
-        // The copy has a hole there already.
-        for (number, page) in bytes.chunks(job.unit).enumerate().filter(|(_, page)| page.iter().any(|byte| *byte != 0)) {
-            job.copy.write_all_at(page, start + (part.start + number * job.unit) as u64)?;
-            work.written += page.len() as u64;
-        }
-        return Ok(());
+    if !job.sparse {
+        return write_at(job, bytes, start + part.start as u64, work);
     }
-    job.copy.write_all_at(bytes, start + part.start as u64)?;
+    let blocks: Vec<&[u8]> = bytes.chunks(BLOCK).collect();
+    let mut first = part.start;
+    for run in blocks.chunk_by(|a, b| is_zero(a) == is_zero(b)) {
+        let length: usize = run.iter().map(|block| block.len()).sum();
+        let (at, bytes) = (start + first as u64, &bytes[first - part.start..][..length]);
+        if !is_zero(run[0]) {
+            write_at(job, bytes, at, work)?;
+        } else if first < had {
+            let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+            // Not every file system can do this.
+            fallocate(&job.copy, flags, at, length as u64).or_else(|_| write_at(job, bytes, at, work))?;
+        } // else the copy has a hole there already
+        first += length;
+    }
+    Ok(())
+}
+
+fn is_zero(block: &[u8]) -> bool {
+    block.iter().all(|byte| *byte == 0)
+}
+
+fn write_at(job: &Job<'_>, bytes: &[u8], at: u64, work: &mut Work) -> io::Result<()> {
+    job.copy.write_all_at(bytes, at)?;
     work.written += bytes.len() as u64;
     Ok(())
 }

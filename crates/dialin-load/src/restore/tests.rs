@@ -53,7 +53,8 @@ impl World {
 
     fn request(&self) -> Request {
         let (original, copy) = (self.original(), self.copy());
-        Request { original, copy, index: self.root.join("index"), state: self.root.join("state"), whole: false }
+        let (index, state) = (self.root.join("index"), self.root.join("state"));
+        Request { original, copy, index, state, whole: false, prove: false }
     }
 
     fn restore(&self) -> Done {
@@ -96,6 +97,33 @@ fn a_copy_is_made_whole_and_keeps_holes_permissions_and_links() {
     assert_eq!((done.files, done.untouched, done.changed), (5, 0, done.pages));
     assert!(fs::metadata(world.copy().join("holes")).unwrap().blocks() < 40);
     assert_eq!(fs::read_link(world.copy().join("shop/link")).unwrap(), Path::new("notes.MYD"));
+}
+
+#[test]
+fn the_holes_of_pages_that_are_compressed_take_no_room_in_the_copy_before_and_after_a_trial_has_filled_them() {
+    let world = World::new("compressed");
+    // As a server writes pages that it compresses: the rest of each takes no room.
+    let compressed = File::create(world.original().join("shop/compressed.ibd")).unwrap();
+    for number in 0..64 {
+        let start = [page(number, 100, 5)[..BLOCK - 8].to_vec(), vec![6; 8]].concat();
+        compressed.write_all_at(&start, u64::from(number) * PAGE as u64).unwrap();
+    }
+    compressed.set_len(64 * PAGE as u64).unwrap();
+    compressed.sync_all().unwrap();
+    let is_sparse = |root: PathBuf| {
+        let file = File::open(root.join("shop/compressed.ibd")).unwrap();
+        file.sync_all().unwrap();
+        file.metadata().unwrap().blocks() * 512 < 20 * PAGE as u64 // a quarter of 64, and what the file system notes
+    };
+    assert!(is_sparse(world.original()));
+    world.restore();
+    assert!(is_sparse(world.copy()));
+    for number in 0..64 {
+        world.write("shop/compressed.ibd", number, &[7; PAGE]);
+    }
+    let done = world.restore();
+    assert_eq!((done.changed, done.bytes_written), (64, 64 * BLOCK as u64));
+    assert!(is_sparse(world.copy()));
 }
 
 #[test]
@@ -147,6 +175,24 @@ fn a_page_that_is_written_without_showing_it_ends_the_reading_of_first_blocks() 
     assert_eq!(world.state().rule, Rule::Broken);
     world.write("shop/orders.ibd", 5, &hidden);
     assert!(!world.restore().by_blocks);
+}
+
+#[test]
+fn what_one_load_has_shown_is_not_believed_of_another_which_is_asked_to_prove_it() {
+    let world = World::new("another");
+    world.restore();
+    world.change_page(3, 5000);
+    world.restore();
+    let mut hidden = page(5, 105, 7);
+    hidden[PAGE - 100] = 0;
+    world.write("shop/orders.ibd", 5, &hidden);
+    let done = restore(&Request { prove: true, ..world.request() }).unwrap();
+    world.check();
+    assert_eq!((done.by_blocks, done.changed, world.state().rule), (false, 1, Rule::Broken));
+    assert!(done.untouched > 0, "files that nobody wrote need no proof");
+    world.change_page(6, 5000);
+    restore(&Request { prove: true, ..world.request() }).unwrap();
+    assert_eq!(world.state().rule, Rule::Broken, "it stays so");
 }
 
 #[test]
