@@ -3,7 +3,7 @@
 #
 #   dialin sweep innodb_io_capacity=200,2000 --snapshot-command '/path/to/btrfs.sh /mnt/btrfs'
 #
-# The data is copied there once for each study. A trial that ends costs what deleting its snapshot costs, whatever its size.
+# The data is copied there once for each study or suite. A trial that ends costs what deleting its snapshot costs, whatever its size.
 #
 # How it was tested: by a study of 22 trials on a btrfs in a file (btrfs-progs 6.2, Linux 6.18), and against a stub of `btrfs`
 # that records its calls (tests/examples/test_snapshot.py).

@@ -3,13 +3,14 @@
 import json
 import shutil
 import signal
+import traceback
 
 import psutil
 import pytest
 
 from dialin.datasets import restore
 from dialin.datasets.cache import StoredDataset
-from dialin.datasets.restore import TrialData, choose_way, forecast, restore_sentence
+from dialin.datasets.restore import KeptData, TrialData, choose_way, forecast, restore_sentence
 from dialin.errors import UserError
 from dialin.model.place import Restore, RestoreWay
 from dialin.servers.ledger import Ledger
@@ -130,6 +131,99 @@ def test_where_changed_pages_cannot_be_restored_the_data_is_copied_in_full_and_t
     assert len(calls(driver)) == 2
 
 
+@pytest.fixture
+def studies(home, clock):
+    """Two studies of a suite."""
+    home.sandboxes.mkdir(parents=True)
+    kept = KeptData()
+    both = [TrialData(home, Ledger(home.ledger), clock, pytest.fail, kept=kept) for _ in range(2)]
+    yield both
+    for data in both:
+        data.end()
+    assert not list(home.sandboxes.iterdir())
+
+
+def run_trial(data, dataset, target):
+    data.take(dataset, target)
+    (target / "ibdata1").write_text(f"changed by {target.name}")
+    data.keep(dataset, target)
+
+
+def test_the_studies_of_a_suite_leave_one_copy_of_their_data_for_each_other(driver, dataset, studies, home):
+    first, second = studies
+    for number, data in enumerate([first, second, first, second]):
+        run_trial(data, dataset, driver / f"{number}")
+        assert len(list(home.sandboxes.glob("*/*/data"))) == 1
+    first.end()
+    run_trial(second, dataset, driver / "last")
+    assert len({call.split()[6] for call in calls(driver)}) == 1, "the copy has one state"
+
+
+def test_what_is_known_of_one_load_of_a_suite_is_proved_once_for_each_other(driver, dataset, studies):
+    first, second = studies
+    for number, data in enumerate([first, first, second, second, first, second]):
+        run_trial(data, dataset, driver / f"{number}")
+    asked = [call.endswith("--prove") for call in calls(driver)]
+    assert asked == [False, False, False, True, False, False], "after the first trial of the second"
+
+
+def test_a_restore_is_by_changed_pages_whoever_ran_the_trial_before(driver, dataset, studies, clock, monkeypatch):
+    ends = iter([0, 50, 0, 5, 0, 5])
+    monkeypatch.setattr(clock, "monotonic", lambda: next(ends))
+    for number, data in enumerate([*studies, studies[1]]):
+        run_trial(data, dataset, driver / f"{number}")
+    assert json.loads((dataset.directory / "restore.json").read_text()) == {"way": "pages", "seconds": 5}
+
+
+def test_a_load_for_which_full_copies_are_faster_leaves_the_data_of_the_others(
+    driver, dataset, studies, home, clock, monkeypatch
+):
+    writing, reading = studies
+    ends = iter([0, 3, 0, 9, 0, 9, 0, 2, 0, 1])
+    monkeypatch.setattr(clock, "monotonic", lambda: next(ends))
+    for number in range(4):
+        run_trial(writing, dataset, driver / f"{number}")
+    assert len(calls(driver)) == 3, "the fourth is a full copy"
+    (kept,) = home.sandboxes.glob("*/*/data")
+    assert (kept / "ibdata1").read_text() == "changed by 2"
+    run_trial(reading, dataset, driver / "5")
+    assert len(calls(driver)) == 4
+    assert (kept / "ibdata1").read_text() == "changed by 5"
+
+
+def test_how_long_a_restore_takes_after_another_load_s_trial_is_not_held_for_its_own(
+    driver, dataset, studies, clock, monkeypatch
+):
+    writing, reading = studies
+    seconds = iter([3, 9, 9, 1, 1, 9, 2])  # what a read-only load leaves is restored in 1 s
+    monkeypatch.setattr(clock, "monotonic", lambda: next(ends))
+    ends = (end for second in seconds for end in (0, second))
+    for number, data in enumerate([writing, writing, reading, reading, writing, writing]):
+        run_trial(data, dataset, driver / f"{number}")
+    assert len(calls(driver)) == 6
+    run_trial(writing, dataset, driver / "last")
+    assert len(calls(driver)) == 6, "its own take 9 s, a full copy 3"
+    assert json.loads((dataset.directory / "restore.json").read_text()) == {"way": "copy", "seconds": 2}
+
+
+def test_a_study_that_cannot_restore_changed_pages_leaves_the_data_of_the_others(driver, dataset, home, clock):
+    home.sandboxes.mkdir(parents=True)
+    kept, said = KeptData(), []
+    unlucky, lucky = (TrialData(home, Ledger(home.ledger), clock, said.append, kept=kept) for _ in range(2))
+    (driver / "broken").touch()
+    run_trial(unlucky, dataset, driver / "unlucky")
+    (driver / "broken").unlink()
+    for number, data in enumerate([lucky, unlucky, lucky]):
+        run_trial(data, dataset, driver / f"{number}")
+        (left,) = home.sandboxes.glob("*/*/data")
+        assert (left / "ibdata1").read_text() == f"changed by {number if data is lucky else number - 1}"
+    assert len(said) == 1
+    unlucky.end()
+    assert list(home.sandboxes.iterdir()), "another study uses it"
+    lucky.end()
+    assert not list(home.sandboxes.iterdir())
+
+
 @pytest.mark.parametrize("said", ["", "null", "[1]", "{}", '{"files":1', "restored", '{"unknown":1}'])
 def test_a_driver_that_says_something_else_is_followed_by_full_copies(driver, dataset, trials, said):
     (driver / "driver").write_text(f'#!/bin/sh\nmkdir "$3"; echo half > "$3/half"; echo \'{said}\'\n')
@@ -224,8 +318,9 @@ def test_the_plan_says_how_data_is_restored_and_how_long_that_takes(restored, te
 def test_an_interrupted_restore_leaves_no_driver_that_writes(driver, dataset, trials, home):
     (driver / "driver").write_text(f"#!/bin/sh\necho $$ > {driver}/pid\nexec sleep 600\n")
 
-    def interrupt(*_):
-        if not ((driver / "pid").exists() and (driver / "pid").read_text()):  # it has not begun
+    def interrupt(_number, frame):
+        has_begun = (driver / "pid").exists() and (driver / "pid").read_text()
+        if not (has_begun and "wait" in {one.name for one in traceback.extract_stack(frame)}):  # it is still being started
             signal.setitimer(signal.ITIMER_REAL, 0.05)
             return
         raise KeyboardInterrupt

@@ -11,7 +11,7 @@ import time
 import pytest
 
 from dialin.datasets.cache import StoredDataset
-from dialin.datasets.restore import TrialData, forecast, restore_sentence
+from dialin.datasets.restore import KeptData, TrialData, forecast, restore_sentence
 from dialin.errors import UserError
 from dialin.model.cause import Fault
 from dialin.model.place import Restore, RestoreWay
@@ -91,6 +91,20 @@ def test_each_trial_gets_the_data_as_it_was_taken_and_nothing_is_left_at_the_end
     assert [call.split()[0] for call in calls(volume)] == ["take", "restore", "remove", "restore", "remove", "remove"]
     assert left(volume) == []
     assert list(home.sandboxes.iterdir()) == []
+
+
+def test_the_studies_of_a_suite_share_what_was_taken(ledger, home, dataset, volume, clock):
+    kept, command = KeptData(), f"{volume}/snapshot.sh {volume}"
+    studies = [TrialData(home, ledger, clock, print, snapshot_command=command, kept=kept) for _ in range(2)]
+    for study in studies:
+        study.begin(dataset)
+    for name, study in zip(("one", "two"), studies, strict=True):
+        directory, end = sandbox(ledger, home, name)
+        study.take(dataset, directory / "data")
+        end()
+        study.end()
+    assert [call.split()[0] for call in calls(volume)] == ["take", "restore", "remove", "restore", "remove", "remove"]
+    assert left(volume) == []
 
 
 def test_no_room_is_asked_for_on_dialin_s_own_disk(trials, dataset):

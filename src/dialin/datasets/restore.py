@@ -142,8 +142,10 @@ def restore_sentence(restore: Restore, before: str) -> str:
 _EXACT_BELOW = 10.0
 
 
-def restore_pages(original: Path, target: Path, *, index: Path, state: Path) -> dict[str, Any]:
+def restore_pages(original: Path, target: Path, *, index: Path, state: Path, prove: bool = False) -> dict[str, Any]:
     """Make a copy of a data directory equal to it again; `state` is the file in which the copy was left last.
+
+    `prove`: another load than those of earlier restores has changed the copy, so all bytes of files that it wrote are compared.
 
     Returns:
         What dialin-load did, by the names of `restore::Done` in the crate.
@@ -152,7 +154,7 @@ def restore_pages(original: Path, target: Path, *, index: Path, state: Path) -> 
         UserError: dialin-load is not installed, or the directory is no copy.
         MachineError: a file could not be read or written.
     """
-    words = [load_binary.need(), "restore", original, target, "--index", index, "--state", state]
+    words = [load_binary.need(), "restore", original, target, "--index", index, "--state", state, *["--prove"] * prove]
     with tempfile.TemporaryFile() as output:
         code = _run([str(word) for word in words], target.parent, output.fileno())
         output.seek(0)
@@ -184,8 +186,74 @@ def _run(words: Sequence[str], directory: Path, output: int) -> int:
         (directory / "restore.pid").unlink(missing_ok=True)
 
 
+class KeptData:
+    """The data that trials leave for the next ones, in an entry of the ledger: of each dataset one copy, for all studies here.
+
+    The studies of a suite share it, for their trials run one after another. It is removed with the last of them.
+
+    Attributes:
+        snapshots: the names of the snapshots that were taken, by the keys of their datasets.
+        full_copies: seconds of full copies, by the keys of their datasets.
+        changed_by: whose trial has changed the data last, by the keys of their datasets.
+    """
+
+    def __init__(self) -> None:
+        self.users: list[TrialData] = []
+        self.snapshots: dict[str, str] = {}
+        self.full_copies: defaultdict[str, list[float]] = defaultdict(list)
+        self.changed_by: dict[str, TrialData] = {}
+        self._entry: LedgerEntry | None = None
+        self._proved: defaultdict[str, list[TrialData]] = defaultdict(list)
+
+    @property
+    def directory(self) -> Path | None:
+        """Where the data is; None where nothing is kept."""
+        return Path(self._entry.directory) if self._entry is not None else None
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether several studies use it."""
+        return len(self.users) > 1
+
+    def open(self, ledger: Ledger, home: Home) -> Path:
+        """Return the directory, which is made if there is none."""
+        if self._entry is None:
+            name = f"trials-{uuid.uuid4().hex[:8]}"  # orphans end by name: behind all sandboxes, which snapshots may depend on
+            self._entry = ledger.open(name, home.sandboxes / name)
+            Path(self._entry.directory).mkdir(parents=True, mode=0o700)
+        return Path(self._entry.directory)
+
+    def has(self, key: str) -> bool:
+        """Return whether there is data of a dataset."""
+        return self.directory is not None and (self.directory / key / "data").is_dir()
+
+    def begin(self, key: str) -> None:
+        """Forget who has changed the data of a dataset: it is copied anew."""
+        self.changed_by.pop(key, None)
+        self._proved.pop(key, None)
+
+    def needs_proof(self, key: str) -> bool:
+        """Return, once, whether it was changed by a study of which no restore has shown yet what it changes."""
+        user, proved = self.changed_by.get(key), self._proved[key]
+        if user is None or user in proved:
+            return False
+        proved.append(user)
+        return len(proved) > 1  # what is known of the first is in the state of the copy
+
+    def remove(self, ledger: Ledger) -> None:
+        """Remove all of it.
+
+        Raises:
+            CommandError: the user's command did not remove its snapshots; the next dialin tries again.
+        """
+        self.snapshots.clear()
+        entry, self._entry = self._entry, None
+        if entry is not None:
+            ledger.end(entry)
+
+
 class TrialData:
-    """The data that trials run on: `take` restores it for one, `keep` takes it back for the next.
+    """The data that trials of a study run on: `take` restores it for one, `keep` takes it back for the next.
 
     A load that changes most pages of little data is restored faster by a full copy: what was measured decides from the
     third restore on.
@@ -194,6 +262,7 @@ class TrialData:
         way: how data is restored; None for the cheapest way here.
         spare: bytes that a trial writes to temporary files beside its data.
         snapshot_command: the user's command that restores data; None where dialin does.
+        kept: what the trials of this study, and of those beside it, leave for the next ones.
 
     Attributes:
         last: what dialin-load did in the last restore, see `restore_pages`; None after a full copy.
@@ -208,6 +277,7 @@ class TrialData:
         way: RestoreWay | None = None,
         spare: int = 0,
         snapshot_command: str | None = None,
+        kept: KeptData | None = None,
     ) -> None:
         self._home = home
         self._ledger = ledger
@@ -216,10 +286,11 @@ class TrialData:
         self.last: Mapping[str, Any] | None = None
         self._way = way if snapshot_command is None else RestoreWay.SNAPSHOT
         self._is_given = self._way is not None
-        self._snapshots = Snapshots(snapshot_command) if snapshot_command is not None else None
+        self._kept = kept if kept is not None else KeptData()
+        self._kept.users.append(self)
+        self._snapshots = Snapshots(snapshot_command, self._kept.snapshots) if snapshot_command is not None else None
         self._spare = spare
-        self._entry: LedgerEntry | None = None
-        self._seconds: defaultdict[tuple[str, RestoreWay], list[float]] = defaultdict(list)
+        self._own_seconds: defaultdict[tuple[str, RestoreWay], list[float]] = defaultdict(list)
 
     def begin(self, dataset: StoredDataset) -> None:
         """Have the user's command, if there is one, take the data of a dataset: that may last, and is no part of a trial.
@@ -230,7 +301,7 @@ class TrialData:
         """
         if self._snapshots is not None and not self._snapshots.has(dataset):
             self._say("Your snapshot command takes the prepared data")
-            self._snapshots.take(dataset, self._directory())
+            self._snapshots.take(dataset, self._kept.open(self._ledger, self._home))
 
     def take(self, dataset: StoredDataset, target: Path) -> None:
         """Put the data of a dataset at a path, which does not exist yet, and write it to disk.
@@ -244,46 +315,53 @@ class TrialData:
         if self._snapshots is not None:
             self.begin(dataset)
             began = self._clock.monotonic()
-            self._make_room(dataset, 0)
+            self._make_room(0)
             self._snapshots.restore(dataset, target)
             (target / "auto.cnf").unlink(missing_ok=True)
             flush(target)
             self._remember(dataset, RestoreWay.SNAPSHOT, self._clock.monotonic() - began)
             return
-        began, was_kept = self._clock.monotonic(), self.has(dataset)
-        if not (self._cheapest(dataset) is RestoreWay.PAGES and self._restore(dataset, target)):
-            if self._entry is not None:
-                shutil.rmtree(self._directory() / dataset.key, ignore_errors=True)
-            self._make_room(dataset, dataset.size)
+        began, cheapest = self._clock.monotonic(), self._cheapest(dataset)
+        changed_by = self._kept.changed_by.get(dataset.key) if self._kept.has(dataset.key) else None
+        if not (cheapest is RestoreWay.PAGES and self._restore(dataset, target)):
+            if self._kept.directory is not None and not (self._kept.is_shared and self._kept.has(dataset.key)):
+                shutil.rmtree(self._kept.directory / dataset.key, ignore_errors=True)
+            self._make_room(dataset.size)
             copy(dataset.data, target)
-        of_pages = RestoreWay.PAGES if was_kept and self.last else RestoreWay.COPY  # from nothing, all is written
-        way = RestoreWay.REFLINK if self._way is RestoreWay.REFLINK else of_pages
-        self._remember(dataset, way, self._clock.monotonic() - began)
+        seconds = self._clock.monotonic() - began
+        if self._way is RestoreWay.REFLINK:
+            self._remember(dataset, RestoreWay.REFLINK, seconds)
+        elif self.last is None or changed_by is None:  # from nothing, all is written
+            self._remember(dataset, RestoreWay.COPY, seconds)
+        elif changed_by is self:  # what another load has changed tells nothing of this one
+            self._remember(dataset, RestoreWay.PAGES, seconds)
 
     def _cheapest(self, dataset: StoredDataset) -> RestoreWay:
         """Return how a dataset is restored next."""
         self._way = self._way or choose_way(self._home)
         if self._is_given or self._way is not RestoreWay.PAGES:
             return self._way
-        pages, copies = (self._seconds[dataset.key, way] for way in (RestoreWay.PAGES, RestoreWay.COPY))
+        pages, copies = (self._seconds(dataset, way) for way in (RestoreWay.PAGES, RestoreWay.COPY))
         return RestoreWay.COPY if len(pages) >= _ENOUGH and copies and copies[-1] < min(pages) else RestoreWay.PAGES
 
     def _restore(self, dataset: StoredDataset, target: Path) -> bool:
         """Restore by changed pages; return False where that failed, and nothing is left at the target."""
-        kept = self._directory() / dataset.key
-        if (kept / "data").is_dir():
-            self._make_room(dataset, 0)
+        kept = self._kept.open(self._ledger, self._home) / dataset.key
+        if self._kept.has(dataset.key):
+            self._make_room(0, keep=dataset)
             (kept / "data").rename(target)
         else:
             shutil.rmtree(kept, ignore_errors=True)
-            self._make_room(dataset, dataset.size)
+            self._make_room(dataset.size)
             kept.mkdir()
+            self._kept.begin(dataset.key)
+        index, prove = dataset.directory / _INDEX, self._kept.needs_proof(dataset.key)
         try:
-            self.last = restore_pages(dataset.data, target, index=dataset.directory / _INDEX, state=kept / "state")
+            self.last = restore_pages(dataset.data, target, index=index, state=kept / "state", prove=prove)
         except DialinError as error:
             self._say(f"{error.what}: the data is copied in full from now on")
             self._way = RestoreWay.COPY
-            self.end()
+            self._kept.remove(self._ledger)
             unusable = target.with_name(f"{target.name}-unusable")
             with suppress(OSError):  # somebody may still write there: nothing of it may be left where the copy comes
                 target.rename(unusable)
@@ -293,21 +371,14 @@ class TrialData:
         flush(target)
         return True
 
-    def _directory(self) -> Path:
-        if self._entry is None:
-            name = f"trials-{uuid.uuid4().hex[:8]}"  # orphans end by name: behind all sandboxes, which snapshots may depend on
-            self._entry = self._ledger.open(name, self._home.sandboxes / name)
-            Path(self._entry.directory).mkdir(parents=True, mode=0o700)
-        return Path(self._entry.directory)
-
-    def _make_room(self, dataset: StoredDataset, needed: int) -> None:
-        """Remove kept data of other datasets, one by one, until the disk has room for `needed` bytes and temporary files.
+    def _make_room(self, needed: int, keep: StoredDataset | None = None) -> None:
+        """Remove kept data, but for that of `keep`, one by one, until the disk has room for `needed` bytes and temporary files.
 
         Raises:
             UserError: it lacks room even so.
         """
-        kept = Path(self._entry.directory).glob("*/data") if self._entry is not None else ()
-        others = [data.parent for data in kept if data.parent.name != dataset.key]
+        kept = self._kept.directory.glob("*/data") if self._kept.directory is not None else ()
+        others = [data.parent for data in kept if keep is None or data.parent.name != keep.key]
         while True:
             try:
                 return check_space(self._home.sandboxes, needed + self._spare)
@@ -320,33 +391,37 @@ class TrialData:
         """Return whether data of this dataset is kept, so that restoring it takes no more room."""
         if self._snapshots is not None:
             return True
-        if self._entry is None or self._way is not RestoreWay.PAGES:
-            return False
-        return (Path(self._entry.directory) / dataset.key / "data").exists()
+        return self._way is RestoreWay.PAGES and self._kept.has(dataset.key)
 
     def keep(self, dataset: StoredDataset, data: Path) -> None:
         """Take back the data of a trial whose server has ended, in whatever state it is."""
-        if self._entry is None or self._way is not RestoreWay.PAGES:
+        if self._kept.directory is None or self._way is not RestoreWay.PAGES:
             return
-        kept = Path(self._entry.directory) / dataset.key
+        kept = self._kept.directory / dataset.key
         if (kept / "state").exists() and not (kept / "data").exists():
+            self._kept.changed_by[dataset.key] = self
             with suppress(OSError):  # the next trial gets a full copy
                 data.rename(kept / "data")
 
+    def _seconds(self, dataset: StoredDataset, way: RestoreWay) -> list[float]:
+        """Return the seconds that restores took so far; those of full copies are the same under any load."""
+        return self._kept.full_copies[dataset.key] if way is RestoreWay.COPY else self._own_seconds[dataset.key, way]
+
     def _remember(self, dataset: StoredDataset, way: RestoreWay, seconds: float) -> None:
         """Store the seconds of the fastest restore of this study, by the way that comes next: slower ones were disturbed."""
-        self._seconds[dataset.key, way].append(seconds)
+        self._seconds(dataset, way).append(seconds)
         following = self._cheapest(dataset)
-        if measured := self._seconds[dataset.key, following]:
+        if measured := self._seconds(dataset, following):
             with suppress(OSError):  # only a forecast depends on it
                 replace_text(dataset.directory / _MEASURED, json.dumps({"way": following, "seconds": min(measured)}))
 
     def end(self) -> None:
-        """Remove all data that is kept, and the snapshots.
+        """Remove all data that is kept, and the snapshots, unless another study uses them.
 
         Raises:
             CommandError: the user's command did not remove them; the next dialin tries again.
         """
-        if self._entry is not None:
-            entry, self._entry = self._entry, None
-            self._ledger.end(entry)
+        if self in self._kept.users:
+            self._kept.users.remove(self)
+        if not self._kept.users:
+            self._kept.remove(self._ledger)

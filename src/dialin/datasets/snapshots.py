@@ -1,7 +1,7 @@
 """Data that a command of the user restores, by snapshots of the volume that it lies on: LVM, ZFS, btrfs, a cloud's volumes.
 
 The command is called with one of these lists of arguments after those that the user gave. NAME is a word of letters, digits and
-dashes, and stands for the prepared data of one study:
+dashes, and stands for the prepared data of one study, or of a suite:
 
 - `take NAME SOURCE`: once, before the first trial. SOURCE is the directory with the prepared data, which it must not change.
 - `restore NAME TARGET`: before each trial. Makes the directory TARGET, which does not exist, with the data as it was taken.
@@ -33,11 +33,11 @@ _HEAD = 16 * 1024
 
 
 class Snapshots:
-    """The snapshots of one study, each by the key of its dataset."""
+    """The snapshots of one study, or of those of a suite: `names` has those that were taken, by the keys of their datasets."""
 
-    def __init__(self, command: str) -> None:
+    def __init__(self, command: str, names: dict[str, str]) -> None:
         self._command = command
-        self._names: dict[str, str] = {}
+        self._names = names
 
     def has(self, dataset: StoredDataset) -> bool:
         return dataset.key in self._names

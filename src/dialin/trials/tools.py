@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from dialin.clock import Clock, SystemClock
 from dialin.datasets.cache import DEFAULT_LIMIT, DatasetCache
 from dialin.datasets.prepare import Preparer
+from dialin.datasets.restore import KeptData
 from dialin.errors import UserError
 from dialin.model.build import Build, BuildReference, Vendor
 from dialin.model.setting import Value
@@ -29,6 +30,7 @@ class Tools:
     Attributes:
         inspected: the effective settings that were read so far, by all that they depend on: the studies of a suite have the
             same candidates.
+        kept: the data that trials on sandboxes leave for the next ones, of all studies of a suite.
         snapshot_command: the user's command that restores the data of sandboxes; None where dialin does.
     """
 
@@ -38,6 +40,7 @@ class Tools:
     preparer: Preparer
     say: Callable[[str], None]
     inspected: dict[Hashable, EffectiveSettings] = field(default_factory=dict)
+    kept: KeptData = field(default_factory=KeptData)
     snapshot_command: str | None = None
 
     @classmethod

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from dialin.datasets.cache import StoredDataset
+from dialin.datasets.restore import KeptData
 from dialin.errors import ServerError, UserError
 from dialin.model.build import Build, Image, Vendor
 from dialin.model.study import Switch
@@ -34,7 +35,7 @@ def sandboxes(spec, home, clock):
     asked = spec.model_copy(update={"waits": "hash_table_locks", "switch": Switch.SET, "fixed": {"performance_schema": "OFF"}})
     home.sandboxes.mkdir(parents=True)
     preparer = SimpleNamespace(telling=lambda say: PREPARER)
-    tools = SimpleNamespace(home=home, clock=clock, ledger=None, preparer=preparer, snapshot_command=None)
+    tools = SimpleNamespace(home=home, clock=clock, ledger=None, preparer=preparer, snapshot_command=None, kept=KeptData())
     load = SimpleNamespace(temporary_bytes=lambda: 0, how_to_shrink="", copied_data=None, needs_port=False)
     return Sandboxes(asked, {"mysql@9.7.4": BUILD}, load, tools)
 
@@ -120,7 +121,7 @@ def test_temporary_files_of_trials_must_fit_beside_the_data(sandboxes, monkeypat
     tools = SimpleNamespace(
         home=sandboxes.tools.home, ledger=None, clock=None, preparer=SimpleNamespace(telling=lambda say: preparer)
     )
-    tools.snapshot_command, tools.preparer.room_needed = None, lambda *_: (0, 1000)
+    tools.snapshot_command, tools.kept, tools.preparer.room_needed = None, KeptData(), lambda *_: (0, 1000)
     tools.preparer.removable = lambda *_: 0
     for temporary in (0, 700):
         workload = SimpleNamespace(temporary_bytes=lambda much=temporary: much, how_to_shrink="", expected_bytes=lambda: 1000)

@@ -61,8 +61,8 @@ class Sandboxes:
         """Prepare the data of every candidate once; it stays in use until this is closed, which also ends every sandbox."""
         with ExitStack() as in_use:
             tools = self.tools
-            spare = self.workload.temporary_bytes()
-            data = TrialData(tools.home, tools.ledger, tools.clock, say, spare=spare, snapshot_command=tools.snapshot_command)
+            spare, command = self.workload.temporary_bytes(), tools.snapshot_command
+            data = TrialData(tools.home, tools.ledger, tools.clock, say, spare=spare, snapshot_command=command, kept=tools.kept)
             in_use.push(functools.partial(_end_data, data, say))
             yield OpenSandboxes(self, tools.preparer.telling(say), data, in_use)
 
