@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from dialin.errors import DialinError
+from dialin.errors import DialinError, MachineError
 from dialin.fleet.tree_copy import Arrival, digest, pieces
 
 
@@ -40,6 +40,24 @@ def test_a_file_arrives_as_a_file(tree, tmp_path):
     sent(tree / "bin" / "mysqld", target)
     assert target.read_bytes() == (tree / "bin" / "mysqld").read_bytes()
     assert os.access(target, os.X_OK)
+
+
+def test_the_holes_of_files_are_neither_sent_nor_filled(tree, tmp_path):
+    with (tree / "compressed.ibd").open("wb") as file:
+        for number in range(64):  # as a server writes pages that it compresses
+            file.seek(number * 1024**2)
+            file.write(os.urandom(4096))
+        file.truncate(64 * 1024**2)
+    assert sum(map(len, pieces(tree))) < 8 * 1024**2
+    target = tmp_path / "other" / tree.name
+    sent(tree, target)
+    assert digest(target) == digest(tree)
+    assert (target / "compressed.ibd").stat().st_blocks * 512 < 8 * 1024**2
+
+
+def test_what_cannot_be_read_is_an_error_and_no_shorter_copy(tree, tmp_path):
+    with pytest.raises(MachineError, match="could not be read"):
+        list(pieces(tmp_path / "nowhere"))
 
 
 def test_a_copy_that_did_not_arrive_whole_is_refused_and_changes_nothing(tree, tmp_path):

@@ -5,16 +5,21 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+import subprocess
 import tarfile
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryFile
+from typing import IO, cast
 
-from dialin.errors import DialinError
+from dialin.errors import DialinError, MachineError, UserError, os_error
 
 PIECE = 32 * 1024**2
 """Bytes of a piece: large enough for a fast network, small enough to hold several in memory."""
+
+_CHANGED = 1
+"""The exit code of tar where a file was changed meanwhile: the digest shows whether that matters."""
 
 
 def digest(root: Path) -> str:
@@ -34,13 +39,26 @@ def digest(root: Path) -> str:
 
 
 def pieces(root: Path) -> Iterator[bytes]:
-    """Yield an archive of a directory, or of a file, piece by piece."""
-    with TemporaryFile(dir=root.parent if os.access(root.parent, os.W_OK) else None) as file:
-        with tarfile.open(fileobj=file, mode="w") as archive:
-            archive.add(root, arcname="content")
-        file.seek(0)
-        while piece := file.read(PIECE):
-            yield piece
+    """Yield an archive of a directory, or of a file, piece by piece; holes of files take no room in it.
+
+    Raises:
+        UserError: `tar` cannot be run.
+        MachineError: not all could be read.
+    """
+    with TemporaryFile() as said:
+        # Archives that Python writes have no holes, and a copy of compressed pages would take more room on the host.
+        command = ["tar", "--create", "--sparse", "--format=gnu", f"--directory={root.parent}", f"./{root.name}"]
+        try:
+            process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=said)
+        except OSError as error:
+            raise os_error(error, UserError(f"tar cannot be run: {error.strerror}", "Install GNU tar")) from error
+        with process:
+            while piece := cast("IO[bytes]", process.stdout).read(PIECE):
+                yield piece
+        if process.returncode not in (0, _CHANGED):
+            said.seek(0)
+            words = said.read().decode("utf-8", "replace").strip() or f"tar ended with code {process.returncode}"
+            raise MachineError(f"{root} could not be read: {words.splitlines()[0]}", "Check that the disk is healthy")
 
 
 class Arrival:
@@ -66,8 +84,8 @@ class Arrival:
         try:
             with tarfile.open(self._archive) as archive:
                 archive.extraction_filter = getattr(tarfile, "tar_filter", None)  # Python has filters from 3.11.4 on
-                archive.extractall(self._workplace)  # noqa: S202 - filtered, and the coordinator made it
-            content = self._workplace / "content"
+                archive.extractall(self._workplace / "content")  # noqa: S202 - filtered, and the coordinator made it
+            (content,) = (self._workplace / "content").iterdir()
             if digest(content) != expected:
                 raise DialinError(f"{self._target.name} did not arrive whole", "Check the host's disk and network")
             if self._target.is_dir():
