@@ -7,22 +7,25 @@ import signal
 import subprocess
 import threading
 import time
-from contextlib import suppress
+from contextlib import contextmanager, suppress
+from pathlib import Path
 
 import pytest
 
 from dialin.datasets.cache import StoredDataset
-from dialin.datasets.restore import TrialData, restore_pages
+from dialin.datasets.restore import KeptData, TrialData, choose_way, restore_pages
 from dialin.errors import DialinError
+from dialin.fleet.tree_copy import digest
 from dialin.model.place import RestoreWay
 from dialin.servers.sandbox import Sandbox
 from dialin.trials.tools import Tools
 from dialin.workloads import load_binary
 from driving import needs_dialin_load
-from live import FAST_OR_ALL, ONE_OR_ALL
+from live import FAST, FAST_OR_ALL, ONE_OR_ALL, find, only_with_all
 
 pytestmark = needs_dialin_load
 
+EXAMPLES = Path(__file__).parents[1] / "examples" / "snapshot"
 ROWS = 6000
 POOL = {"innodb_buffer_pool_size": 32 * 1024**2}
 
@@ -36,9 +39,10 @@ def differences(original, copy):
     return [name for name in files if (original / name).read_bytes() != (copy / name).read_bytes()]
 
 
-def room(data):
-    """The bytes that the tables of a data directory take on disk."""
-    return sum(path.stat().st_blocks * 512 for path in (data / "sbtest").iterdir())
+def filled(original, copy):
+    """The tables that take more room on disk in a copy: pages that the server compresses have lost their holes."""
+    blocks = {path.name: path.stat().st_blocks for path in (original / "sbtest").iterdir()}
+    return [name for name, count in blocks.items() if (copy / "sbtest" / name).stat().st_blocks > 1.1 * count + 64]
 
 
 def fill(query):
@@ -93,23 +97,29 @@ def change_schema(query):
     query("OPTIMIZE TABLE flat")
 
 
-@pytest.fixture(scope="module")
-def prepared(tools, server_build, tmp_path_factory):
+@contextmanager
+def preparing(tools, build, name):
     """A dataset of a build with tables of all kinds, and the tables' names."""
-    sandbox = Sandbox.create(server_build, tools.home, tools.ledger, tools.clock)
+    sandbox = Sandbox.create(build, tools.home, tools.ledger, tools.clock)
     try:
-        tools.preparer.copy_blank(server_build, {}, sandbox.data)
+        tools.preparer.copy_blank(build, {}, sandbox.data)
         sandbox.boot({**POOL, "innodb_fast_shutdown": 0})
         with sandbox.connect() as query:
             tables = fill(query)
         sandbox.stop()
-        directory = tools.home.sandboxes / f"dataset-{tmp_path_factory.mktemp('restore').name}-{os.getpid()}"
+        directory = tools.home.sandboxes / f"dataset-{name}-{os.getpid()}"
         directory.mkdir()
         sandbox.data.rename(directory / "data")
     finally:
         sandbox.remove()
     yield StoredDataset("key", directory, 1), tables
     subprocess.run(["rm", "-rf", "--", str(directory)], check=True)
+
+
+@pytest.fixture(scope="module")
+def prepared(tools, server_build, tmp_path_factory):
+    with preparing(tools, server_build, tmp_path_factory.mktemp("restore").name) as made:
+        yield made
 
 
 @pytest.fixture(scope="module")
@@ -125,11 +135,10 @@ def tools():
 class Trials:
     """Trials of a dataset: each takes the data, runs a server on it, and gives the data back."""
 
-    def __init__(self, tools, build, dataset, snapshot_command=None):
+    def __init__(self, tools, build, dataset, snapshot_command=None, way=RestoreWay.PAGES, kept=None):
         self.tools, self.build, self.dataset = tools, build, dataset
-        way = RestoreWay.PAGES if snapshot_command is None else None
         say = self._fail if snapshot_command is None else print
-        self.data = TrialData(tools.home, tools.ledger, tools.clock, say, way, snapshot_command=snapshot_command)
+        self.data = TrialData(tools.home, tools.ledger, tools.clock, say, way, snapshot_command=snapshot_command, kept=kept)
 
     @staticmethod
     def _fail(text):
@@ -140,7 +149,7 @@ class Trials:
         try:
             self.data.take(self.dataset, sandbox.data)
             assert differences(self.dataset.data, sandbox.data) == []
-            assert room(sandbox.data) < 1.1 * room(self.dataset.data), "pages that the server compresses leave their holes"
+            assert filled(self.dataset.data, sandbox.data) == []
             sandbox.boot(POOL)
             with sandbox.connect(60) as query:
                 act(query)
@@ -183,6 +192,23 @@ def test_restored_data_is_equal_to_the_last_byte_whatever_a_trial_did_and_howeve
         assert done["untouched"] >= len(list((dataset.data / "sbtest").iterdir())), "a load that only reads leaves tables alone"
     finally:
         trials.data.end()
+
+
+@pytest.mark.parametrize("server_build", FAST_OR_ALL, indirect=True, ids=lambda build: build.id)
+def test_two_loads_leave_one_copy_for_each_other_and_each_is_proved(tools, server_build, prepared):
+    dataset, tables = prepared
+    chance, kept = random.Random(server_build.id), KeptData()
+    both = [Trials(tools, server_build, dataset, kept=kept) for _ in range(2)]
+    try:
+        proofs = []
+        for trials in (both[0], both[0], both[1], both[0], both[1]):
+            trials.run(lambda query: change(query, tables, chance), kill=trials is both[1])
+            proofs.append(trials.data.last["by_blocks"])
+            assert len(list(tools.home.sandboxes.glob("trials-*/key/data"))) == 1
+        assert not proofs[3], "what the second has changed is compared in full, once"
+    finally:
+        for trials in both:
+            trials.data.end()
 
 
 DELAYS = (0.002, 0.01, 0.03, 0.06, 0.1) if "DIALIN_TEST_ALL" in os.environ else (0.002, 0.02, 0.06)
@@ -237,3 +263,39 @@ def test_a_command_of_the_user_restores_the_data_to_the_last_byte_too(tools, ser
     trials.run(lambda query: None, kill=False)
     trials.data.end()
     assert list(volume.iterdir()) == []
+
+
+@pytest.fixture
+def on_btrfs(tmp_path):
+    """Tools that have their home on a btrfs in a file, and where that is mounted."""
+    image, mount = tmp_path / "image", tmp_path / "btrfs"
+    mount.mkdir()
+    image.touch()
+    os.truncate(image, 4 * 1024**3)
+    try:
+        subprocess.run(["mkfs.btrfs", "--quiet", image], check=True, capture_output=True)
+        subprocess.run(["mount", "-o", "loop", image, mount], check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        pytest.skip(f"no btrfs can be mounted here: {getattr(error, 'stderr', error)}")
+    try:
+        yield Tools.open(print, {**os.environ, "DIALIN_HOME": str(mount / "home")}), mount
+    finally:
+        subprocess.run(["umount", mount], check=True)
+
+
+@only_with_all
+def test_where_the_file_system_shares_blocks_restored_data_is_equal_too_and_the_prepared_data_stays(on_btrfs):
+    tools, mount = on_btrfs
+    build, chance = find(FAST), random.Random(1)
+    assert choose_way(tools.home) is RestoreWay.REFLINK
+    with preparing(tools, build, "btrfs") as (dataset, tables):
+        before = digest(dataset.data)
+        for command in (None, f"{EXAMPLES}/btrfs.sh {mount}"):
+            trials = Trials(tools, build, dataset, command, way=None)
+            for kill in (True, False, True):
+                trials.run(lambda query: change(query, tables, chance), kill=kill)
+            trials.run(change_schema, kill=False)
+            trials.run(lambda query: None, kill=False)
+            trials.data.end()
+            assert digest(dataset.data) == before
+            assert [path.name for path in mount.iterdir()] == ["home"]
