@@ -1,12 +1,16 @@
 """Prints what a long study takes in memory and on the disk, trial by trial: does it stay flat?
 
     PYTHONPATH=tests python benchmarks/long_run.py [--seconds 1000 10000] [--candidates 7] [--blocks 3] [--figures 600]
+                                                   [--results FILE]
 
 Servers and time are simulated; everything else is what a study does for each second: the driver's line with its histogram is
 read, its probes' figures are kept, the second goes to the store, the trial is examined and summed up, the race is judged. Then
 `dialin report` writes the report, in a process of its own. Told are the resident memory of the study after each block and its
-peak, the size of the store, of the figures over time, and of the report, and the peak of the process that wrote it. A study of
-each length runs in a process of its own.
+peak, the size of the store, of the figures over time, and of the report, and the peak of the process that wrote it.
+
+A study of each length runs in a process of its own. How long all take is said beforehand, by what a study with a minute's
+trials takes, and after each trial what is left of its study. A row is written as its study ends, and a later call does not run
+that study again (remove FILE to measure anew): stop it when you like, and give the same command again.
 """
 
 from __future__ import annotations
@@ -37,6 +41,7 @@ from dialin.race.runner import Runner
 from dialin.store import STUDY_FILE
 from dialin.store.store import Store
 from dialin.testing.fake_clock import FakeClock
+from dialin.text import about, listed
 from dialin.trials import trial_steps
 from dialin.trials.events import Event, TrialEnded
 from dialin.trials.probing import Probed
@@ -49,6 +54,9 @@ from fixtures.stream_lines import second
 
 BETWEEN = 20
 """Seconds of a trial beside those that it measures."""
+BRIEF = 60
+"""Seconds of the trials by which is learnt how long others take."""
+RESULTS = Path(__file__).parent / "results" / "long_run.jsonl"
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,11 +122,14 @@ class Load(FakeLoad):
 class Trials:
     """A worker whose trials are real but for their server, their load and the time."""
 
-    def __init__(self, clock: FakeClock, figures: int) -> None:
+    def __init__(self, clock: FakeClock, figures: int, count: int) -> None:
         self.host = WorkerHost("simulated", {"cpus": 2})
         self.blocks: list[int] = []
         self._clock = clock
         self._figures = figures
+        self._count = count
+        self._ended = 0
+        self._began = time.monotonic()
 
     def run_block(self, request: BlockRequest) -> Generator[Event, None, None]:
         for trial in request.trials:
@@ -127,9 +138,16 @@ class Trials:
             context = trial_context(spec, self._clock, load, watch=self._watcher(load), host=self.host.name)
             for event in trial_steps.run(context, trial):
                 yield event
-                if isinstance(event, TrialEnded) and event.trial.position == len(spec.candidates):
-                    self.blocks.append(psutil.Process().memory_info().rss)
-                    print(f"{spec.measure:.0f} s: block {trial.block}, {self.blocks[-1] / 1e6:.0f} MB", file=sys.stderr)
+                if isinstance(event, TrialEnded):
+                    self._say_progress(spec.measure or 0)
+                    if event.trial.position == len(spec.candidates):
+                        self.blocks.append(psutil.Process().memory_info().rss)
+
+    def _say_progress(self, seconds: float) -> None:
+        self._ended += 1
+        left = (time.monotonic() - self._began) / self._ended * max(0, self._count - self._ended)
+        memory = psutil.Process().memory_info().rss / 1e6
+        print(f"{seconds:.0f} s: trial {self._ended} of {self._count}, {memory:.0f} MB, {about(left)} left", file=sys.stderr)
 
     def _watcher(self, load: Load) -> trial_steps.TrialWatcher:
         @contextmanager
@@ -155,7 +173,7 @@ def measured(seconds: int, candidates: int, blocks: int, figures: int) -> Cost:
         directory = Path(name)
         facts = {"created": 0, "dialin_version": "0", "command": "", "host": {}, "servers": {"mysql@9.7.4": {}}}
         with Store.create(directory, spec, **facts) as store:
-            trials = Trials(clock, figures)
+            trials = Trials(clock, figures, candidates * blocks)
             progress = ProgressWriter(store, clock, Silent())
             Runner(store, clock, progress, plan(spec), FleetOfOne(trials), store.begin_session()).run()
             ran = len(store.trials())
@@ -174,6 +192,21 @@ def measured(seconds: int, candidates: int, blocks: int, figures: int) -> Cost:
         )
 
 
+def in_a_process(seconds: int, asked: argparse.Namespace) -> Cost:
+    """Run a study in a process of its own."""
+    words = [sys.executable, __file__, "--one", "--seconds", str(seconds), "--candidates", str(asked.candidates)]
+    words += ["--blocks", str(asked.blocks), "--figures", str(asked.figures)]
+    done = subprocess.run(words, check=True, stdout=subprocess.PIPE, env=os.environ)
+    return Cost(**json.loads(done.stdout))
+
+
+def show(cost: Cost) -> None:
+    blocks = ", ".join(f"{size / 1e6:.0f}" for size in cost.blocks)
+    sizes = (cost.peak, cost.store, cost.figures, cost.report, cost.report_peak)
+    cells = " | ".join(f"{size / 1e6:.1f}" for size in sizes)
+    print(f"| {cost.seconds:,} | {cost.trials} | {blocks} | {cells} | {cost.took:.0f} |", flush=True)
+
+
 def main() -> None:
     """Print a row for each length of a trial."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -181,24 +214,31 @@ def main() -> None:
     parser.add_argument("--candidates", type=int, default=7)
     parser.add_argument("--blocks", type=int, default=3)
     parser.add_argument("--figures", type=int, default=600)
+    parser.add_argument("--results", type=Path, default=RESULTS)
     parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
     asked = parser.parse_args()
     if asked.one:
         print(json.dumps(asdict(measured(asked.seconds[0], asked.candidates, asked.blocks, asked.figures))))
         return
+    what = {"candidates": asked.candidates, "blocks": asked.blocks, "figures": asked.figures}
+    lines = [json.loads(line) for line in asked.results.read_text().splitlines()] if asked.results.exists() else []
+    costs = [Cost(**line["cost"]) for line in lines if {key: line[key] for key in what} == what]
+    left = [seconds for seconds in asked.seconds if seconds not in [cost.seconds for cost in costs]]
+    if left:
+        brief = in_a_process(BRIEF, asked)
+        seconds = brief.took / (brief.trials * BRIEF) * asked.candidates * asked.blocks * sum(left)
+        print(f"About {about(seconds)}: trials of {listed([str(seconds) for seconds in left])} s", file=sys.stderr)
     print(
         "| seconds | trials | after each block, MB | peak, MB | store, MB | figures, MB | report, MB | its peak, MB | took, s |"
     )
     print("|---:|---:|---|---:|---:|---:|---:|---:|---:|")
-    for seconds in asked.seconds:
-        words = [sys.executable, __file__, "--one", "--seconds", str(seconds), "--candidates", str(asked.candidates)]
-        words += ["--blocks", str(asked.blocks), "--figures", str(asked.figures)]
-        done = subprocess.run(words, check=True, stdout=subprocess.PIPE, env=os.environ)
-        cost = Cost(**json.loads(done.stdout))
-        blocks = ", ".join(f"{size / 1e6:.0f}" for size in cost.blocks)
-        sizes = (cost.peak, cost.store, cost.figures, cost.report, cost.report_peak)
-        cells = " | ".join(f"{size / 1e6:.1f}" for size in sizes)
-        print(f"| {cost.seconds:,} | {cost.trials} | {blocks} | {cells} | {cost.took:.0f} |", flush=True)
+    for cost in costs:
+        show(cost)
+    for seconds in left:
+        cost = in_a_process(seconds, asked)
+        with asked.results.open("a") as file:
+            file.write(f"{json.dumps({**what, 'cost': asdict(cost)})}\n")
+        show(cost)
 
 
 if __name__ == "__main__":

@@ -9,12 +9,13 @@ by the driver and stops. Bytes are those that the restore itself read and wrote.
 the first has nothing to restore from, and the second compares all bytes. The second table is on paper: what 100 GB take on two
 disks, where the pages that a trial changes are as many as with the largest data here.
 
-A row is a build, a size and a way. It is written as it ends, and not measured again by a later call: stop it when you like, and
-give the same command again. The data of a row is removed after the last way that needs it, so the disk needs room for the
-largest data twice, and DIALIN_CACHE_LIMIT_GB for it once.
+A row is a build, a size and a way. It is written as it ends, and a later call with the same seconds and trials does not measure
+it again: stop it when you like, and give the same command again. How long the rows that are left take is said before each of
+them. The data of a row is removed after the last way that needs it, so the disk needs room for the largest data twice, and
+DIALIN_CACHE_LIMIT_GB for it once.
 
 With --prepare it measures how long preparing the data takes instead, so many times in turns: with a server that guards itself
-against a crash, and as studies do it.
+against a crash, and as studies do it. Each preparation is written into `prepare.jsonl` beside the results as it ends.
 """
 
 from __future__ import annotations
@@ -25,15 +26,16 @@ import os
 import statistics
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from driver import ROOT, Cell
 
 from dialin.datasets import filling
 from dialin.datasets.cache import StoredDataset
-from dialin.datasets.restore import TrialData
+from dialin.datasets.restore import TrialData, bytes_per_second
 from dialin.errors import DialinError
 from dialin.model.build import Build
 from dialin.model.place import RestoreWay
@@ -41,6 +43,7 @@ from dialin.places.sandbox.site import sandbox_options
 from dialin.servers import builds
 from dialin.servers.connection import status
 from dialin.servers.sandbox import Sandbox
+from dialin.text import about, counted
 from dialin.trials.tools import Tools
 from dialin.trials.trial_steps import is_loading_pool
 from dialin.workloads import load_binary
@@ -56,6 +59,14 @@ WARM_UP = 12
 SETTING = {"innodb_buffer_pool_size": 2 * 1024**3}
 DISKS = {"400 MB/s": 400e6, "3 GB/s": 3e9}
 LARGE = 100e9
+LEFT_OUT = 2
+"""The first trials of a row, which are not counted."""
+BESIDE = 15
+"""About how many seconds a trial takes beside its restore and its load."""
+PREPARED = 60.0
+"""About how many seconds a GB takes to be prepared, until one was."""
+LEAST = {"as usual": sys.maxsize, "as studies do": 0}
+"""From how many bytes on a server that fills tables does not guard itself, by name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,13 +82,17 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What a way of restoring cost, mean of some trials; `prepared` is how many seconds the data took, None if it was there."""
+    """What a way of restoring cost, mean of `trials` trials that each measured for `seconds`.
+
+    `prepared` is how many seconds the data took, None if some of it was there.
+    """
 
     build: str
     gb: float
     way: str
     bytes: int
     trials: int
+    seconds: int
     prepared: float | None
     restore: float
     read: float
@@ -116,7 +131,7 @@ def one_trial(tools: Tools, build: Build, workload: DialinLoad, dataset: StoredD
 
 
 def prepare(tools: Tools, build: Build, gb: float) -> tuple[DialinLoad, StoredDataset, float | None]:
-    """Return a load with its data, and how many seconds preparing it took; None where it was there."""
+    """Return a load with its data, and how many seconds preparing it took; None where it was there, in whole or in part."""
     spec = Cell("read_write", 16).spec(load_binary.NAME)
     rows = max(1000, round(gb * 1e9 / TABLES / ROW))
     workload = DialinLoad(spec.model_copy(update={"tables": TABLES, "table_size": rows}))
@@ -124,7 +139,8 @@ def prepare(tools: Tools, build: Build, gb: float) -> tuple[DialinLoad, StoredDa
     made: list[str] = []
     began = time.monotonic()
     dataset = tools.preparer.telling(made.append).prepared(build, workload, {})
-    return workload, dataset, time.monotonic() - began if made else None
+    is_whole = made and not any(line.startswith("Resuming") for line in made)
+    return workload, dataset, time.monotonic() - began if is_whole else None
 
 
 def measure(tools: Tools, build: Build, gb: float, way: RestoreWay, options: argparse.Namespace) -> tuple[Row, StoredDataset]:
@@ -134,28 +150,68 @@ def measure(tools: Tools, build: Build, gb: float, way: RestoreWay, options: arg
     try:
         with tools.preparer.in_use(dataset):
             trials = []
-            for number in range(options.trials + 2):
+            for number in range(options.trials + LEFT_OUT):
                 trials.append(one_trial(tools, build, workload, dataset, data, options.seconds))
-                tools.say(f"{build.id} {gb:g} GB {way} {number + 1}/{options.trials + 2}: {asdict(trials[-1])}")
+                tools.say(f"{build.id} {gb:g} GB {way} {number + 1}/{options.trials + LEFT_OUT}: {asdict(trials[-1])}")
     finally:
         data.end()
-    counted = trials[2:]
-    means = {name: statistics.fmean(getattr(one, name) for one in counted) for name in Trial.__dataclass_fields__}
-    row = Row(str(build.id), gb, str(way), dataset.size, len(counted), prepared, **means)
+    those = trials[LEFT_OUT:]
+    means = {name: statistics.fmean(getattr(one, name) for one in those) for name in Trial.__dataclass_fields__}
+    row = Row(str(build.id), gb, str(way), dataset.size, len(those), options.seconds, prepared, **means)
     return row, dataset
 
 
-def prepare_in_turns(tools: Tools, build: Build, gb: float, rounds: int) -> None:
-    """Print how long preparing takes with a server as it usually is, and as studies do it."""
-    taken: dict[str, list[float]] = {"as usual": [], "as studies do": []}
-    for _ in range(rounds):
-        for (name, seconds), least in zip(taken.items(), (sys.maxsize, 0), strict=True):
-            filling.FROM = least
-            _, dataset, prepared = prepare(tools, build, gb)
+def measure_all(tools: Tools, installed: Sequence[Build], options: argparse.Namespace) -> bool:
+    """Measure the rows that are not there yet; return whether all could be."""
+    sizes = [float(size) for size in options.gb.split(",")]
+    asked = [(gb, tools.find(name, installed), way) for gb in sizes for name in options.builds for way in WAYS]
+    done = {(row.gb, row.build, row.way) for row in read(options)}
+    left = [(gb, build, way) for gb, build, way in asked if (gb, str(build.id), str(way)) not in done]
+    rate = bytes_per_second(tools.home, tools.clock) if left else 0.0
+    all_well, dataset = True, None
+    for number, (gb, build, way) in enumerate(left):
+        seconds = expected(left[number:], read(options), rate, options)
+        tools.say(f"{counted(len(left) - number, 'row')} left, about {about(seconds)}")
+        try:
+            row, dataset = measure(tools, build, gb, way, options)
+            append(options.results, asdict(row))
+        except DialinError as error:
+            all_well = False
+            tools.say(f"{build.id} {gb:g} GB {way}: {error}\n{error.log_tail}")
+        if dataset is not None and left[number][:2] not in [one[:2] for one in left[number + 1 :]]:
             tools.preparer.remove(dataset)
-            seconds.append(prepared or 0.0)
-            tools.say(f"{build.id} {name}: {dataset.size / 1e9:.2f} GB in {prepared:.1f} s")
-    ratios = [quick / usual for usual, quick in zip(*taken.values(), strict=True)]
+            dataset = None
+    return all_well
+
+
+def expected(
+    left: Sequence[tuple[float, Build, RestoreWay]], done: Sequence[Row], rate: float, options: argparse.Namespace
+) -> float:
+    """Return about how many seconds rows take on a disk that writes `rate` bytes per second."""
+    of_trials = sum(options.seconds + WARM_UP + BESIDE + 2 * gb * 1e9 / rate for gb, _, _ in left)
+    per_gb = max((row.prepared / row.gb for row in done if row.prepared), default=PREPARED)
+    return (options.trials + LEFT_OUT) * of_trials + per_gb * sum({(gb, str(build.id)): gb for gb, build, _ in left}.values())
+
+
+def prepare_in_turns(tools: Tools, build: Build, gb: float, options: argparse.Namespace) -> None:
+    """Print how long preparing takes with a server as it usually is, and as studies do it."""
+    results, what = options.results.with_name("prepare.jsonl"), {"build": str(build.id), "gb": gb}
+    taken: dict[str, list[float]] = {name: [] for name in LEAST}
+    for line in lines(results):
+        if {key: line[key] for key in what} == what:
+            taken[line["name"]].append(line["seconds"])
+    while (left := options.prepare * len(taken) - sum(map(len, taken.values()))) > 0:
+        name = min(taken, key=lambda one: len(taken[one]))
+        so_far = [one for seconds in taken.values() for one in seconds]
+        each = statistics.fmean(so_far) if so_far else PREPARED * gb
+        tools.say(f"{build.id}: {counted(left, 'preparation')} left, about {about(left * each)}")
+        filling.FROM = LEAST[name]
+        _, dataset, prepared = prepare(tools, build, gb)
+        tools.preparer.remove(dataset)
+        if prepared is not None:
+            taken[name].append(prepared)
+            append(results, {**what, "name": name, "bytes": dataset.size, "seconds": prepared})
+    ratios = [quick / usual for usual, quick in zip(*taken.values(), strict=False)]
     cells = " | ".join(f"{statistics.median(seconds):.1f}" for seconds in taken.values())
     print(
         f"| {build.id} | {gb:g} | {cells} | {statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f}) |",
@@ -163,9 +219,21 @@ def prepare_in_turns(tools: Tools, build: Build, gb: float, rounds: int) -> None
     )
 
 
-def read(results: Path) -> list[Row]:
-    """Return the rows that were measured so far."""
-    return [Row(**json.loads(line)) for line in results.read_text().splitlines()] if results.exists() else []
+def lines(results: Path) -> list[dict[str, Any]]:
+    """Return what was written into a file of results so far."""
+    return [json.loads(line) for line in results.read_text().splitlines()] if results.exists() else []
+
+
+def append(results: Path, line: Mapping[str, Any]) -> None:
+    results.parent.mkdir(parents=True, exist_ok=True)
+    with results.open("a") as file:
+        file.write(f"{json.dumps(line)}\n")
+
+
+def read(options: argparse.Namespace) -> list[Row]:
+    """Return the rows that were measured so far, with as many trials of as many seconds as are asked for."""
+    rows = [Row(**line) for line in lines(options.results)]
+    return [row for row in rows if (row.trials, row.seconds) == (options.trials, options.seconds)]
 
 
 def show(rows: Sequence[Row]) -> None:
@@ -196,35 +264,19 @@ def main() -> int:
     parser.add_argument("--show", action="store_true", help="print the tables of what was measured, and measure nothing")
     parser.add_argument("--prepare", type=int, default=0, metavar="ROUNDS")
     options = parser.parse_args()
-    failed = False
-    if options.prepare:
-        tools = Tools.open(lambda text: print(text, file=sys.stderr, flush=True))
-        print("| build | GB | prepared as usual, s | as studies do, s | ratio |\n|---|---:|---:|---:|---|")
-        for name in options.builds:
-            build = tools.find(name, builds.discover(tools.home, os.environ))
-            prepare_in_turns(tools, build, float(options.gb.split(",")[0]), options.prepare)
-        return 0
+    all_well = True
     if not options.show:
         tools = Tools.open(lambda text: print(text, file=sys.stderr, flush=True))
+        tools.ledger.end_orphans(tools.say)  # what a killed call has left
         installed = builds.discover(tools.home, os.environ)
-        for gb in map(float, options.gb.split(",")):
-            for build in (tools.find(name, installed) for name in options.builds):
-                done = {(row.build, row.gb, row.way) for row in read(options.results)}
-                dataset = None
-                for way in (way for way in WAYS if (build.id, gb, way) not in done):
-                    try:
-                        row, dataset = measure(tools, build, gb, way, options)
-                    except DialinError as error:
-                        failed = True
-                        tools.say(f"{build.id} {gb:g} GB {way}: {error}\n{error.log_tail}")
-                        continue
-                    options.results.parent.mkdir(exist_ok=True)
-                    with options.results.open("a") as file:
-                        file.write(f"{json.dumps(asdict(row))}\n")
-                if dataset is not None:
-                    tools.preparer.remove(dataset)
-    show(read(options.results))
-    return int(failed)
+        if options.prepare:
+            print("| build | GB | prepared as usual, s | as studies do, s | ratio |\n|---|---:|---:|---:|---|")
+            for name in options.builds:
+                prepare_in_turns(tools, tools.find(name, installed), float(options.gb.split(",")[0]), options)
+            return 0
+        all_well = measure_all(tools, installed, options)
+    show(read(options))
+    return int(not all_well)
 
 
 if __name__ == "__main__":
