@@ -71,7 +71,7 @@ scripts/driver.sh build # tests without servers call it, too
 say "tests without servers; beside them those of the load driver, and the documentation site: every link in it leads somewhere"
 { scripts/driver.sh test && scripts/site.sh; } >"$beside" 2>&1 &
 working=$!
-tests tests --numprocesses "$(nproc)" --dist loadfile
+tests tests --numprocesses "$(nproc)" --dist loadfile --no-loadscope-reorder
 wait $working || { cat "$beside"; exit 1; }
 grep -E '^(==>|test result)' "$beside" || true
 

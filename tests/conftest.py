@@ -20,6 +20,24 @@ settings.register_profile("dialin", deadline=None, derandomize=True, max_example
 settings.load_profile("dialin")
 
 
+FIRST = (
+    "race/test_tune_runner",
+    "search/test_tuner",
+    "report/test_figures_agree",
+    "cli/test_bad_input",
+    "stats/test_rates",
+    "suites/test_suite_runner",
+    "race/test_runner_live",
+    "race/test_runner",
+    "race/test_runner_fleet",
+    "report/test_renderings",
+    "report/test_states",
+    "search/test_study_tuner",
+    "cli/test_standard_streams",
+)
+"""Files in the order in which their tests begin: first those that take longest. The tests of a file run in one process, and no
+process should have many of them left when the others have none."""
+
 gc.disable()  # while tests are collected, which is little but modules
 
 
@@ -28,6 +46,11 @@ def pytest_collection_finish():
     gc.collect()
     gc.freeze()
     gc.enable()
+
+
+def pytest_collection_modifyitems(items):
+    ranks = {f"tests/{name}.py": rank for rank, name in enumerate(FIRST)}
+    items.sort(key=lambda item: ranks.get(item.location[0], len(FIRST)))
 
 
 @pytest.fixture

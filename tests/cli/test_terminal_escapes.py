@@ -100,8 +100,8 @@ def test_every_console_of_a_command_is_one_that_escapes():
     makers = [
         (path.name, node.lineno)
         for path in sorted(SOURCE.rglob("*.py"))
-        if path != Path(console.__file__)
-        for node in ast.walk(ast.parse(path.read_text()))
+        if path != Path(console.__file__) and "Console" in (text := path.read_text())  # all of them take seconds to parse
+        for node in ast.walk(ast.parse(text))
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Console"
     ]
     assert makers == []
