@@ -63,6 +63,7 @@ def added_archive(dialin, percona, home, tmp_path):
     return name
 
 
+@only_with_all  # tests/servers/install/test_archive_file.py adds archives, test_builds.py boots what was unpacked elsewhere
 def test_an_archive_of_percona_server_is_added_by_its_name_and_uses_the_libraries_beside_it(dialin, percona, home, tmp_path):
     name = added_archive(dialin, percona, home, tmp_path)
     assert name in dialin("servers")[0]

@@ -97,7 +97,7 @@ def test_values_that_somebody_else_persists_meanwhile_are_left_to_them(modern, t
     ("theirs", "next_start"),
     [
         pytest.param("SET PERSIST_ONLY back_log = 95", "95", marks=only_with_all),
-        ("RESET PERSIST back_log", "the value in its option files, or the default"),
+        pytest.param("RESET PERSIST back_log", "the value in its option files, or the default", marks=only_with_all),
     ],
 )
 def test_without_a_restart_what_stays_in_force_is_said(modern, tmp_path, log, restart_command, theirs, next_start):

@@ -1,6 +1,5 @@
 """Any program that applies load: it keeps what every load promises, and each way in which it fails has its sentence."""
 
-import json
 import os
 import re
 import shutil
@@ -15,18 +14,20 @@ import pymysql
 import pytest
 
 from dialin.errors import WorkloadError
+from dialin.model.trial import TrialState
 from dialin.model.workload import WorkloadSpec
 from dialin.paths import Home
 from dialin.places.sandbox.load_check import run_program
 from dialin.servers.ledger import Ledger
 from dialin.servers.processes import MARK
+from dialin.store.store import Store
 from dialin.testing.load_source_conformance import LoadSourceConformance
 from dialin.trials.driver_share import kind_figures
 from dialin.trials.tools import Tools
 from dialin.workloads.base import Target
 from dialin.workloads.command.command import Command
 from driving import serving
-from live import FAST, MYSQL, find
+from live import FAST, MYSQL, find, interrupt, measuring, only_with_all
 from playground import PASSWORD, SCHEMA, attached_sweep, playground
 
 PROGRAM = Path(__file__).with_name("fixture_program.py")
@@ -150,12 +151,15 @@ def test_a_study_of_a_server_that_dialin_did_not_start_is_measured_by_a_program(
     with playground(find(FAST)) as server:
         before, out = server.variables(), dialin.directory / "study"
         command(tmp_path, "works")
-        load = ["--workload", f"command:{tmp_path / 'works.toml'}", "--threads", "1", "--minutes", "0.7"]
-        words = attached_sweep(server, tmp_path, load)
-        text, _ = dialin(*words, "--yes", "--json", "--out", out, code=dialin.any_code)
-        verdict = json.loads(text)
-        assert all(candidate["trials"] >= 1 for candidate in verdict["candidates"])
-        assert all(candidate["tps"]["mean"] > 0 for candidate in verdict["candidates"])
+        load = ["--workload", f"command:{tmp_path / 'works.toml'}", "--threads", "1"]
+        process = dialin.start(*attached_sweep(server, tmp_path, load), "--yes", "--out", out)
+        measuring(out, block=2)  # each candidate was measured
+        interrupt(process)
+        with Store.open(out) as store:
+            trials, samples = store.trials(), store.samples()
+        done = [trial for trial in trials if trial.state is TrialState.DONE]
+        assert {trial.candidate for trial in done} == {"300", "3000"}
+        assert all(sum(one.tps for one in samples[trial.id]) > 0 for trial in done)
         shown, _ = dialin("explain", out, code=dialin.any_code)
         assert "LOOK" in shown
         assert server.variables() == before
@@ -172,7 +176,13 @@ def test_workloads_check_shows_what_it_reads_of_a_program(dialin, tmp_path):
     assert lines[6].startswith("The consistency check took ")
 
 
-@pytest.mark.parametrize(("behaviour", "says"), [("dies", "ended by itself: out of luck"), ("other", "last line: speed SEE")])
+@pytest.mark.parametrize(
+    ("behaviour", "says"),
+    [
+        ("dies", "ended by itself: out of luck"),
+        pytest.param("other", "last line: speed SEE", marks=only_with_all),  # half a minute; a load, above, says it
+    ],
+)
 def test_workloads_check_says_why_it_reads_nothing(dialin, tmp_path, behaviour, says):
     command(tmp_path, behaviour)
     _, err = dialin("workloads", "check", tmp_path / f"{behaviour}.toml", "--server", find(FAST).id, code=3)
@@ -248,7 +258,7 @@ def test_locust_drives_an_application_in_front_of_the_server(sandbox, tmp_path):
 @pytest.mark.skipif(
     shutil.which("go-tpc") is None, reason="go-tpc is not on PATH: go install github.com/pingcap/go-tpc/cmd/go-tpc@latest"
 )
-@pytest.mark.parametrize("name", [MYSQL, "mariadb@10.11"])
+@pytest.mark.parametrize("name", [pytest.param(MYSQL, marks=only_with_all), "mariadb@10.11"])
 def test_go_tpc_reaches_a_sandbox_by_its_own_account_and_its_failed_transactions_are_counted(name):
     source = Command(WorkloadSpec(name="go-tpc:tpcc", kind="command", threads=2))
     samples = []

@@ -56,6 +56,7 @@ def began(checked, tmp_path):
         yield checked, store, out
 
 
+@only_with_all  # tests/fleet shows whole studies; test_faults_of_helpers.py has a host run a trial on a real server
 def test_a_worker_in_a_spawned_process_runs_a_study_to_its_verdict(began):
     checked, store, out = began
     with spawned_worker(checked, {}, out) as worker:

@@ -103,6 +103,7 @@ def test_a_second_install_runs_no_client(home: Home, monkeypatch: pytest.MonkeyP
 
 
 @needs_debian
+@only_with_all  # one of npm is killed below; tests/servers/install/test_apt.py shows that nothing is fetched twice
 def test_an_install_killed_at_any_instant_is_made_good_by_the_next_which_fetches_nothing_twice(home: Home, installed: Build):
     remove(home, installed)
     kill_at(start(home, MARIADB), "unpacking")

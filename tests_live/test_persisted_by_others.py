@@ -58,6 +58,7 @@ def test_attached_and_restarted_a_value_that_somebody_else_persists_once_costs_o
     assert server.variables() == before
 
 
+@only_with_all  # test_attached_restart.py shows it of an undo, the test below of a study that was killed
 def test_attached_and_restarted_what_is_persisted_at_the_end_by_somebody_else_stays(dialin, server, restarted):
     out = dialin.directory / "study"
     process = dialin.start(*restarted, "--out", out)

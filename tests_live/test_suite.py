@@ -77,6 +77,7 @@ def test_a_suite_killed_in_a_trial_resumes_as_a_whole_and_is_read_by_every_comma
 
 
 @needs_chromium
+@only_with_all  # tests/dashboard/test_follow_suite.py shows what the page is given, test_watch.py the page and its stop
 def test_the_live_page_shows_the_suite_as_a_whole_and_stops_it_after_its_block(dialin, opened):
     out = dialin.directory / "suite"
     words = [

@@ -78,8 +78,8 @@ def trials(out):
 @pytest.mark.parametrize(
     ("build", "derived"),
     [
-        pytest.param(MYSQL, {"300": "600", "3000": "6000"}, marks=on_mysql),
-        pytest.param(MARIADB, {"300": "2000", "3000": "6000"}, marks=[on_mariadb, only_with_all]),
+        pytest.param(MYSQL, {"300": "600", "3000": "6000"}, marks=[on_mysql, only_with_all]),
+        pytest.param(MARIADB, {"300": "2000", "3000": "6000"}, marks=on_mariadb),
     ],
 )
 def test_one_server_serves_trial_after_trial_and_each_has_its_own_values_in_force(dialin, build, derived):
