@@ -68,7 +68,7 @@ def test_a_study_whose_load_dies_in_every_trial_puts_the_server_back(dialin, ser
 
 def test_a_study_that_was_killed_is_undone_by_restore_goes_on_and_ends_with_the_server_as_it_was(dialin, server, sweep):
     before, out, home, secret = server.variables(), dialin.directory / "study", Home.of(), PASSWORD.encode()
-    process = dialin.start(*sweep, "--minutes", "1.2", "--yes", "--out", out)
+    process = dialin.start(*sweep, "--minutes", "0.7", "--yes", "--out", out)
     measuring(out, position=2)
     assert PASSWORD not in until(seen_with_the_load)
     kill(process.pid)

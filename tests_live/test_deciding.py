@@ -99,7 +99,7 @@ def test_weaker_durability_is_best_on_write_load_by_any_goal_and_is_not_recommen
 @pytest.mark.parametrize("goal", COSTS)
 def test_what_a_transaction_costs_decides_in_a_sandbox(dialin, goal):
     out = dialin.directory / "study"
-    words = [*FLUSH, *LITTLE, *WRITES, "--rate", "200", "--measure", "10", "--warmup", "1", "--goal", goal]
+    words = [*FLUSH, *LITTLE, *WRITES, "--rate", "200", "--measure", "5", "--warmup", "1", "--goal", goal]
     words += [*PLENTY, "--worthwhile", "10%"]
     verdict = dialin.verdict(*words, "--accept-weaker-durability", "--out", out, code=dialin.any_code)
     synced, unsynced = found_of(verdict, "1"), found_of(verdict, "2")

@@ -94,7 +94,7 @@ def test_every_trial_uses_what_the_driver_chose_in_the_first_one_also_after_a_re
     monkeypatch.setenv("DIALIN_LOAD", str(program))
     asked = ["sweep", "innodb_flush_log_at_trx_commit=0,2", "--server", FAST, "--workload", "bank-transfer", "--threads", "2"]
     asked += EASY
-    process = dialin.start(*asked, "--measure", "2", "--warmup", "1", "--minutes", "1.2", "--yes", "--out", out)
+    process = dialin.start(*asked, "--measure", "2", "--warmup", "1", "--minutes", "0.8", "--yes", "--out", out)
     measuring(out, position=2)
     interrupt(process)
     dialin("resume", out, code=dialin.any_code)

@@ -61,7 +61,7 @@ def test_syncs_of_the_log_are_found_in_the_profile_of_the_candidate_without_them
     for name, text in CANDIDATES.items():
         (dialin.directory / name).write_text(f"[mysqld]\n{text}\n")
     asked = ["compare", *CANDIDATES, "--accept-weaker-durability", "--worthwhile", "100%", "--confidence", "0.999"]
-    method = ["--threads", "4", "--rate", "1000", "--measure", "5", "--warmup", "1", "--minutes", "2"]
+    method = ["--threads", "4", "--rate", "500", "--measure", "5", "--warmup", "1", "--minutes", "1.4"]
     study, verdict, record = profiled(dialin, *asked, "--profile-candidates", *OF_MYSQL, *WRITES, *method)
     runs = [trial for trial in record.trials if trial.purpose is Purpose.PROFILE]
     assert [(trial.candidate, trial.state) for trial in runs] == [(name, TrialState.DONE) for name in CANDIDATES]
