@@ -25,6 +25,7 @@ from dialin.stats.decide import Rules
 from dialin.stats.throughput import TrialSpeed, decide_throughput
 from dialin.verdict.candidate_states import Claim, Compared, candidate_states
 from fixtures import example_studies, tuned
+from fixtures.long_form import IS_LONG
 
 RULES = Rules(worthwhile=0.02, confidence=0.95)
 JUDGED = {name: make for name, make in example_studies.EVERY.items() if name != "unfinished"}
@@ -82,7 +83,7 @@ def test_no_state_of_an_example_contradicts_its_interval_or_its_outcome(name):
     assert contradictions(states, ratios, claim_of(record)) == []
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(60 if IS_LONG else 20))
 def test_no_state_of_a_simulated_study_contradicts_its_interval_or_its_outcome(seed):
     """Studies of two to five candidates that differ by nothing to 10 %, with noise, with and without stalls."""
     random = np.random.default_rng(seed)
