@@ -13,7 +13,7 @@ from live import EASY, FAST, SHORT, find, measuring, only_with_all
 from playground import option_file, playground
 from warm_start import START
 
-SWEEP = ["sweep", "innodb_io_capacity=300,3000", *SHORT, "--minutes", "0.9", "--worthwhile", "100%", *EASY]
+SWEEP = ["sweep", "innodb_io_capacity=300,3000", *SHORT, "--minutes", "0.7", "--worthwhile", "100%", *EASY]
 
 
 def start(words, directory, stdout, stderr):
