@@ -14,7 +14,7 @@ import math
 import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -26,12 +26,12 @@ from world import Machine, World, observe, run
 from dialin.model.study import Candidate, StudySpec, Until
 from dialin.model.suite import Margin, SuiteMember, SuitePlan
 from dialin.model.verdict import CandidateState
-from dialin.stats.allocation import next_block
+from dialin.stats.allocation import SIZE, next_block
 from dialin.stats.decide import Decision, Rules
 from dialin.stats.forecast import is_enough
 from dialin.stats.standings import is_due
 from dialin.stats.throughput import TrialSpeed, by_typical_speed, decide_throughput
-from dialin.suites.joint import SuiteStudy, decide_mean, is_decided, is_reached, lacks_guard, margins
+from dialin.suites.joint import SuiteStudy, decide_mean, is_decided, is_reached, lacks_guard, margin_under
 
 RUN_SECONDS = 300
 _MATTERS = math.log1p(0.01) + 1e-9
@@ -72,7 +72,10 @@ class Ended:
 
 @dataclass(slots=True)
 class Workload:
-    """A workload of a simulated suite: its machine, its trials so far, and what they say."""
+    """A workload of a simulated suite: its machine, its trials so far, what they say, and its next block.
+
+    `judgement` is what the joint functions read of one.
+    """
 
     machine: Machine
     spec: StudySpec
@@ -80,30 +83,28 @@ class Workload:
     trials: list[TrialSpeed] = field(default_factory=list)
     looked: int = 0
     decision: Decision | None = None
+    judgement: Any = None
+    block: Sequence[str] = ()
     is_over: bool = False
 
     def run_block(self, rng: np.random.Generator, clock: float) -> float:
         """Run the next block from a time on; return when it ends."""
         self.machine.clock = clock
-        names = self.spec.names
-        rules = Rules.of(self.spec)
-        block = (
-            list(next_block(by_typical_speed(self.trials), names, names[0], rules, self.spec.until)) if self.trials else names
-        )
-        for name in rng.permutation(block):
+        names, rules = self.spec.names, Rules.of(self.spec)
+        for name in rng.permutation(self.block or names):
             index = int(name[1:])
             self.trials.append(observe(rng, self.machine, index, self.levels[index]))
         if is_due(len(self.trials), self.looked):
             self.looked = len(self.trials)
             self.decision = decide_throughput(self.trials, names, names[0], rules)
+            self.judgement = self._judge(self.decision)
+        if len(names) > SIZE:  # right after the look, whose fit is still kept
+            following = next_block(by_typical_speed(self.trials), names, names[0], rules, self.spec.until)
+            self.block = [name for name in names if name in following]
         return self.machine.clock
 
-    @property
-    def judgement(self) -> Any:
-        """What the joint functions read of a judgement."""
-        if self.decision is None:
-            return None
-        decision, counts = self.decision, {name: sum(t.candidate == name for t in self.trials) for name in self.spec.names}
+    def _judge(self, decision: Decision) -> Any:
+        counts = {name: sum(t.candidate == name for t in self.trials) for name in self.spec.names}
         verdict = SimpleNamespace(
             candidate=lambda name: SimpleNamespace(trials=counts[name], failed=0, state=CandidateState.TOO_CLOSE)
         )
@@ -137,20 +138,16 @@ def suite(rng: np.random.Generator, row: Row, minutes: float) -> Ended:
     """Rounds of blocks, the joint decision and its end, as in a suite."""
     plan, workloads = begin(rng, row, minutes, row.workloads + 1)
     clock, false, claimed, reached = 0.0, False, False, False
-
-    def so_far() -> list[SuiteStudy]:
-        return [SuiteStudy(member, one.spec, one.judgement) for member, one in zip(plan.members, workloads, strict=True)]
-
-    while not reached and clock < 60 * minutes and (running := [one for one in workloads if not one.is_over]):
-        for one in running:
+    studies = [SuiteStudy(member, one.spec, None) for member, one in zip(plan.members, workloads, strict=True)]
+    while not reached and clock < 60 * minutes and (running := [n for n, one in enumerate(workloads) if not one.is_over]):
+        for number in running:
+            one = workloads[number]
             clock = one.run_block(rng, clock)
             if one.looked == len(one.trials):  # else nothing is judged
                 here = one.claims()
                 false, claimed = false or here[0], claimed or here[1]
-                studies, number = so_far(), workloads.index(one)
-                judgement = studies[number].judgement
-                one.is_over = judgement is not None and is_decided(plan, one.spec, judgement)
-                one.is_over = one.is_over and not lacks_guard(plan, studies, studies[number])
+                studies[number] = replace(studies[number], judgement=one.judgement)
+                one.is_over = is_decided(plan, one.spec, one.judgement) and not lacks_guard(plan, studies, studies[number])
                 reached = is_reached(plan, studies)
                 false = false or _mean_is_false(plan, studies, workloads)
             if reached or clock >= 60 * minutes:
@@ -166,7 +163,7 @@ def _mean_is_false(plan: SuitePlan, studies: Sequence[SuiteStudy], workloads: Se
     true = np.mean([[level - one.levels[0] for level in one.levels] for one in workloads], axis=0)
     false = any(true[int(name[1:])] <= 0 for name in mean.better)
     if mean.choice not in (None, "c0"):
-        kept = all(margins(plan, one.spec, one.judgement)[mean.choice] is Margin.NOT_WORSE for one in studies)
+        kept = all(margin_under(plan, one.spec, one.judgement, mean.choice) is Margin.NOT_WORSE for one in studies)
         false |= kept and min(one.levels[int(mean.choice[1:])] - one.levels[0] for one in workloads) < -_MATTERS
     return false
 

@@ -41,6 +41,7 @@ class Chances:
     shortfall: Mapping[str, float]
 
 
+@lru_cache(maxsize=8)
 def chances(fit: TrialFit, worthwhile: float, *, more: float = 1.0) -> Chances:
     """Return how probable it is for each candidate of a fit to be within what is worthwhile of the best.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from scipy.special import ndtr, ndtri
@@ -58,6 +59,7 @@ def at_confidence(deviate: float, confidence: float) -> float:
     return -float(ndtri(min(scale * float(ndtr(-deviate)), 0.5)))
 
 
+@lru_cache(maxsize=1024)
 def thresholds(confidence: float, candidates: int, *, claims: int = 1, trials: int = 0, proofs: int = 0) -> Thresholds:
     """Return the thresholds of a study at a confidence, each error in proportion to that of 95 %.
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -131,9 +132,9 @@ class FittedDifference:
         return estimate_of_logs(self.mean, self.width.errors(self.dof, alpha, least) * self.error)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class TrialFit:
-    """The fit of the candidates that have trials.
+    """The fit of the candidates that have trials; equal is only the very same one, so that what is computed of it can be kept.
 
     Attributes:
         names: the candidates, in the order of all that follows.
@@ -247,12 +248,19 @@ def fit_trials(trials: Iterable[TimedTrial], names: Sequence[str]) -> TrialFit |
     likewise (Smyth, Statistical Applications in Genetics 3, 2004, there with an estimated weight). A candidate whose seconds
     are noisier beyond doubt starts with a higher variance. No variance is lower than what a candidate's own seconds show.
 
+    The last few fits are kept: a look, the standings and the next block are about the same trials.
+
     Returns:
         The fit; None where fewer than two candidates have trials, no candidate has two, or no trial has a value above zero.
 
     Raises:
         ValueError: a value is negative or not a number.
     """
+    return _fit_trials(tuple(trials), tuple(names))
+
+
+@lru_cache(maxsize=8)
+def _fit_trials(trials: tuple[TimedTrial, ...], names: tuple[str, ...]) -> TrialFit | None:
     compared = frozenset(names)
     used = [trial for trial in trials if trial.candidate in compared]
     measured = {trial.candidate for trial in used}
@@ -265,19 +273,26 @@ def fit_trials(trials: Iterable[TimedTrial], names: Sequence[str]) -> TrialFit |
     candidates = np.array([index_of[trial.candidate] for trial in used])
     within = np.bincount(candidates, weights=[trial.error**2 for trial in used]) / np.bincount(candidates)
     centre = float(logs.mean())
-    drift = drift_of([trial.run for trial in used], np.array([trial.at for trial in used]))
+    drift = _drift(tuple(trial.run for trial in used), tuple(trial.at for trial in used))
     return _fit(present, sums_of(candidates, drift, logs - centre, within), drift, centre)
 
 
+@lru_cache(maxsize=4)
+def _drift(runs: tuple[Hashable, ...], at: tuple[float, ...]) -> Drift:
+    """Return the model of the drift of trials, which throughput, typical speed and what stalls cost have in common."""
+    return drift_of(runs, np.array(at))
+
+
 def _fit(names: tuple[str, ...], sums: Sums, drift: Drift, centre: float) -> TrialFit:
-    noisier = np.where(sums.within > _MUCH_NOISIER * sums.usual, sums.within / sums.usual, 1.0)
+    usual = sums.usual
+    noisier = np.where(sums.within > _MUCH_NOISIER * usual, sums.within / usual, 1.0)
     prior = drift.prior + np.log(drift.precisions).sum(axis=(1, 2)) / 2
     variances, scale = noisier, 1.0
     for _ in range(_ROUNDS):
         solution = solve(sums, drift.precisions, variances / math.exp(float(np.log(variances).mean())))
         evidence = prior - solution.log_determinant / 2
         # Two degrees of freedom of the usual noise are added, so that no assumption is infinitely likely where nothing is left.
-        left_over = np.maximum(solution.left_over, 1e-12) + 2 * sums.usual
+        left_over = np.maximum(solution.left_over, 1e-12) + 2 * usual
         evidence -= (len(sums.logs) - len(names) + 2) / 2 * np.log(left_over)
         weights = _shares(evidence)
         explained = (weights @ solution.levels)[sums.candidates]
@@ -285,7 +300,7 @@ def _fit(names: tuple[str, ...], sums: Sums, drift: Drift, centre: float) -> Tri
         left = sums.logs - explained
         residuals = np.bincount(sums.candidates, weights=left**2)
         residual_dof = np.maximum(sums.counts - weights @ solution.leverages, 1e-3)
-        common = _common_variance(residuals / noisier, residual_dof, _OVER_SECONDS * sums.usual + _OF_STARTS**2)
+        common = _common_variance(residuals / noisier, residual_dof, _OVER_SECONDS * usual + _OF_STARTS**2)
         variances = np.maximum(common.variances * noisier, np.maximum(sums.within, 1e-14))
         scale = math.exp(float(np.log(variances).mean()))
     mean = weights @ solution.effects

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from dialin.measures.of_trials import goal_ratio
 from dialin.measures.table import MEASURES
@@ -79,10 +80,11 @@ def margin_of(plan: SuitePlan, spec: StudySpec) -> float:
 
 def margins(plan: SuitePlan, spec: StudySpec, judgement: Judgement | None) -> dict[str, Margin]:
     """Return, for each candidate but the baseline, whether it is worse than the baseline by more than the margin."""
-    return {name: _margin(plan, spec, judgement, name) for name in spec.names if name != spec.baseline}
+    return {name: margin_under(plan, spec, judgement, name) for name in spec.names if name != spec.baseline}
 
 
-def _margin(plan: SuitePlan, spec: StudySpec, judgement: Judgement | None, name: str) -> Margin:
+def margin_under(plan: SuitePlan, spec: StudySpec, judgement: Judgement | None, name: str) -> Margin:
+    """Return whether a candidate is worse than the baseline by more than the margin under one workload."""
     if judgement is None:
         return Margin.OPEN
     candidate, baseline = judgement.verdict.candidate(name), judgement.verdict.candidate(spec.baseline)
@@ -128,17 +130,22 @@ def lacks_guard(plan: SuitePlan, studies: Sequence[SuiteStudy], one: SuiteStudy)
         return True
     if mean.choice is None or mean.choice == one.spec.baseline:
         return False
-    by_study = {study.member.name: margins(plan, study.spec, study.judgement)[mean.choice] for study in studies}
+    by_study = {study.member.name: margin_under(plan, study.spec, study.judgement, mean.choice) for study in studies}
     return by_study[one.member.name] is Margin.OPEN and not {Margin.WORSE, Margin.FAILED} & set(by_study.values())
 
 
 def decide_mean(plan: SuitePlan, studies: Sequence[SuiteStudy]) -> Decision | None:
     """Return the decision by the weighted geometric mean of all workloads; None while one has too few trials."""
     spec = studies[0].spec
-    mean = weighted_mean([study.fit for study in studies], [study.member.weight for study in studies])
-    if mean is None or spec.baseline not in mean.names:
-        return None
-    return decide_fit(mean, spec.baseline, Rules(plan.worthwhile, plan.confidence, choose=not spec.is_aa, claims=plan.claims))
+    rules = Rules(plan.worthwhile, plan.confidence, choose=not spec.is_aa, claims=plan.claims)
+    weights = tuple(study.member.weight for study in studies)
+    return _decide_mean(tuple(study.fit for study in studies), weights, spec.baseline, rules)
+
+
+@lru_cache(maxsize=4)
+def _decide_mean(fits: tuple[TrialFit | None, ...], weights: tuple[float, ...], baseline: str, rules: Rules) -> Decision | None:
+    mean = weighted_mean(fits, weights)
+    return None if mean is None or baseline not in mean.names else decide_fit(mean, baseline, rules)
 
 
 def is_reached(plan: SuitePlan, studies: Sequence[SuiteStudy]) -> bool:
@@ -153,7 +160,7 @@ def is_reached(plan: SuitePlan, studies: Sequence[SuiteStudy]) -> bool:
     if mean.choice is None or not mean.is_reached(plan.until, baseline):
         return False
     if mean.choice != baseline:
-        return all(margins(plan, one.spec, one.judgement)[mean.choice] is Margin.NOT_WORSE for one in studies)
+        return all(margin_under(plan, one.spec, one.judgement, mean.choice) is Margin.NOT_WORSE for one in studies)
     return all(one.fit is not None and _is_near_all(one.fit, plan, one.spec) for one in studies)
 
 
