@@ -11,7 +11,7 @@ from contextlib import closing, suppress
 import pymysql
 import pytest
 
-from live import FAST, find, interrupt, measuring, until
+from live import FAST, find, interrupt, measuring, only_with_all, until
 from playground import SCHEMA, attached_sweep, command_that_restarts, playground
 
 
@@ -93,6 +93,7 @@ def test_a_server_that_stays_away_ends_the_study_which_resumes_once_it_is_back(d
     assert SCHEMA not in server.schemas()
 
 
+@only_with_all  # tests/trials/test_hang_detector.py shows it; test_hiccups.py stops a server for two seconds
 def test_a_trial_whose_server_stops_answering_fails_at_once(dialin, server, sweep):
     out = dialin.directory / "study"
     process = dialin.start(*sweep, "--measure", "30", "--minutes", "5", "--out", out)

@@ -87,6 +87,7 @@ def choices_of_runs(log):
     return [[word for word in words if word.startswith(("--load-threads=", "--gather="))] for words in runs]
 
 
+@only_with_all  # tests/race/test_runner_driver_choices.py shows it, test_load_sources.py that real drivers follow
 def test_every_trial_uses_what_the_driver_chose_in_the_first_one_also_after_a_resume(dialin, monkeypatch, tmp_path):
     out, log, program = dialin.directory / "pinned", tmp_path / "runs", tmp_path / "dialin-load"
     program.write_text(f'#!/bin/sh\nprintf \'%s\\n\' "$*" >>{shlex.quote(str(log))}\nexec {shlex.quote(str(BINARY))} "$@"\n')

@@ -53,6 +53,7 @@ def test_variables_that_only_a_start_sets_are_compared_and_put_back_after_a_kill
     assert not list(Home.of().undo.glob("*.*json"))
 
 
+@only_with_all  # tests/places/attached/test_applied.py shows it
 def test_dynamic_variables_are_applied_by_the_command_where_the_account_may_not_set_them(dialin, fast):
     before, out = fast.state(), dialin.directory / "study"
     count = fast.directory / "calls"

@@ -42,6 +42,7 @@ def restarted(server, tmp_path):
         restart(server, command)
 
 
+@only_with_all  # test_changed_during_trial.py shows it of SET, test_attached_restart.py that what others persist is noticed
 def test_attached_and_restarted_a_value_that_somebody_else_persists_once_costs_one_trial(dialin, server, restarted):
     before, out = server.variables(), dialin.directory / "study"
     process = dialin.start(*restarted, "--out", out)

@@ -135,6 +135,7 @@ steps = [
 """
 
 
+@only_with_all  # the captures of test_pool_capture.py leave the same rows, too
 def test_rows_have_the_ids_of_the_capture_however_many_are_inserted_at_once(build, tmp_path):
     (tmp_path / "orders.toml").write_text(ORDERS)
 
@@ -222,6 +223,7 @@ def test_a_study_replays_a_capture_on_a_copy_of_the_data(captured, dialin, tmp_p
     assert {trial.in_force["event_scheduler"] for trial in trials if trial.in_force} == {"OFF"}
 
 
+@only_with_all  # tests/report/test_replay_page.py shows what a check says of which figures
 def test_a_check_names_the_statements_that_differ_on_other_data(captured, dialin, tmp_path, monkeypatch):
     build, directory, _ = captured
     if build != find(MYSQL):

@@ -247,6 +247,7 @@ esac
 """
 
 
+@only_with_all  # tests/datasets/test_snapshots.py shows it
 @pytest.mark.parametrize("server_build", FAST_OR_ALL, indirect=True, ids=lambda build: build.id)
 def test_a_command_of_the_user_restores_the_data_to_the_last_byte_too(tools, server_build, prepared, tmp_path):
     dataset, tables = prepared

@@ -41,7 +41,7 @@ def check_files(out, code):
     assert (out / "report.md").stat().st_size > 0
 
 
-@only_with_all  # tests/cli shows it of a report, the study below loses its terminal
+@only_with_all  # tests/cli shows it of a report
 def test_a_study_whose_reader_closed_the_pipe_writes_its_files_and_keeps_its_exit_code(tmp_path):
     reader, writer = os.pipe()
     out = tmp_path / "study"
@@ -51,7 +51,8 @@ def test_a_study_whose_reader_closed_the_pipe_writes_its_files_and_keeps_its_exi
     check_files(out, process.wait(300))
 
 
-@pytest.mark.parametrize("is_stdout_too", [True, pytest.param(False, marks=only_with_all)])
+@only_with_all  # tests/cli/test_standard_streams.py hangs a terminal up, test_attached_study.py stops studies
+@pytest.mark.parametrize("is_stdout_too", [True, False])
 def test_a_study_that_loses_its_terminal_puts_an_attached_server_back(tmp_path, is_stdout_too):
     with playground(find(FAST)) as server:
         account = option_file(server, tmp_path / "account.cnf")
