@@ -41,6 +41,26 @@ def test_without_a_range_it_spans_sixteen_times_the_default_unless_a_rule_says_m
     assert make_dimension(pool).reason == "rule: 75 % of memory"
 
 
+MIB = 2**20
+POOL = VariableFacts(
+    "innodb_buffer_pool_size", 128 * MIB, static=True, minimum=5 * MIB, lowest=128 * MIB, highest=617 * MIB,
+    step=MIB, multiple=128 * MIB, rule=473 * MIB,
+)  # fmt: skip
+
+
+def test_of_values_that_a_server_rounds_up_only_those_that_stay_are_tried() -> None:
+    axis = make_dimension(POOL)
+    assert (axis.low, axis.high, axis.rule) == (128 * MIB, 640 * MIB, 512 * MIB)
+    assert {axis.value(share / 50) for share in range(51)} == {chunks * 128 * MIB for chunks in range(1, 6)}
+
+
+def test_a_requested_range_is_not_exceeded_where_a_server_rounds_up() -> None:
+    axis = make_dimension(POOL, parse_requested("innodb_buffer_pool_size=200M..617M"))
+    assert {axis.value(share / 50) for share in range(51)} == {256 * MIB, 384 * MIB, 512 * MIB}
+    small = make_dimension(POOL, parse_requested("innodb_buffer_pool_size=16M..100M"))
+    assert small.value(1.0) == 100 * MIB
+
+
 def test_the_baselines_value_is_always_a_choice() -> None:
     axis = make_dimension(CAPACITY, parse_requested("innodb_io_capacity=1000..2000"))
     assert axis.special == (200,)

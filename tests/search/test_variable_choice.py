@@ -342,6 +342,23 @@ def test_a_variable_that_a_user_names_has_the_same_rules() -> None:
     assert make_dimension(unknown).high == 16 * 8192
 
 
+@pytest.mark.parametrize(
+    ("build", "in_force", "multiple"),
+    [
+        ("mysql@9.7.4", {}, 2**27),
+        ("mysql@9.7.4", {"innodb_buffer_pool_size": str(GIB), "innodb_buffer_pool_instances": "2"}, 2**28),
+        ("mysql@9.7.4", {"innodb_buffer_pool_size": str(2**26), "innodb_buffer_pool_chunk_size": str(2**26)}, 2**27),
+        ("mysql@9.7.4", {"innodb_buffer_pool_size": str(GIB), "innodb_buffer_pool_chunk_size": str(2**25)}, 2**25),
+        ("mysql@5.6.24", {}, 0),
+        ("mariadb@10.11.19", {}, 0),
+    ],
+)
+def test_a_pool_is_a_whole_number_of_chunks_in_every_instance(build: str, in_force: dict[str, str], multiple: int) -> None:
+    variables = CATALOGUES[build].variables
+    situation = replace(MACHINE, build=build, in_force=in_force)
+    assert variable_facts(variables["innodb_buffer_pool_size"], situation, variables).multiple == multiple
+
+
 def test_the_memory_of_session_buffers_is_counted_as_estimates_count_it() -> None:
     session = (memory.Allotted.NEED, memory.Allotted.CONNECTION)
     often = {name for name, rule in memory.MEMORY.items() if rule.allotted in session}

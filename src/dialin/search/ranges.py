@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from dialin.errors import UserError
@@ -33,6 +34,7 @@ class VariableFacts:
         minimum: the lowest number that the server takes; None where it is not known, or the variable takes none.
         maximum: the highest one.
         step: what a number is rounded to a multiple of; 0 for fractions.
+        multiple: what the server rounds numbers that are not below it up to a multiple of; 0 for nothing.
         choices: the words that it takes.
         special: numbers or words outside of the range's order, e.g. 0 for "the server decides".
         lowest: the lowest value that makes sense on this machine, by a rule; None for no rule.
@@ -48,6 +50,7 @@ class VariableFacts:
     minimum: float | None = None
     maximum: float | None = None
     step: float = 1
+    multiple: float = 0
     choices: tuple[Value, ...] = ()
     special: tuple[Value, ...] = ()
     lowest: float | None = None
@@ -97,6 +100,13 @@ def make_dimension(facts: VariableFacts, requested: RequestedVariable | None = N
             raise UserError(f"{facts.name} takes words, not a range", f"List them: {facts.name}={some}")
         return _listed(facts, facts.choices, facts.limits or "all values that the server takes")
     low, high, reason = _range(facts, requested)
+    step, rule = facts.step, facts.rule
+    if 0 < facts.multiple <= low:
+        high = high if requested is not None and requested.high is not None else _rounded_up(high, facts.multiple)
+        if _rounded_up(low, facts.multiple) + facts.multiple <= high:
+            step = facts.multiple
+            number = None if rule is None else as_number(rule)
+            rule = rule if number is None else int(_rounded_up(number, step))
     if not low < high:
         limits = (requested.low, requested.high) if requested is not None and requested.low is not None else (low, high)
         raise UserError(f"{facts.name}: the server accepts no range within {limits[0]} to {limits[1]}", "Name another range")
@@ -105,13 +115,13 @@ def make_dimension(facts: VariableFacts, requested: RequestedVariable | None = N
     inside = default is not None and low <= default <= high
     if not inside and not any(same_value(facts.default, value) for value in special):
         special = (*special, facts.default)  # the baseline's value is always a choice
-    rule = facts.rule if facts.rule is None or _within(facts.rule, low, high) or facts.rule in special else None
+    rule = rule if rule is None or _within(rule, low, high) or rule in special else None
     return Dimension(
         facts.name,
         low,
         high,
         log=is_log_range(low, high),
-        step=facts.step,
+        step=step,
         special=special,
         static=facts.static,
         default=facts.default,
@@ -146,6 +156,10 @@ def _listed(facts: VariableFacts, values: tuple[Value, ...], reason: str) -> Dim
     return Dimension(
         facts.name, values=values, static=facts.static, default=facts.default, rule=rule, source=facts.source, reason=reason
     )
+
+
+def _rounded_up(number: float, multiple: float) -> float:
+    return math.ceil(number / multiple) * multiple
 
 
 def _within(value: Value, low: float, high: float) -> bool:

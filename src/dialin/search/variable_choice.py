@@ -18,6 +18,7 @@ from dialin.search.performance_variables import TABLE, Amount, Fact, Limit, Memo
 from dialin.search.proof import MOST_VARIABLES
 from dialin.search.ranges import VariableFacts, make_dimension
 from dialin.search.space import Space, is_log_range
+from dialin.variables import pinning
 from dialin.variables.behaviour import limit_of
 from dialin.variables.catalogue import NUMBERS, Kind, Variable
 
@@ -203,6 +204,7 @@ def variable_facts(
         minimum=least,
         maximum=most,
         step=step,
+        multiple=_multiple(variable.name, variables, situation),
         choices=() if numeric else _words(variable, row, default, weaker=weaker),
         special=tuple(value for value in row.special if variable.minimum is None or float(value) >= variable.minimum),
         lowest=lowest,
@@ -211,6 +213,15 @@ def variable_facts(
         source=source,
         limits="values that are worth trying" if row.words else limits,
     )
+
+
+def _multiple(name: str, variables: Mapping[str, Variable], situation: Situation) -> float:
+    if name != pinning.POOL:
+        return 0.0
+    known = {one: variables[one] for one in (pinning.POOL, pinning.CHUNK, pinning.INSTANCES) if one in variables}
+    defaults = {one: variable.default or "" for one, variable in known.items()}
+    values = {one: _in_force(variable, situation) for one, variable in known.items()}
+    return pinning.pool_multiple(values, defaults, situation.build)
 
 
 def make_constraints(space: Space, situation: Situation, variables: Mapping[str, Variable]) -> Constraints:

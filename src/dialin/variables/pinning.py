@@ -29,6 +29,20 @@ def proposal(name: str, in_force: Mapping[str, Mapping[str, str]]) -> dict[str, 
     return {name: rule.hold(numbers)}
 
 
+def pool_multiple(values: Mapping[str, Value], defaults: Mapping[str, Value], build_id: str) -> int:
+    """Return the bytes that a buffer pool of a build is a multiple of, if it is not smaller; 0 where it has any size.
+
+    It is a whole number of chunks in every instance. A pool with less than one chunk in each has smaller chunks, which grow
+    to the default with the pool.
+    """
+    if not behaviour.DERIVED[POOL].behaviours[0].is_of(build_id):
+        return 0
+    pool, chunk, instances = (_whole(values.get(name, defaults.get(name))) for name in (POOL, CHUNK, INSTANCES))
+    if pool <= chunk * max(instances, 1):
+        chunk = max(chunk, _whole(defaults.get(CHUNK)))
+    return chunk * max(instances, 1)
+
+
 def _pool(in_force: Mapping[str, Mapping[str, str]]) -> dict[str, Value]:
     """Return a size of the pool, and of its chunks, that every number of instances divides.
 
@@ -48,6 +62,6 @@ def _pool(in_force: Mapping[str, Mapping[str, str]]) -> dict[str, Value]:
     return {POOL: with_letter(chunk * parts), CHUNK: with_letter(chunk)}
 
 
-def _whole(text: str | None) -> int:
-    number = as_number(text or "")
+def _whole(value: Value | None) -> int:
+    number = as_number(value or "")
     return number if isinstance(number, int) and number > 0 else 0
