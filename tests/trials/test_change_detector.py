@@ -53,6 +53,14 @@ def test_changes_are_found_but_for_those_of_servers_themselves_and_those_that_ca
     assert detector.changes({**VARIABLES, **now}, Step.STOP) == ()
 
 
+@pytest.mark.parametrize(("switch", "found"), [("150000", []), ("0", ["innodb_thread_sleep_delay"])])
+def test_what_the_server_adjusts_by_itself_was_changed_by_nobody(switch, found):
+    detector, adjusted = ChangeDetector([CAPACITY]), {**VARIABLES, "innodb_adaptive_max_sleep_delay": switch}
+    detector.remember({**adjusted, "innodb_thread_sleep_delay": "10000"})
+    changes = detector.changes({**adjusted, "innodb_thread_sleep_delay": "0"}, Step.STOP)
+    assert [change.variable for change in changes] == found
+
+
 def test_a_running_server_whose_variable_somebody_else_set_is_not_set_before_that_was_said(clock):
     server = FakeInstance()
     settings = {"low": {CAPACITY: 300}, "high": {CAPACITY: 900}}

@@ -50,14 +50,14 @@ class ChangeDetector:
         """Return what changed since the server was last compared or set, variables under test first.
 
         `now` holds every variable that the server reports; it becomes the known state, so each change is returned once.
-        Variables that only identify the instance or show its activity, and those that cannot explain a difference in
-        throughput, are left out unless the study sets them.
+        Variables that only identify the instance or show its activity, those that the server adjusts by itself, and those that
+        cannot explain a difference in throughput, are left out unless the study sets them.
         """
         before, self._known = self._known, dict(now)
         changes = [
             VariableChange(name, before[name], value, under_test=self._is_under_test(name), step=step)
             for name, value in now.items()
-            if before.get(name, value) != value and self._matters(name)
+            if before.get(name, value) != value and self._matters(name, now)
         ]
         return tuple(sorted(changes, key=lambda change: (not change.under_test, change.variable)))
 
@@ -70,10 +70,11 @@ class ChangeDetector:
         if changed := [change for change in self.changes(now, step) if change.under_test]:
             raise VariablesChangedError(changed)
 
-    def _matters(self, name: str) -> bool:
+    def _matters(self, name: str, in_force: Mapping[str, str]) -> bool:
         if self._is_under_test(name):
             return not rules.is_identity(name)
-        return not rules.identifies_instance(name) and rules.inert(name) is None
+        is_expected = rules.identifies_instance(name) or behaviour.adapts_itself(name, in_force) is not None
+        return not is_expected and rules.inert(name) is None
 
     def _is_under_test(self, name: str) -> bool:
         follows = behaviour.DERIVED.get(name)

@@ -267,10 +267,13 @@ SELF_ADAPTING: Mapping[str, SelfAdapting] = {
 }
 
 
-def adapts_itself(variable: str, in_force: Mapping[str, object], build_id: str) -> str | None:
-    """Return the variable that lets the server adjust another one by itself, where that is in force; None where it is not."""
+def adapts_itself(variable: str, in_force: Mapping[str, object], build_id: str | None = None) -> str | None:
+    """Return the variable that lets the server adjust another one by itself, where that is in force; None where it is not.
+
+    Without `build_id` the values in force tell: a server that adjusts nothing has no such variable.
+    """
     rule = SELF_ADAPTING.get(variable)
-    if rule is None or not rule.behaviour.is_of(build_id):
+    if rule is None or (build_id is not None and not rule.behaviour.is_of(build_id)):
         return None
     value = as_number(parse_value(str(in_force.get(rule.switch, 0))))
     return rule.switch if value else None
