@@ -89,6 +89,12 @@ def test_a_percentage_is_not_torn_at_the_end_of_a_line():
     assert text.wrapped("it gains 29.1 % now", 13) == ["it gains", "29.1 % now"]
 
 
+def test_a_word_that_has_no_room_beside_its_label_stands_whole_below_it():
+    names = "innodb_flush_log_at_trx_commit, sync_binlog"
+    assert text.wrapped(names, 40, indent="Left out, durability:") == ["Left out, durability:", *names.split(" ")]
+    assert text.wrapped("x" * 12, 8, indent="- ", hanging="  ") == ["- xxxxxx", "  xxxxxx"]
+
+
 def test_ascii_terminals_get_ascii():
     assert text.ascii_only("−5 % … ×2 ж") == "-5 % ~ x2 ?"
 

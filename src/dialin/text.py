@@ -86,10 +86,12 @@ def without_secrets(command: str) -> str:
 
 
 def wrapped(text: str, width: int, *, indent: str = "", hanging: str = "") -> list[str]:
-    """Return text in lines of at most `width` characters, never breaking a line before a % sign."""
-    lines = textwrap.wrap(
-        text.replace(" %", "\u00a0%"), width, initial_indent=indent, subsequent_indent=hanging, break_on_hyphens=False
-    )
+    """Return text in lines of at most `width` characters, never breaking a line before a % sign, or a word that has room."""
+    text = text.replace(" %", "\u00a0%")
+    first = len(next(iter(text.split(" ", 1))))
+    if len(hanging) + first <= width < len(indent) + first:
+        return [indent.rstrip(), *wrapped(text, width, indent=hanging, hanging=hanging)]
+    lines = textwrap.wrap(text, width, initial_indent=indent, subsequent_indent=hanging, break_on_hyphens=False)
     return [line.replace("\u00a0", " ") for line in lines]
 
 
