@@ -206,8 +206,10 @@ def test_it_stops_between_two_trials_when_asked_and_says_the_best_so_far(tune, t
 
 def test_the_best_so_far_is_said_while_it_runs():
     said = [log_text(line) for line in tuned().log]
-    assert any(line.startswith("Best so far: ") and "not proven" in line for line in said)
-    assert any(line.startswith("The search ends after ") for line in said)
+    ended = next(place for place, line in enumerate(said) if line.startswith("The search ends after "))
+    best = [place for place, line in enumerate(said) if line.startswith("Best so far: ") and "not proven" in line]
+    assert best
+    assert best[-1] < ended
 
 
 def test_settings_that_a_baseline_has_stay_in_every_candidate(tune):

@@ -200,7 +200,8 @@ class TuneRunner(StudyRun):
     def _save_findings(self) -> None:
         findings = findings_so_far(self._tuner)
         self.store.save_findings(findings)
-        if findings.best and findings.best != self._best and findings.expected is not None:
+        is_searching = self._asks[-1].stage is not TuneStage.PROOF  # what is being proven does not change any more
+        if is_searching and findings.best and findings.best != self._best and findings.expected is not None:
             self.log(LogCode.BEST_SO_FAR, setting=findings.best, expected=findings.expected)
         self._best = findings.best
 

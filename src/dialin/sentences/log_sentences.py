@@ -10,7 +10,7 @@ from dialin.model.cause import Cause
 from dialin.model.record import LogCode, LogLine
 from dialin.model.trial import Step
 from dialin.sentences.setting_notes import shown
-from dialin.sentences.tune_words import setting_text
+from dialin.sentences.tune_words import brief_setting
 from dialin.text import change, counted, duration, percent
 
 Figures = Mapping[str, Any]
@@ -118,7 +118,7 @@ _SENTENCES: Mapping[LogCode, Callable[[Figures], str]] = {
     LogCode.SEARCH_ENDED: lambda figures: (
         f"The search ends after {counted(figures['trials'], 'trial')}; now confirmation trials prove what it found"
     ),
-    LogCode.SETTING_CHOSEN: lambda figures: f"Next setting: {setting_text(figures['setting'])}",
+    LogCode.SETTING_CHOSEN: lambda figures: f"Next setting: {brief_setting(figures['setting'])}",
     LogCode.TRIAL_CUT_SHORT: lambda figures: (
         f"Trial {figures['trial']} ended early: below {figures['floor']:,.0f} {figures['unit']}"
     ),
@@ -128,7 +128,7 @@ _SENTENCES: Mapping[LogCode, Callable[[Figures], str]] = {
         "and earlier periods are not compared"
     ),
     LogCode.BEST_SO_FAR: lambda figures: (
-        f"Best so far: {setting_text(figures['setting'])} ({change(figures['expected'])} by the model, not proven)"
+        f"Best so far: {brief_setting(figures['setting'])} ({change(figures['expected'])} by the model, not proven)"
     ),
 }
 
