@@ -191,6 +191,21 @@ def test_at_any_time_it_says_what_is_best_so_far() -> None:
     assert begun.result().setting == {}
 
 
+@pytest.mark.parametrize(
+    ("gain", "error", "ends"), [(0.0, 0.01, True), (0.005, 0.01, True), (0.0, 0.03, False), (0.015, 0.01, False)]
+)
+def test_a_search_ends_early_only_where_a_standard_deviation_more_would_be_no_gain(
+    gain: float, error: float, ends: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun = play(tuner(), Server(no_gain), 30)
+    little = [replace(outcome.ask, purpose=TuneStage.SEARCH, improvement=0.005) for outcome in begun.history[-5:]]
+    begun.history[-5:] = [replace(outcome, ask=ask) for outcome, ask in zip(begun.history[-5:], little, strict=True)]
+    monkeypatch.setattr(begun, "_promise", lambda _model, _point: (gain, error))
+    following = begun.ask()
+    assert following is not None
+    assert (following.purpose is TuneStage.PROOF) is ends
+
+
 LITTLE = Space(tuple(Dimension(f"small{i}", 0, 100, default=20.0, rule=80.0) for i in range(12)))
 
 
