@@ -30,6 +30,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import psutil
+from result_lines import append, lines
 
 from dialin.fleet.fleet import FleetOfOne
 from dialin.fleet.worker import BlockRequest, WorkerHost
@@ -221,8 +222,7 @@ def main() -> None:
         print(json.dumps(asdict(measured(asked.seconds[0], asked.candidates, asked.blocks, asked.figures))))
         return
     what = {"candidates": asked.candidates, "blocks": asked.blocks, "figures": asked.figures}
-    lines = [json.loads(line) for line in asked.results.read_text().splitlines()] if asked.results.exists() else []
-    costs = [Cost(**line["cost"]) for line in lines if {key: line[key] for key in what} == what]
+    costs = [Cost(**line["cost"]) for line in lines(asked.results) if {key: line[key] for key in what} == what]
     left = [seconds for seconds in asked.seconds if seconds not in [cost.seconds for cost in costs]]
     if left:
         brief = in_a_process(BRIEF, asked)
@@ -236,8 +236,7 @@ def main() -> None:
         show(cost)
     for seconds in left:
         cost = in_a_process(seconds, asked)
-        with asked.results.open("a") as file:
-            file.write(f"{json.dumps({**what, 'cost': asdict(cost)})}\n")
+        append(asked.results, {**what, "cost": asdict(cost)})
         show(cost)
 
 

@@ -21,17 +21,16 @@ against a crash, and as studies do it. Each preparation is written into `prepare
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import statistics
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 from driver import ROOT, Cell
+from result_lines import append, lines
 
 from dialin.datasets import filling
 from dialin.datasets.cache import StoredDataset
@@ -217,17 +216,6 @@ def prepare_in_turns(tools: Tools, build: Build, gb: float, options: argparse.Na
         f"| {build.id} | {gb:g} | {cells} | {statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f}) |",
         flush=True,
     )
-
-
-def lines(results: Path) -> list[dict[str, Any]]:
-    """Return what was written into a file of results so far."""
-    return [json.loads(line) for line in results.read_text().splitlines()] if results.exists() else []
-
-
-def append(results: Path, line: Mapping[str, Any]) -> None:
-    results.parent.mkdir(parents=True, exist_ok=True)
-    with results.open("a") as file:
-        file.write(f"{json.dumps(line)}\n")
 
 
 def read(options: argparse.Namespace) -> list[Row]:
