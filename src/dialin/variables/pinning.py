@@ -35,7 +35,7 @@ def pool_multiple(values: Mapping[str, Value], defaults: Mapping[str, Value], bu
     It is a whole number of chunks in every instance. A pool with less than one chunk in each has smaller chunks, which grow
     to the default with the pool.
     """
-    if not behaviour.DERIVED[POOL].behaviours[0].is_of(build_id):
+    if not any(one.is_of(build_id) for one in behaviour.DERIVED[POOL].behaviours):
         return 0
     pool, chunk, instances = (_whole(values.get(name, defaults.get(name))) for name in (POOL, CHUNK, INSTANCES))
     if pool <= chunk * max(instances, 1):
