@@ -10,10 +10,11 @@ from dialin.search.performance_variables import TABLE
 from dialin.search.ranges import RequestedVariable, make_dimension
 from dialin.search.space import Space
 from dialin.search.variable_choice import ChosenVariable, Situation, choose_variables, make_constraints, variable_facts
-from dialin.variables import memory
 from dialin.variables.behaviour import limit_of
 from dialin.variables.catalogue import Kind, Variable
 from dialin.variables.durability import DURABILITY_RULES
+from dialin.variables.memory import MEMORY
+from dialin.variables.size_units import BYTES, unit_of
 from fixtures.real_catalogues import BUILDS, real_catalogue
 
 GIB = 2**30
@@ -310,7 +311,7 @@ def test_memory_counts_the_pool_once_and_buffers_for_each_connection() -> None:
     assert limits is not None
     assert limits.limit == pytest.approx(0.92 * 16 * GIB)
     assert limits.factors["innodb_buffer_pool_size"] == 1
-    assert limits.factors["sort_buffer_size"] == 16
+    assert limits.factors["sort_buffer_size"] == limits.factors["tmp_table_size"] == 16
     settings = {"innodb_buffer_pool_size": 8 * GIB, "sort_buffer_size": GIB / 16}
     assert limits.needed(settings) == pytest.approx(9.5 * GIB, abs=GIB / 100)
 
@@ -359,8 +360,6 @@ def test_a_pool_is_a_whole_number_of_chunks_in_every_instance(build: str, in_for
     assert variable_facts(variables["innodb_buffer_pool_size"], situation, variables).multiple == multiple
 
 
-def test_the_memory_of_session_buffers_is_counted_as_estimates_count_it() -> None:
-    session = (memory.Allotted.NEED, memory.Allotted.CONNECTION)
-    often = {name for name, rule in memory.MEMORY.items() if rule.allotted in session}
-    for name in often & TABLE.keys():
-        assert TABLE[name].memory == "each connection"
+def test_the_memory_of_every_size_that_is_searched_is_known() -> None:
+    on_disk = {"innodb_redo_log_capacity", "innodb_log_file_size", "innodb_log_write_ahead_size"}
+    assert {name for name in TABLE if unit_of(name) == BYTES} - MEMORY.keys() == on_disk

@@ -200,7 +200,7 @@ def ends_of(variables: Sequence[Dimension]) -> list[dict[str, Value]]:
 
 
 def _facts(known: Variable, catalogue: Catalogue, situation: Situation, *, weaker: bool) -> VariableFacts:
-    facts = variable_choice.variable_facts(known, situation, catalogue.variables, weaker=weaker)
+    facts = variable_choice.variable_facts(known, situation, catalogue.variables)
     words = [word for word in facts.choices if weaker or not _losses(known.name, word, situation.in_force)]
     distinct = [word for place, word in enumerate(words) if not any(same_value(word, before) for before in words[:place])]
     return replace(facts, choices=tuple(distinct) if len(distinct) > 1 else ())

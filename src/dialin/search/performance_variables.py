@@ -46,13 +46,6 @@ Limit = tuple[Amount | float, ...]
 """The smallest of the amounts that are known; none where no amount is known."""
 
 
-class Memory(StrEnum):
-    """How often a server takes the memory that a variable sets."""
-
-    ONCE = "once"
-    EACH_CONNECTION = "each connection"
-
-
 @dataclass(frozen=True, slots=True)
 class Rule:
     """A rule of thumb: where a search starts.
@@ -79,7 +72,6 @@ class PerformanceVariable:
         lowest: where the range begins; the values that the server accepts limit it further.
         highest: where the range ends.
         words: the words that it takes instead of a range; those that the build has are searched.
-        weaker: words that are searched only where weaker durability is allowed.
         special: values that have a meaning of their own, outside of the range.
         step: what a number is rounded to a multiple of; None for the server's block, else 1.
         touch: status counters, in lower case; a load touches the variable if together they grow at least once per 500
@@ -88,15 +80,12 @@ class PerformanceVariable:
             that the build lacks counts as OFF.
         waits: whether it acts only where connections compete.
         more_only: whether less than the default is pointless; then a range that does not exceed the default leaves it out.
-        memory: how its memory counts.
-        durability: whether it is searched only where weaker durability is accepted.
     """
 
     why: str
     lowest: Limit = ()
     highest: Limit = ()
     words: tuple[Value, ...] = ()
-    weaker: tuple[Value, ...] = ()
     special: tuple[Value, ...] = ()
     step: float | None = None
     touch: tuple[str, ...] = ()
@@ -104,8 +93,6 @@ class PerformanceVariable:
     waits: bool = False
     more_only: bool = False
     rule: Rule | None = None
-    memory: Memory | None = None
-    durability: bool = False
 
 
 KIB, MIB, GIB = 2.0**10, 2.0**20, 2.0**30
@@ -139,7 +126,7 @@ TABLE: Mapping[str, PerformanceVariable] = {
     "innodb_buffer_pool_size": PerformanceVariable("it decides how much data stays in memory", lowest=(Amount(Fact.DEFAULT),),
         highest=(Amount(Fact.MEMORY, 0.75), Amount(Fact.DATA, 1.5)), step=MIB, more_only=True,
         rule=Rule("MySQL manual, InnoDB Startup Configuration",
-            (Amount(Fact.MEMORY, 0.6), Amount(Fact.DATA, 1.15, at_least=128 * MIB))), memory=Memory.ONCE),
+            (Amount(Fact.MEMORY, 0.6), Amount(Fact.DATA, 1.15, at_least=128 * MIB)))),
     "innodb_redo_log_capacity": PerformanceVariable("a small redo log forces pages to be flushed early", lowest=(64 * MIB,),
         highest=(Amount(Fact.DISK, 0.05), 32 * GIB), step=MIB, touch=_WRITES,
         rule=Rule("MySQL manual, Optimizing InnoDB Redo Logging; that it holds an hour of this load's writes is ours",
@@ -149,13 +136,12 @@ TABLE: Mapping[str, PerformanceVariable] = {
         rule=Rule("MySQL manual, Optimizing InnoDB Redo Logging; that two files hold an hour of this load's writes is ours",
             (Amount(Fact.HOURLY_REDO, 0.5, at_least=96 * MIB), Amount(Fact.DISK, 0.025)))),
     "innodb_flush_log_at_trx_commit": PerformanceVariable("it decides when commits reach the disk", words=(1, 2, 0),
-        touch=_WRITES, durability=True),
+        touch=_WRITES),
     "sync_binlog": PerformanceVariable("it decides after how many commits the binary log reaches the disk",
-        words=(1, 0, 100, 1000), touch=_BINLOG, needs=_HAS_BINLOG, durability=True),
-    "innodb_doublewrite": PerformanceVariable("with it each page is written twice", words=("ON", "OFF"), touch=_WRITES,
-        durability=True),
+        words=(1, 0, 100, 1000), touch=_BINLOG, needs=_HAS_BINLOG),
+    "innodb_doublewrite": PerformanceVariable("with it each page is written twice", words=("ON", "OFF"), touch=_WRITES),
     "innodb_flush_method": PerformanceVariable("it decides whether data files go through the cache of the operating system",
-        words=("fsync", "O_DIRECT"), weaker=("O_DIRECT_NO_FSYNC",),
+        words=("fsync", "O_DIRECT", "O_DIRECT_NO_FSYNC"),
         rule=Rule("MySQL manual, Optimizing InnoDB Disk I/O", word="O_DIRECT")),
     "innodb_io_capacity": PerformanceVariable("it limits how many pages are flushed per second in the background",
         lowest=(100.0,), highest=(Amount(Fact.IOPS, 1.0, at_least=2000), 40_000.0), touch=_WRITES,
@@ -171,7 +157,7 @@ TABLE: Mapping[str, PerformanceVariable] = {
         touch=_WRITES, rule=Rule(_FLUSHING, word=0, when=_SSD)),
     "innodb_log_buffer_size": PerformanceVariable("transactions that exceed it write the redo log before they commit",
         lowest=(4 * MIB,), highest=(Amount(Fact.MEMORY, 0.05), 256 * MIB), step=MIB, touch=_WRITES,
-        rule=Rule("MySQL manual, Optimizing InnoDB Redo Logging", (64 * MIB, Amount(Fact.MEMORY, 0.05))), memory=Memory.ONCE),
+        rule=Rule("MySQL manual, Optimizing InnoDB Redo Logging", (64 * MIB, Amount(Fact.MEMORY, 0.05)))),
     "innodb_log_writer_threads": PerformanceVariable(
         "separate threads write the redo log, which helps where many connections commit", words=_SWITCH, touch=_WRITES,
         rule=Rule(f"{_STARTUP}; up to 8 CPUs is ours", word="OFF", when=((Fact.CPUS, 1, 8),))),
@@ -221,26 +207,24 @@ TABLE: Mapping[str, PerformanceVariable] = {
         highest=(Amount(Fact.CPUS, 2, at_least=8), 64.0), waits=True,
         rule=Rule("MySQL manual, Server System Variables", (16.0,), when=((Fact.CPUS, 16, 4096),))),
     "tmp_table_size": PerformanceVariable("temporary tables that exceed it go to disk", lowest=(MIB,),
-        highest=(Amount(Fact.MEMORY, 0.05), GIB), step=MIB, touch=_TMP_TABLES, memory=Memory.EACH_CONNECTION),
+        highest=(Amount(Fact.MEMORY, 0.05), GIB), step=MIB, touch=_TMP_TABLES),
     "max_heap_table_size": PerformanceVariable("temporary tables of the MEMORY engine that exceed it go to disk", lowest=(MIB,),
         highest=(Amount(Fact.MEMORY, 0.05), GIB), step=MIB, touch=_TMP_TABLES,
         needs={"internal_tmp_mem_storage_engine": ("MEMORY", "OFF")}),
     "internal_tmp_mem_storage_engine": PerformanceVariable("it is the engine of temporary tables in memory",
         words=("TempTable", "MEMORY"), touch=_TMP_TABLES),
     "temptable_max_ram": PerformanceVariable("temporary tables beyond it, all together, go to disk", lowest=(16 * MIB,),
-        highest=(Amount(Fact.MEMORY, 0.25),), step=MIB, touch=_DISK_TMP_TABLES, memory=Memory.ONCE,
+        highest=(Amount(Fact.MEMORY, 0.25),), step=MIB, touch=_DISK_TMP_TABLES,
         needs={"internal_tmp_mem_storage_engine": ("TempTable",)}),
     "sort_buffer_size": PerformanceVariable("sorts that exceed it are merged from disk; a large one costs time to allocate",
-        lowest=(32 * KIB,), highest=(Amount(Fact.MEMORY, 0.01), 64 * MIB), step=4096, touch=_SORTS,
-        memory=Memory.EACH_CONNECTION),
+        lowest=(32 * KIB,), highest=(Amount(Fact.MEMORY, 0.01), 64 * MIB), step=4096, touch=_SORTS),
     "join_buffer_size": PerformanceVariable("joins that use no index read a table once for each buffer", lowest=(32 * KIB,),
-        highest=(Amount(Fact.MEMORY, 0.01), 64 * MIB), step=4096, touch=_JOINS, memory=Memory.EACH_CONNECTION),
+        highest=(Amount(Fact.MEMORY, 0.01), 64 * MIB), step=4096, touch=_JOINS),
     "read_rnd_buffer_size": PerformanceVariable("rows that are read in the order of a sort are fetched in blocks of this size",
-        lowest=(32 * KIB,), highest=(Amount(Fact.MEMORY, 0.01), 16 * MIB), step=4096, touch=_ROW_ORDER,
-        memory=Memory.EACH_CONNECTION),
+        lowest=(32 * KIB,), highest=(Amount(Fact.MEMORY, 0.01), 16 * MIB), step=4096, touch=_ROW_ORDER),
     "binlog_cache_size": PerformanceVariable(
         "transactions that exceed it write a temporary file before they reach the binary log", lowest=(32 * KIB,),
-        highest=(16 * MIB,), step=4096, touch=_BINLOG, needs=_HAS_BINLOG, memory=Memory.EACH_CONNECTION),
+        highest=(16 * MIB,), step=4096, touch=_BINLOG, needs=_HAS_BINLOG),
     "binlog_group_commit_sync_delay": PerformanceVariable(
         "commits wait this many microseconds for others, to share a flush of the binary log; 0 is no wait", lowest=(10.0,),
         highest=(10_000.0,), special=(0,), touch=_BINLOG, needs=_HAS_BINLOG, waits=True),
@@ -309,12 +293,12 @@ TABLE: Mapping[str, PerformanceVariable] = {
     "innodb_cleaner_lsn_age_factor": PerformanceVariable("it is the formula by which adaptive flushing follows the redo log",
         words=("high_checkpoint", "legacy"), touch=_WRITES, needs={"innodb_adaptive_flushing": ()}),
     "key_buffer_size": PerformanceVariable("it holds index blocks of MyISAM tables", lowest=(8 * MIB,),
-        highest=(Amount(Fact.MEMORY, 0.25),), step=MIB, touch=_MYISAM, memory=Memory.ONCE,
+        highest=(Amount(Fact.MEMORY, 0.25),), step=MIB, touch=_MYISAM,
         rule=Rule("MySQL manual, The MyISAM Key Cache", (Amount(Fact.MEMORY, 0.1), Amount(Fact.DATA, 0.25, at_least=8 * MIB)))),
     "read_buffer_size": PerformanceVariable("scans of MyISAM tables read in blocks of this size", lowest=(32 * KIB,),
-        highest=(16 * MIB,), step=4096, touch=_MYISAM, memory=Memory.EACH_CONNECTION),
+        highest=(16 * MIB,), step=4096, touch=_MYISAM),
     "aria_pagecache_buffer_size": PerformanceVariable("it holds pages of Aria tables, temporary ones on disk included",
-        lowest=(8 * MIB,), highest=(Amount(Fact.MEMORY, 0.25),), step=MIB, touch=_ARIA, memory=Memory.ONCE),
+        lowest=(8 * MIB,), highest=(Amount(Fact.MEMORY, 0.25),), step=MIB, touch=_ARIA),
     "table_definition_cache": PerformanceVariable("table definitions beyond it are read again", lowest=(400.0,),
         highest=(Amount(Fact.TABLES, 4, at_least=8192), 65_536.0), touch=_DEFINITIONS,
         rule=Rule("MySQL manual, How MySQL Opens and Closes Tables", (Amount(Fact.TABLES, 1, at_least=400), 65_536.0))),
@@ -324,7 +308,7 @@ TABLE: Mapping[str, PerformanceVariable] = {
     "innodb_spin_wait_pause_multiplier": PerformanceVariable("it is the unit of the pause between two tries for a latch",
         lowest=(1.0,), highest=(100.0,), waits=True, needs={"innodb_sync_spin_loops": ()}),
     "net_buffer_length": PerformanceVariable("results that exceed it are sent in parts", lowest=(KIB,), highest=(MIB,),
-        step=1024, memory=Memory.EACH_CONNECTION),
+        step=1024),
     "stored_program_cache": PerformanceVariable("stored programs beyond it are compiled again", lowest=(16.0,),
         highest=(4096.0,), touch=_PROCEDURES),
 }  # fmt: skip

@@ -14,13 +14,15 @@ from dialin.model.dimension import Dimension
 from dialin.model.setting import Value, as_number, parse_value, same_value
 from dialin.model.tune import ActsFrom, AtMost, LeftOut, LeftOutReason, MemoryFormula
 from dialin.search.constraints import MEMORY_SHARE, SERVER_BYTES, Constraints
-from dialin.search.performance_variables import TABLE, Amount, Fact, Limit, Memory, PerformanceVariable, Rule
+from dialin.search.performance_variables import TABLE, Amount, Fact, Limit, PerformanceVariable, Rule
 from dialin.search.proof import MOST_VARIABLES
 from dialin.search.ranges import VariableFacts, make_dimension
 from dialin.search.space import Space, is_log_range
 from dialin.variables import pinning
 from dialin.variables.behaviour import limit_of
 from dialin.variables.catalogue import NUMBERS, Kind, Variable
+from dialin.variables.durability import safest_values
+from dialin.variables.memory import MEMORY
 
 _TOUCHED = 1 / 500
 """A load touches a variable if its counters grow this often for each statement."""
@@ -176,11 +178,11 @@ def variable_facts(
     situation: Situation,
     variables: Mapping[str, Variable],
     *,
-    weaker: bool = False,
+    weaker: bool = True,
 ) -> VariableFacts:
     """Return what is known of one variable of a build, named by a user or chosen: for `make_dimension`.
 
-    `weaker` is whether words of weaker durability may be tried.
+    `weaker` is whether words of weaker durability than others may be tried.
     """
     default = _in_force(variable, situation)
     known = TABLE.get(variable.name)
@@ -205,7 +207,7 @@ def variable_facts(
         maximum=most,
         step=step,
         multiple=_multiple(variable.name, variables, situation),
-        choices=() if numeric else _words(variable, row, default, weaker=weaker),
+        choices=() if numeric else _words(variable, _wanted(variable.name, row, weaker=weaker), default),
         special=tuple(value for value in row.special if variable.minimum is None or float(value) >= variable.minimum),
         lowest=lowest,
         highest=highest,
@@ -229,7 +231,8 @@ def make_constraints(space: Space, situation: Situation, variables: Mapping[str,
 
     A variable that is not in the space counts with the baseline's value, unless it is known that the load does not touch it.
     """
-    factors = {name: _times(row, situation) for name, row in TABLE.items() if row.memory is not None and name in variables}
+    known = [name for name in TABLE if name in variables and name in MEMORY]
+    factors = {name: float(times) for name in known if (times := MEMORY[name].times(situation.connections))}
     elsewhere = sum(
         factor * float(as_number(_in_force(variables[name], situation)) or 0)
         for name, factor in factors.items()
@@ -244,10 +247,6 @@ def make_constraints(space: Space, situation: Situation, variables: Mapping[str,
         order=tuple(AtMost(name, limit.by) for name, limit in pairs if limit.least is None),
         acts_from=tuple(ActsFrom(name, limit.by, limit.least) for name, limit in pairs if limit.least is not None),
     )
-
-
-def _times(row: PerformanceVariable, situation: Situation) -> float:
-    return float(situation.connections) if row.memory is Memory.EACH_CONNECTION else 1.0
 
 
 def amount(limit: Limit, facts: Mapping[Fact, float | None]) -> float | None:
@@ -298,11 +297,14 @@ def _number(value: Value) -> float | None:
     return None if number is None else float(number)
 
 
-def _words(variable: Variable, row: PerformanceVariable, default: Value, *, weaker: bool) -> tuple[Value, ...]:
+def _wanted(name: str, row: PerformanceVariable, *, weaker: bool) -> tuple[Value, ...]:
+    return row.words if weaker else safest_values(name, row.words)
+
+
+def _words(variable: Variable, wanted: Sequence[Value], default: Value) -> tuple[Value, ...]:
     """Return the words that are searched: those of the table that the build has, in its spelling."""
     if variable.kind is Kind.BOOLEAN:
         return ("OFF", "ON")
-    wanted = (*row.words, *(row.weaker if weaker else ()))
     if not wanted:
         return variable.choices if variable.kind is Kind.ENUMERATION else ()
     if variable.kind in NUMBERS:
@@ -393,7 +395,8 @@ def _why_not(
     def left_out(reason: LeftOutReason, by: str = "", value: str = "") -> LeftOut:
         return LeftOut(name=variable.name, reason=reason, by=by, value=value)
 
-    if row.durability and not weaker:
+    wanted = _wanted(variable.name, row, weaker=weaker)
+    if len(wanted) < 2 <= len(row.words):
         return left_out(LeftOutReason.DURABILITY)
     if variable.dynamic is not True and not situation.restarts:
         return left_out(LeftOutReason.RESTART)
@@ -402,8 +405,8 @@ def _why_not(
     if (row.waits and situation.connections < 2) or _is_touched(row.touch, situation) is False:
         return left_out(LeftOutReason.LOAD)
     default = _in_force(variable, situation)
-    if row.words:
-        words = _words(variable, row, default, weaker=weaker)
+    if wanted:
+        words = _words(variable, wanted, default)
         return left_out(LeftOutReason.ROOM) if all(same_value(word, default) for word in words) else None
     number = _number(default)
     highest = amount(row.highest, {**facts, Fact.DEFAULT: number})

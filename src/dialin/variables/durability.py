@@ -10,11 +10,11 @@ even where `innodb_flush_log_at_trx_commit` is 1 (MySQL bug 75519; MariaDB, Grou
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from dialin.model.durability import DurabilityLoss, Loss, LossAmount, LossUnit
-from dialin.model.setting import as_number, whole_number
+from dialin.model.setting import Value, as_number, whole_number
 from dialin.variables.rules import CHOICES
 
 Values = Mapping[str, str]
@@ -153,6 +153,12 @@ def weaker_durability(candidate: Values, baseline: Values) -> list[DurabilityLos
             causes = _causes(rule, candidate, baseline)
             losses.append(DurabilityLoss(loss=rule.loss, variables=causes, amount=amount, of_baseline=of_baseline))
     return losses
+
+
+def safest_values(variable: str, values: Sequence[Value]) -> tuple[Value, ...]:
+    """Return those of a variable's values that lose nothing that another one of them keeps, whatever else is set."""
+    alone = {value: {variable: str(value)} for value in values}
+    return tuple(value for value in values if not any(weaker_durability(alone[value], other) for other in alone.values()))
 
 
 def _causes(rule: DurabilityRule, candidate: Values, baseline: Values) -> list[str]:

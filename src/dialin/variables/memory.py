@@ -34,12 +34,21 @@ class Allotted(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class MemoryRule:
-    """What a variable costs in memory, in a sentence; `part` is its name in an estimate, for what is allotted once."""
+    """What a variable costs in memory, in a sentence; `part` is its name in an estimate, for what is allotted once.
+
+    `grows` is, for what is taken as it is used, how often a load may use all of it; None where that is not known.
+    """
 
     allotted: Allotted
     text: str
     part: str = ""
     source: str = "manual, How MySQL Uses Memory"
+    grows: Allotted | None = None
+
+    def times(self, connections: int) -> int:
+        """Return how often a server may take the value of the variable under this many connections; 0 where not known."""
+        times = {Allotted.ONCE: 1, Allotted.CONNECTION: connections, Allotted.NEED: connections}
+        return times.get(self.grows or self.allotted, 0)
 
 
 _A_SORT = "once for each sort in each thread that sorts"
@@ -68,9 +77,11 @@ MEMORY: Mapping[str, MemoryRule] = {
     "max_allowed_packet": MemoryRule(
         Allotted.USE, "a connection's buffers grow up to it while a large row or statement passes"
     ),
-    "tmp_table_size": MemoryRule(Allotted.USE, "each temporary table in memory grows up to it"),
+    "tmp_table_size": MemoryRule(Allotted.USE, "each temporary table in memory grows up to it", grows=Allotted.CONNECTION),
     "max_heap_table_size": MemoryRule(Allotted.USE, "each MEMORY table grows up to it"),
-    "temptable_max_ram": MemoryRule(Allotted.USE, "all temporary tables together grow up to it", source="manual"),
+    "temptable_max_ram": MemoryRule(
+        Allotted.USE, "all temporary tables together grow up to it", source="manual", grows=Allotted.ONCE
+    ),
     "bulk_insert_buffer_size": MemoryRule(Allotted.USE, "for each thread that inserts many rows into a MyISAM table at once"),
     "myisam_sort_buffer_size": MemoryRule(Allotted.USE, "once for each MyISAM index that is built or repaired"),
     "innodb_sort_buffer_size": MemoryRule(Allotted.USE, "a few for each InnoDB index that is built", source="manual"),
