@@ -6,7 +6,6 @@ import pytest
 
 from dialin.model.setting import as_number
 from dialin.model.tune import LeftOut, LeftOutReason
-from dialin.search.performance_variables import TABLE
 from dialin.search.ranges import RequestedVariable, make_dimension
 from dialin.search.space import Space
 from dialin.search.variable_choice import ChosenVariable, Situation, choose_variables, make_constraints, variable_facts
@@ -14,6 +13,7 @@ from dialin.variables.behaviour import limit_of
 from dialin.variables.catalogue import Kind, Variable
 from dialin.variables.durability import DURABILITY_RULES
 from dialin.variables.memory import MEMORY
+from dialin.variables.performance import TABLE
 from dialin.variables.size_units import BYTES, unit_of
 from fixtures.real_catalogues import BUILDS, real_catalogue
 

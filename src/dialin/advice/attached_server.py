@@ -34,7 +34,6 @@ from dialin.probes.metrics import MetricsProbe
 from dialin.probes.probe import Probe
 from dialin.probes.probe_watch import Watch as ProbeWatch
 from dialin.probes.status import StatusProbe
-from dialin.search.performance_variables import TABLE
 from dialin.search.variable_choice import Situation
 from dialin.sentences.advice_sentences import unread as unread_of
 from dialin.sentences.advice_sentences import unread_defaults, unread_load
@@ -49,6 +48,7 @@ from dialin.trials.build_catalogue import stored_catalogues
 from dialin.trials.probing import ProbeConnection
 from dialin.variables import catalogue
 from dialin.variables.catalogue import Catalogue, Kind, Variable
+from dialin.variables.performance import TABLE
 
 _IDLE = 5.0
 """Statements per second below which most rules have nothing to go by."""

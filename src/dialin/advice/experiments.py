@@ -12,11 +12,11 @@ from dialin.evidence.reasons import sources
 from dialin.model.advice import WEIGHTS, Experiment, Trigger, Weight
 from dialin.model.setting import Value, as_number, parse_value, same_value
 from dialin.search import variable_choice
-from dialin.search.performance_variables import TABLE, Fact
 from dialin.search.ranges import VariableFacts
 from dialin.sentences.tune_words import value_text
 from dialin.text import counted, listed, number, size
 from dialin.variables.behaviour import limit_of
+from dialin.variables.performance import TABLE, Fact
 from dialin.variables.size_units import BYTES, unit_of
 
 _MOST_VALUES = 4

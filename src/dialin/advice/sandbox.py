@@ -17,8 +17,8 @@ from dialin.preflight.checked import StudyRequest
 from dialin.preflight.option_files import check_early
 from dialin.probes import disk
 from dialin.question.options import StudyOptions
-from dialin.search.performance_variables import TABLE
 from dialin.trials.tools import Tools
+from dialin.variables.performance import TABLE
 from dialin.workloads import kinds
 
 

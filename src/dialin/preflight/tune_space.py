@@ -18,7 +18,6 @@ from dialin.model.study import SettingForm
 from dialin.model.tune import LeftOut, LeftOutReason, MemoryFormula
 from dialin.search import variable_choice
 from dialin.search.constraints import Constraints
-from dialin.search.performance_variables import TABLE
 from dialin.search.proof import MOST_VARIABLES
 from dialin.search.ranges import RequestedVariable, VariableFacts, make_dimension, parse_requested
 from dialin.search.space import Space
@@ -29,6 +28,7 @@ from dialin.variables import check, reserved_variables, rules, set_global
 from dialin.variables.catalogue import NUMBERS, Catalogue, Variable
 from dialin.variables.check import Elsewhere
 from dialin.variables.durability import losses_text, weaker_durability
+from dialin.variables.performance import TABLE
 from dialin.variables.size_units import BYTES, unit_of
 
 _LOGS_OF_DATA = ("innodb_log_file_size", "innodb_log_files_in_group")

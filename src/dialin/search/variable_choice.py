@@ -1,7 +1,7 @@
 """Which variables a search changes where the user names none, in which ranges and why.
 
 The choice is made from the catalogue of the build, facts of the machine, and the status counters of one trial of the baseline.
-Knowledge is in the table of `performance_variables`; a variable that is not there is not chosen. No server is needed.
+Knowledge is in the table of `variables.performance`; a variable that is not there is not chosen. No server is needed.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from dialin.model.dimension import Dimension
 from dialin.model.setting import Value, as_number, parse_value, same_value
 from dialin.model.tune import ActsFrom, AtMost, LeftOut, LeftOutReason, MemoryFormula
 from dialin.search.constraints import MEMORY_SHARE, SERVER_BYTES, Constraints
-from dialin.search.performance_variables import TABLE, Amount, Fact, Limit, PerformanceVariable, Rule
 from dialin.search.proof import MOST_VARIABLES
 from dialin.search.ranges import VariableFacts, make_dimension
 from dialin.search.space import Space, is_log_range
@@ -23,6 +22,7 @@ from dialin.variables.behaviour import limit_of
 from dialin.variables.catalogue import NUMBERS, Kind, Variable
 from dialin.variables.durability import safest_values
 from dialin.variables.memory import MEMORY
+from dialin.variables.performance import TABLE, Amount, Fact, Limit, PerformanceVariable, Rule
 
 _TOUCHED = 1 / 500
 """A load touches a variable if its counters grow this often for each statement."""
