@@ -13,7 +13,7 @@ def test_every_rule_names_its_source():
     assert all(one.source and one.text and not one.text.endswith(".") for one in followed)
     assert all(rule.behaviours for rule in behaviour.DERIVED.values())
     assert all(rule.source and rule.text and not rule.text.endswith(".") for rule in memory.MEMORY.values())
-    assert all(rule.source and rule.reason for rule in rules.INERT.values())
+    assert all(rule.source and rule.why for rule in rules.INERT)
     assert all(
         trap.source and trap.text and not trap.text.endswith(".") for traps in cautions.CAUTIONS.values() for trap in traps
     )

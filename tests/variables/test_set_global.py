@@ -57,7 +57,7 @@ def test_variables_that_shape_the_prepared_data_take_a_start(name):
     assert set_global.why_not(name, known(name))
 
 
-@pytest.mark.parametrize("rule", set_global.ONLY_AT_START, ids=lambda rule: rule.names.pattern[:40])
+@pytest.mark.parametrize("rule", set_global.ONLY_AT_START, ids=lambda rule: rule.names[:40])
 def test_each_rule_says_why_and_where_that_is_said(rule):
     assert rule.source
     assert rule.why[0].islower()

@@ -250,7 +250,7 @@ def _rules_of(name: str, having: Sequence[Catalogue]) -> list[ExplainLine]:
         ExplainLine("Durability", f"with a weaker value {loses}", source) for loses, source in durability.explanations(name)
     ]
     if inert := rules.inert_rule(name):
-        lines.append(ExplainLine("Effect", f"none on throughput: {inert.reason}", inert.source))
+        lines.append(ExplainLine("Effect", f"none on throughput: {inert.why}", inert.source))
     if name in rules.SHAPES_DATA:
         lines.append(ExplainLine("Data", "it shapes the data: dialin prepares data for each value"))
     live = any(each.variables[name].dynamic for each in having if name in each.variables)

@@ -7,7 +7,7 @@ Variables"), `kb` the MariaDB documentation; `read on` means that it was observe
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -73,51 +73,56 @@ def at_start(variable: str) -> bool:
     return variable not in _NOT_AT_START and not _NOT_AT_START_PATTERN.fullmatch(variable)
 
 
+@dataclass(frozen=True, slots=True)
+class NameRule:
+    """What is true of all variables whose whole names a pattern matches; `why` has no full stop."""
+
+    names: str
+    why: str
+    source: str = ""
+
+
+def first_rule(rules: Iterable[NameRule], variable: str) -> NameRule | None:
+    """Return the first of the rules that a variable's name matches."""
+    return next((rule for rule in rules if re.fullmatch(rule.names, variable)), None)
+
+
+COMMANDS = r"innodb_.*_(now|abort)|innodb_monitor_.*|innodb_max_purge_lag_wait"
+"""The names of variables that are commands, which run when they are set."""
+
+
 # What differs but is not under test
 
-
-@dataclass(frozen=True, slots=True)
-class Inert:
-    """Why a variable cannot explain a difference of throughput, and the source of that claim."""
-
-    reason: str
-    source: str
-
-
-INERT: Mapping[str, Inert] = {
-    "innodb_buffer_pool_chunk_size": Inert("it only sets the step in which the pool can be resized", "manual"),
-    "open_files_limit": Inert("it is a limit, without effect until it is reached", "manual"),
-    "host_cache_size": Inert("it caches host names, and the load comes from one host", "manual"),
-    "back_log": Inert("it queues new connections, and the load reuses its connections", "manual"),
-    "log_statements_unsafe_for_binlog": Inert("it only affects the error log", "manual"),
-}
-"""Variables that may differ between candidates and cannot explain a difference of throughput."""
-
-_INERT_PATTERNS = (
-    (
-        re.compile(r"performance_schema_.*"),
-        Inert(
-            "it sizes a table of the performance schema, which uses memory but no time",
-            "manual; read on 5.6.24, 9.7.4 and 10.11.19: sized from table_open_cache and max_connections",
-        ),
+INERT = (
+    NameRule("innodb_buffer_pool_chunk_size", "it only sets the step in which the pool can be resized", "manual"),
+    NameRule("open_files_limit", "it is a limit, without effect until it is reached", "manual"),
+    NameRule("host_cache_size", "it caches host names, and the load comes from one host", "manual"),
+    NameRule("back_log", "it queues new connections, and the load reuses its connections", "manual"),
+    NameRule("log_statements_unsafe_for_binlog", "it only affects the error log", "manual"),
+    NameRule(
+        r"performance_schema_.*",
+        "it sizes a table of the performance schema, which uses memory but no time",
+        "manual; read on 5.6.24, 9.7.4 and 10.11.19: sized from table_open_cache and max_connections",
     ),
-    (
-        re.compile(r"(log_)?(replica|slave|relay|rpl(?!_semi_sync_(master|source)_))_.*|sync_(relay|master|source).*"),
-        Inert("it affects replicas only", "manual, Replica Server Options and Variables"),
+    NameRule(
+        r"(log_)?(replica|slave|relay|rpl(?!_semi_sync_(master|source)_))_.*|sync_(relay|master|source).*",
+        "it affects replicas only",
+        "manual, Replica Server Options and Variables",
     ),
 )
+"""Variables that may differ between candidates and cannot explain a difference of throughput, and why."""
 
 
 def inert(variable: str) -> str | None:
     """Return why a variable cannot explain a difference between candidates, or None where it could."""
     rule = inert_rule(variable)
-    return rule.reason if rule else None
+    return rule.why if rule else None
 
 
 @lru_cache(MOST_VARIABLES)
-def inert_rule(variable: str) -> Inert | None:
+def inert_rule(variable: str) -> NameRule | None:
     """Return the rule that a variable cannot explain a difference, or None where it could."""
-    return INERT.get(variable) or next((rule for pattern, rule in _INERT_PATTERNS if pattern.fullmatch(variable)), None)
+    return first_rule(INERT, variable)
 
 
 def part_of(variable: str) -> str | None:
