@@ -2,7 +2,7 @@
 
 import pytest
 
-from dialin.variables import behaviour, live_safety
+from dialin.variables import cautions, live_safety
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_the_washout_is_that_of_the_slowest_variable():
 
 def test_a_value_that_frees_nobody_who_waits_is_known_by_its_build():
     name = "innodb_thread_concurrency"
-    assert "wait on" in behaviour.strands("mysql@5.6.24", name, "0")
-    assert behaviour.strands("mysql@5.6.24", name, "8") is None
-    assert behaviour.strands("mysql@9.7.4", name, "0") is None
-    assert behaviour.strands("mysql@5.6.24", "innodb_io_capacity", "0") is None
+    assert "wait on" in cautions.strands("mysql@5.6.24", name, "0")
+    assert cautions.strands("mysql@5.6.24", name, "8") is None
+    assert cautions.strands("mysql@9.7.4", name, "0") is None
+    assert cautions.strands("mysql@5.6.24", "innodb_io_capacity", "0") is None

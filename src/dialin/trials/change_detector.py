@@ -16,7 +16,7 @@ from dialin.errors import ChangedByOthersError
 from dialin.model.trial import Step, Trial, TrialState, VariableChange
 from dialin.sentences.setting_notes import shown
 from dialin.text import listed
-from dialin.variables import behaviour, rules
+from dialin.variables import behaviour, cautions, rules
 from dialin.variables.aliases import shared_name
 
 IN_A_ROW = 2
@@ -73,7 +73,7 @@ class ChangeDetector:
     def _matters(self, name: str, in_force: Mapping[str, str]) -> bool:
         if self._is_under_test(name):
             return not rules.is_identity(name)
-        is_expected = rules.identifies_instance(name) or behaviour.adapts_itself(name, in_force) is not None
+        is_expected = rules.identifies_instance(name) or cautions.adapts_itself(name, in_force) is not None
         return not is_expected and rules.inert(name) is None
 
     def _is_under_test(self, name: str) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from dialin.model.build import BuildReference, Family, Vendor, Version
-from dialin.model.setting import Value, as_number, parse_value, same_value
+from dialin.model.setting import Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +37,8 @@ class Behaviour:
         text: the behaviour, as a sentence without its full stop.
         on: the builds that behave so; all builds where it is empty.
         dies_of: values that can crash the server.
+        strands_at: values that do not release threads that the value before made wait: restoring one ends no stall.
+        adapts_above_0: the server itself changes the variable while this one is above 0.
         formula: of a derived variable, its value by those of others.
     """
 
@@ -44,6 +46,8 @@ class Behaviour:
     source: str
     on: tuple[Span, ...] = ()
     dies_of: tuple[Value, ...] = ()
+    strands_at: tuple[Value, ...] = ()
+    adapts_above_0: str = ""
     formula: Callable[[Mapping[str, float]], float] | None = None
 
     def is_of(self, build_id: str) -> bool:
@@ -242,43 +246,6 @@ def derived_value(variable: str, known: Mapping[str, float], build_id: str) -> f
     return None
 
 
-@dataclass(frozen=True, slots=True)
-class SelfAdapting:
-    """A variable whose value the server changes by itself.
-
-    Attributes:
-        switch: the server does so while this variable is above 0.
-    """
-
-    switch: str
-    behaviour: Behaviour
-
-
-SELF_ADAPTING: Mapping[str, SelfAdapting] = {
-    "innodb_thread_sleep_delay": SelfAdapting(
-        "innodb_adaptive_max_sleep_delay",
-        Behaviour(
-            "the server itself adjusts it, up to innodb_adaptive_max_sleep_delay, unless that is 0; it has an effect only if "
-            "innodb_thread_concurrency is above 0",
-            "manual, innodb_adaptive_max_sleep_delay and innodb_thread_sleep_delay",
-            (*_SINCE_5_6, Span(_MARIADB, (10, 0), (10, 4))),
-        ),
-    ),
-}
-
-
-def adapts_itself(variable: str, in_force: Mapping[str, object], build_id: str | None = None) -> str | None:
-    """Return the variable that lets the server adjust another one by itself, where that is in force; None where it is not.
-
-    Without `build_id` the values in force tell: a server that adjusts nothing has no such variable.
-    """
-    rule = SELF_ADAPTING.get(variable)
-    if rule is None or (build_id is not None and not rule.behaviour.is_of(build_id)):
-        return None
-    value = as_number(parse_value(str(in_force.get(rule.switch, 0))))
-    return rule.switch if value else None
-
-
 WITHOUT_EFFECT: Mapping[str, Behaviour] = {
     "innodb_buffer_pool_instances": Behaviour(
         "there is one pool", "read on 10.11.5, 10.11.19 and 11.4.5", (Span(_MARIADB, (10, 5)),)
@@ -288,25 +255,3 @@ WITHOUT_EFFECT: Mapping[str, Behaviour] = {
     ),
 }
 """Options that a build accepts with a warning but ignores, because it has no such variable; and why it has none."""
-
-
-_STRANDS: Mapping[tuple[str, Value], Behaviour] = {
-    ("innodb_thread_concurrency", 0): Behaviour(
-        "threads that wait to enter InnoDB when it is set back to 0 wait on, and their clients with them",
-        "read on 5.6.24; 8.0.33 and 9.7.4 let them enter; the other builds were not tried",
-        (Span(_MYSQL, (5, 5), (5, 7)), Span(_MARIADB, (), (10, 4))),
-    ),
-}
-"""Values that do not release threads that the previous value made wait: restoring them on a live server ends no stall."""
-
-
-def strands(build_id: str, name: str, value: Value) -> str | None:
-    """Return which threads keep waiting when a variable is set back to a value, as a clause; None where none is known."""
-    return next(
-        (
-            behaviour.text
-            for (variable, back_to), behaviour in _STRANDS.items()
-            if variable == name and same_value(value, back_to) and behaviour.is_of(build_id)
-        ),
-        None,
-    )

@@ -6,11 +6,11 @@ here; `read on` means that it was observed on a running build.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from dialin.model.build import Family, Vendor
-from dialin.model.setting import Value, same_value
-from dialin.variables.behaviour import IN_MEMORY_TABLES, SELF_ADAPTING, Behaviour, Span
+from dialin.model.setting import Value, as_number, parse_value, same_value
+from dialin.variables.behaviour import IN_MEMORY_TABLES, Behaviour, Span
 
 _MYSQL, _MARIADB, _PERCONA = Family.MYSQL, Family.MARIADB, Vendor.PERCONA
 
@@ -31,7 +31,6 @@ _OLD_DOUBLEWRITE = Behaviour(
 )
 
 CAUTIONS: Mapping[str, tuple[Behaviour, ...]] = {
-    **{name: (rule.behaviour,) for name, rule in SELF_ADAPTING.items()},
     **{f"thread_pool_{name}": (_NEEDS_POOL,) for name in _OF_POOL},
     "thread_cache_size": (
         Behaviour("without effect under thread_handling = pool-of-threads", "kb, Thread Pool in MariaDB", (Span(_MARIADB),)),
@@ -58,6 +57,17 @@ CAUTIONS: Mapping[str, tuple[Behaviour, ...]] = {
     "log_slow_sp_statements": (
         Behaviour("while it is ON, the slow log has the statements of stored procedures and not their CALL",
             "percona, Slow Query Log", (Span(_PERCONA),)),
+    ),
+    "innodb_thread_concurrency": (
+        Behaviour("threads that wait to enter InnoDB when it is set back to 0 wait on, and their clients with them",
+            "read on 5.6.24; 8.0.33 and 9.7.4 let them enter; the other builds were not tried",
+            (Span(_MYSQL, (5, 5), (5, 7)), Span(_MARIADB, (), (10, 4))), strands_at=(0,)),
+    ),
+    "innodb_thread_sleep_delay": (
+        Behaviour("the server itself adjusts it, up to innodb_adaptive_max_sleep_delay, unless that is 0; it has an effect "
+                "only if innodb_thread_concurrency is above 0",
+            "manual, innodb_adaptive_max_sleep_delay and innodb_thread_sleep_delay",
+            (Span(_MYSQL, (5, 6)), Span(_MARIADB, (10, 0), (10, 4))), adapts_above_0="innodb_adaptive_max_sleep_delay"),
     ),
     "tmp_table_size": (
         Behaviour("temporary tables in memory grow to the smaller of it and max_heap_table_size",
@@ -93,7 +103,26 @@ CAUTIONS: Mapping[str, tuple[Behaviour, ...]] = {
 
 def kills(build_id: str, name: str, value: Value) -> str | None:
     """Return how a value that a server accepts can crash it, as a sentence without its full stop; None where none is known."""
-    for trap in CAUTIONS.get(name, ()):
-        if trap.is_of(build_id) and any(same_value(value, deadly) for deadly in trap.dies_of):
-            return trap.text
-    return None
+    return next((trap.text for trap in _cautions(build_id, name) if _is_one_of(value, trap.dies_of)), None)
+
+
+def strands(build_id: str, name: str, value: Value) -> str | None:
+    """Return which threads keep waiting when a variable is set back to a value, as a clause; None where none is known."""
+    return next((trap.text for trap in _cautions(build_id, name) if _is_one_of(value, trap.strands_at)), None)
+
+
+def adapts_itself(variable: str, in_force: Mapping[str, object], build_id: str | None = None) -> str | None:
+    """Return the variable that lets the server adjust another one by itself, where that is in force; None where it is not.
+
+    Without `build_id` the values in force tell: a server that adjusts nothing has no such variable.
+    """
+    switches = [trap.adapts_above_0 for trap in _cautions(build_id, variable)]
+    return next((switch for switch in switches if as_number(parse_value(str(in_force.get(switch, 0))))), None)
+
+
+def _cautions(build_id: str | None, name: str) -> list[Behaviour]:
+    return [trap for trap in CAUTIONS.get(name, ()) if build_id is None or trap.is_of(build_id)]
+
+
+def _is_one_of(value: Value, values: Sequence[Value]) -> bool:
+    return any(same_value(value, one) for one in values)

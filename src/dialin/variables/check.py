@@ -9,7 +9,7 @@ from dialin.model.build import BuildReference, Family
 from dialin.model.setting import Setting, Value, as_number, same_setting, whole_number
 from dialin.model.study import Candidate, StudySpec
 from dialin.text import listed, size
-from dialin.variables import behaviour, reserved_variables, rules
+from dialin.variables import behaviour, cautions, reserved_variables, rules
 from dialin.variables.aliases import VARIABLE_OF, checked_name
 from dialin.variables.catalogue import NUMBERS, Catalogue, Kind, Variable
 from dialin.variables.memory import Need, Room
@@ -160,7 +160,7 @@ def refuse_self_adapting(name: str, in_force: Mapping[str, object], build_id: st
     Raises:
         UserError: the server adjusts it with the values in force.
     """
-    if (switch := behaviour.adapts_itself(name, in_force, build_id)) is not None:
+    if (switch := cautions.adapts_itself(name, in_force, build_id)) is not None:
         raise UserError(
             f"{name} cannot be tested: the server itself adjusts it while {switch} is above 0", f"Add --set {switch}=0"
         )

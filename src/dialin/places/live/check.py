@@ -24,7 +24,7 @@ from dialin.sentences.tune_words import value_text
 from dialin.servers.attached.server import Attached
 from dialin.text import percent
 from dialin.trials.tools import Tools
-from dialin.variables import behaviour, check, live_safety
+from dialin.variables import cautions, check, live_safety
 from dialin.variables.catalogue import excerpt
 from dialin.variables.durability import losses_text, weaker_durability
 from dialin.workloads.base import Workload
@@ -136,7 +136,7 @@ def _check_safe(spec: StudySpec, place: LivePlace, values: Mapping[str, str], at
     for name in spec.set_variables:
         if (why := live_safety.why_refused(name)) is not None:
             raise UserError(f"{name} is not changed on a live server: it {why}", "Study it on a sandbox with --server")
-        if (harm := behaviour.strands(attached.build.id, name, values.get(name, ""))) is not None:
+        if (harm := cautions.strands(attached.build.id, name, values.get(name, ""))) is not None:
             raise UserError(
                 f"{name} is not changed on this live server: {harm}, so that the guard could not end a stall",
                 "Study it on a sandbox with --server",
