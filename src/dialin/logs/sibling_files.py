@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from dialin.model.setting import Value, as_number, parse_value
+from dialin.model.setting import Value, parse_value
 from dialin.paths import parse_json
 from dialin.text import size as exact_size
-from dialin.variables import reserved_variables
+from dialin.variables import memory, reserved_variables
 from dialin.variables.forms import listing
 
 _PARAMETERS = ("params.txt",)
@@ -24,7 +24,6 @@ LISTINGS = ("*vars*", "*variables*")
 PATTERNS = (*_PARAMETERS, *_JSON, *OPTION_FILES, *SCRIPTS, *LISTINGS)
 """The patterns of file names that are read, in lower case."""
 REDO_LOG = "redo log (effective)"
-_REDO_LOG = ("innodb_redo_log_capacity", "innodb_log_file_size", "innodb_log_files_in_group")
 _OF_THE_BUILD = re.compile(r"^(?:innodb_)?version|_port$|_socket$|_dir$|_file$|_path$|^license$|timestamp|^system_time_zone$")
 _OF_A_SERVER = "innodb_page_size"
 """A variable by which all variables of a server are told from parameters of a run."""
@@ -136,12 +135,8 @@ def _settable(variables: Mapping[str, Value]) -> dict[str, str]:
         for name, value in variables.items()
         if reserved_variables.reason(name) is None and not _OF_THE_BUILD.search(name) and not is_secret(name, str(value))
     }
-    files = as_number(variables.get("innodb_log_files_in_group", 1)) or 1
-    size = as_number(variables.get("innodb_redo_log_capacity", "")) or (
-        (as_number(variables.get("innodb_log_file_size", "")) or 0) * files
-    )
-    if size:
-        for name in _REDO_LOG:
+    if size := memory.redo_log_size(variables):
+        for name in memory.REDO_LOG:
             options.pop(name, None)
         options[REDO_LOG] = exact_size(float(size))
     return options

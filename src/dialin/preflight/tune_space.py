@@ -28,11 +28,10 @@ from dialin.variables import check, reserved_variables, rules, set_global
 from dialin.variables.catalogue import NUMBERS, Catalogue, Variable
 from dialin.variables.check import Elsewhere
 from dialin.variables.durability import losses_text, weaker_durability
+from dialin.variables.memory import REDO_LOG
 from dialin.variables.performance import TABLE
 from dialin.variables.size_units import BYTES, unit_of
 
-_LOGS_OF_DATA = ("innodb_log_file_size", "innodb_log_files_in_group")
-"""Redo log files are part of prepared data, but a server that can resize its redo log creates them again when it starts."""
 _MIB, _KIB = 2**20, 2**10
 
 
@@ -74,15 +73,17 @@ def _check_tunable(known: Variable, build: str) -> None:
         raise UserError(f"{known.name} cannot be tuned: {why}", "Leave it out")
     if rules.identifies_instance(known.name):
         raise UserError(f"{known.name} cannot be tuned: it only says which server this is, or in what state", "Leave it out")
-    if known.name in rules.SHAPES_DATA and not (known.name in _LOGS_OF_DATA and _resizes_logs(build)):
+    if known.name in _shaping_data(build):
         raise UserError(
             f"{known.name} cannot be tuned: it decides what prepared data looks like",
             f"Compare its values: {command_line('dialin sweep', f'{known.name}=...')}",
         )
 
 
-def _resizes_logs(build: str) -> bool:
-    return has(BuildReference.parse(build), Capability.REDO_LOG_RESIZE)
+def _shaping_data(build: str) -> frozenset[str]:
+    """Return the variables that shape prepared data; a server that can resize its redo log creates the log's files again."""
+    resizes_logs = has(BuildReference.parse(build), Capability.REDO_LOG_RESIZE)
+    return rules.SHAPES_DATA.difference(REDO_LOG if resizes_logs else ())
 
 
 def name_variables(
@@ -167,9 +168,8 @@ def propose_variables(
         UserError: it has none to propose.
     """
     of_service = {*form.forbidden, *form.computed} if form else set()
-    of_data = {name for name in rules.SHAPES_DATA if name not in _LOGS_OF_DATA or not _resizes_logs(catalogue.build_id)}
     choice = variable_choice.choose_variables(
-        catalogue.variables, situation, weaker=weaker, most=most, excluded=of_service | of_data
+        catalogue.variables, situation, weaker=weaker, most=most, excluded=of_service | _shaping_data(catalogue.build_id)
     )
     if not choice.chosen:
         raise UserError("dialin knows no variable that this load touches", "Name variables to tune")

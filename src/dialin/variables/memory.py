@@ -120,7 +120,8 @@ def _taken(allotted: Allotted, sizes: Mapping[str, int]) -> list[int]:
     return [sizes.get(name, 0) for name, rule in MEMORY.items() if rule.allotted is allotted]
 
 
-_REDO_LOG = ("innodb_redo_log_capacity", "innodb_log_file_size")
+REDO_LOG = ("innodb_redo_log_capacity", "innodb_log_file_size", "innodb_log_files_in_group")
+"""The variables that set the size of the redo log; where a server has the first, it ignores the others."""
 _WHOLE = 2**20
 _FINENESS = 20
 """A scale is a multiple of 5 %."""
@@ -159,24 +160,24 @@ class Need:
 
 
 def need(setting: Setting, defaults: Mapping[str, str], threads: int, room: Room) -> Need:
-    chosen = dedicated_sizes(setting, defaults, room)
-    return Need(memory_needed({**defaults, **setting, **chosen}, threads), _redo_log_size({**setting, **chosen}, defaults))
+    chosen = {**setting, **dedicated_sizes(setting, defaults, room)}
+    values = {**defaults, **chosen}
+    if "innodb_log_file_size" in chosen and "innodb_redo_log_capacity" not in chosen:
+        values.pop("innodb_redo_log_capacity", None)  # the server derives it from the files
+    return Need(memory_needed(values, threads), redo_log_size(values))
 
 
-def _redo_log_size(setting: Setting, defaults: Mapping[str, str]) -> int:
-    values = {**defaults, **setting}
-    by_files = "innodb_log_file_size" in setting or "innodb_redo_log_capacity" not in values
-    if by_files and "innodb_redo_log_capacity" not in setting:
-        files = as_number(values.get("innodb_log_files_in_group", 1)) or 1
-        return int((as_number(values.get("innodb_log_file_size", 0)) or 0) * files)
-    return int(as_number(values["innodb_redo_log_capacity"]) or 0)
+def redo_log_size(values: Mapping[str, Value | str]) -> int:
+    """Return the bytes that the redo log of a server grows to, by the values in force; 0 where they do not say."""
+    capacity, size, files = (as_number(values.get(name, "")) or 0 for name in REDO_LOG)
+    return int(capacity or size * (files or 1))
 
 
 def scaled(setting: Setting, scale: float) -> tuple[dict[str, Value], str]:
     """Return a setting with its caches and its redo log multiplied, in whole MiB, and a sentence on what became of them."""
     changed: dict[str, Value] = {}
     for name, value in setting.items():
-        is_size = name in _REDO_LOG or (name in MEMORY and MEMORY[name].allotted is Allotted.ONCE)
+        is_size = name in REDO_LOG or (name in MEMORY and MEMORY[name].allotted is Allotted.ONCE)
         number = as_number(value)
         if is_size and number is not None and number >= 2 * _WHOLE:
             changed[name] = with_letter(max(1, int(number * scale) // _WHOLE) * _WHOLE)

@@ -6,6 +6,7 @@ import re
 
 from dialin.evidence.measured import FigureOf, MeasuredTrial
 from dialin.evidence.reasons.rule import first_of, mean_of, per_second, quotient, setting
+from dialin.variables.memory import redo_log_size
 
 _PAGE = 16384
 _OF_AN_INSTANCE = re.compile(r"pool/\d+/free_pages")
@@ -14,11 +15,7 @@ _OF_AN_INSTANCE = re.compile(r"pool/\d+/free_pages")
 def redo_capacity(one: MeasuredTrial) -> float | None:
     """Return the bytes of the redo log, from the status, from innodb_redo_log_capacity, or from the size of its files."""
     resized = one.gauge("status", "Innodb_redo_log_capacity_resized")
-    capacity = resized.last if resized else one.setting("innodb_redo_log_capacity")
-    if capacity:
-        return capacity
-    size = one.setting("innodb_log_file_size")
-    return None if size is None else size * (one.setting("innodb_log_files_in_group") or 1.0)
+    return (resized.last if resized else 0.0) or redo_log_size(one.trial.in_force) or None
 
 
 _FORCED_SHARE = 7 / 8 * 0.95 * 0.936

@@ -12,6 +12,7 @@ from dialin.evidence.reasons.rule import holding_for, setting
 from dialin.model.record import StudyRecord
 from dialin.model.why import Reason, ReasonChart, ReasonKind
 from dialin.text import number, percent, size
+from dialin.variables.memory import REDO_LOG
 
 Use = tuple[float, float]
 """The most that was used, and the capacity, in the same unit."""
@@ -131,8 +132,6 @@ def _most_of(probe: str, gauge: str, limit: FigureOf) -> Callable[[MeasuredTrial
     return use
 
 
-_REDO_VARIABLES = ("innodb_redo_log_capacity", "innodb_log_file_size", "innodb_log_files_in_group")
-
 CAPACITIES: tuple[Capacity, ...] = (
     Capacity("change_buffer_unused", "change buffer", _change_buffer, 0.25,
         lambda use: (f"The change buffer never used more than {size(use[0])} of the {size(use[1])} that it may take of the "
@@ -155,5 +154,5 @@ CAPACITIES: tuple[Capacity, ...] = (
         sources.THREAD_CACHE, "threads", ("thread_cache_size",)),
     Capacity("redo_log_unused", "redo log", _most_of("innodb", "checkpoint_age", shared_figures.redo_capacity), 0.25,
         lambda use: f"The checkpoint age never exceeded {size(use[0])} of the redo log's {size(use[1])}", sources.REDO_LOG,
-        "bytes", _REDO_VARIABLES),
+        "bytes", REDO_LOG),
 )  # fmt: skip
