@@ -1,6 +1,15 @@
 import pytest
 
-from dialin.model.setting import as_number, canonical_name, describe, parse_value, same_value, share_of
+from dialin.model.setting import (
+    as_number,
+    canonical_name,
+    describe,
+    means_off,
+    means_on,
+    parse_value,
+    same_value,
+    share_of,
+)
 
 
 @pytest.mark.parametrize(
@@ -16,6 +25,15 @@ def test_two_spellings_of_one_value_are_the_same(asked, in_force):
 )
 def test_different_values_are_not(asked, in_force):
     assert not same_value(asked, in_force)
+
+
+@pytest.mark.parametrize(
+    ("value", "on", "off"),
+    [("ON", True, False), (1, True, False), ("yes", True, False), ("Off", False, True), (0, False, True),
+     ("DEMAND", False, False), ("", False, False), (None, False, False)],
+)  # fmt: skip
+def test_a_switch_is_on_off_or_neither(value, on, off):
+    assert (means_on(value), means_off(value)) == (on, off)
 
 
 def test_names_take_the_servers_own_spelling():

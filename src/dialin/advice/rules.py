@@ -15,6 +15,7 @@ from dialin.advice.server_reading import ServerReading
 from dialin.advice.values import Values, and_recommended, fixed, larger, smaller
 from dialin.evidence.reasons import sources
 from dialin.model.advice import Weight
+from dialin.model.setting import means_off
 from dialin.model.workload import TRANSACTION
 from dialin.text import counted, number, percent, size
 
@@ -75,7 +76,7 @@ def _pool_is_small(reading: ServerReading) -> bool:
 
 
 def _is_query_cache_on(reading: ServerReading) -> bool:
-    return bool(reading.number("query_cache_size")) and reading.text("query_cache_type") not in ("OFF", "0")
+    return bool(reading.number("query_cache_size")) and not means_off(reading.text("query_cache_type"))
 
 
 def _known(figure: Figure, reading: ServerReading) -> float:
@@ -181,7 +182,7 @@ RULES: tuple[AdviceRule, ...] = (
     # "enough memory for the buffer pool": next to nothing is read from the disk
     AdviceRule("hash_index_off", "searches of B-trees per second, next to none of which read from disk", Weight.WORK,
         ("innodb_adaptive_hash_index",), figures.tree_searches, 1000.0, fixed("ON"), sources.ADAPTIVE_HASH,
-        lambda reading: reading.text("innodb_adaptive_hash_index") in ("OFF", "0") and _is_in_memory(reading),
+        lambda reading: means_off(reading.text("innodb_adaptive_hash_index")) and _is_in_memory(reading),
         text=lambda x, reading: (f"{number(x)} searches/s of B-trees, next to none of which read from the disk "
             f"({percent(_known(figures.miss_share, reading))} of the requests): a hash index may answer them")),
     AdviceRule("binlog_syncs", "commits to the binary log per second, with sync_binlog=1 and 4 or more threads at work",

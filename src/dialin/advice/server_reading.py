@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from dialin.evidence.measured import MeasuredTrial
 from dialin.model.advice import Unread
 from dialin.model.evidence import ProbeNoteCode, Watched
-from dialin.model.setting import Value, as_number, parse_value
+from dialin.model.setting import Value, as_number, means_on, parse_value
 from dialin.model.trial import Trial, TrialState
 from dialin.search.variable_choice import Situation
 from dialin.sentences.advice_sentences import unread_by_probe
@@ -49,7 +49,7 @@ class ServerReading:
         return self.situation.in_force.get(name, "").upper()
 
     def is_on(self, name: str) -> bool:
-        return self.text(name) in ("ON", "1", "YES")
+        return means_on(self.text(name))
 
 
 _NEEDED = ("status", "innodb", "metrics", "machine")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from dialin.model.setting import Value, as_number, same_value
+from dialin.model.setting import Value, as_number, is_one_of, same_value
 from dialin.search.ranges import VariableFacts
 
 Values = Callable[[VariableFacts], list[Value]]
@@ -81,4 +81,4 @@ def _is_taken(facts: VariableFacts, value: Value) -> bool:
     if number is not None:
         is_high_enough = facts.minimum is None or number >= facts.minimum
         return is_high_enough and (facts.maximum is None or number <= facts.maximum)
-    return not facts.choices or any(same_value(value, choice) for choice in facts.choices)
+    return not facts.choices or is_one_of(value, facts.choices)

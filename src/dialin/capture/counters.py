@@ -6,6 +6,7 @@ from dialin.answers import member, number, single, whole
 from dialin.errors import ServerError
 from dialin.model.capture import CaptureCounters, ServerDigest
 from dialin.model.query import Query
+from dialin.model.setting import means_on
 from dialin.workloads.replay.replay_work import read_work
 
 _VARIABLES = "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('version', 'sql_mode', 'time_zone', 'performance_schema')"
@@ -18,7 +19,7 @@ def read_counters(query: Query) -> CaptureCounters:
     """Read the counters of a server; raise ServerError where the server does not answer."""
     variables = dict(query(_VARIABLES))
     digests = None
-    if variables.get("performance_schema") == "ON":
+    if means_on(variables.get("performance_schema")):
         try:
             rows = query(_DIGESTS)
             digests = [ServerDigest(schema_name=schema, digest_text=text, count=whole(count)) for schema, text, count in rows]

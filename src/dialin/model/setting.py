@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 Value = int | float | str
 """One value of a variable: a number where it is written as one, else text."""
@@ -75,6 +75,20 @@ def same_value(requested: Value, in_force: Value) -> bool:
     if a == b or (a in _ON and b in _ON) or (a in _OFF and b in _OFF):
         return True
     return "," in a and sorted(filter(None, a.split(","))) == sorted(filter(None, b.split(",")))
+
+
+def is_one_of(value: Value, values: Iterable[Value]) -> bool:
+    """Return whether a value means the same to a server as one of the values."""
+    return any(same_value(value, one) for one in values)
+
+
+def means_on(value: object) -> bool:
+    """Return whether a value of a switch means ON: 1, TRUE and YES do, too, in any case."""
+    return str(value).strip().lower() in _ON
+
+
+def means_off(value: object) -> bool:
+    return str(value).strip().lower() in _OFF
 
 
 def same_setting(one: Setting, other: Setting) -> bool:

@@ -13,7 +13,7 @@ from dialin.errors import UserError
 from dialin.model.build import BuildReference
 from dialin.model.dimension import Dimension
 from dialin.model.durability import DurabilityLoss
-from dialin.model.setting import Setting, Value, as_number, same_value
+from dialin.model.setting import Setting, Value, as_number, is_one_of
 from dialin.model.study import SettingForm
 from dialin.model.tune import LeftOut, LeftOutReason, MemoryFormula
 from dialin.search import variable_choice
@@ -202,7 +202,7 @@ def ends_of(variables: Sequence[Dimension]) -> list[dict[str, Value]]:
 def _facts(known: Variable, catalogue: Catalogue, situation: Situation, *, weaker: bool) -> VariableFacts:
     facts = variable_choice.variable_facts(known, situation, catalogue.variables)
     words = [word for word in facts.choices if weaker or not _losses(known.name, word, situation.in_force)]
-    distinct = [word for place, word in enumerate(words) if not any(same_value(word, before) for before in words[:place])]
+    distinct = [word for place, word in enumerate(words) if not is_one_of(word, words[:place])]
     return replace(facts, choices=tuple(distinct) if len(distinct) > 1 else ())
 
 

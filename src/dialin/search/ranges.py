@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from dialin.errors import UserError
 from dialin.model.dimension import Dimension
-from dialin.model.setting import Value, as_number, canonical_name, parse_value, same_value
+from dialin.model.setting import Value, as_number, canonical_name, is_one_of, parse_value
 from dialin.search.space import is_log_range
 
 _SPAN = 16
@@ -113,7 +113,7 @@ def make_dimension(facts: VariableFacts, requested: RequestedVariable | None = N
     special = tuple(value for value in facts.special if not _within(value, low, high))
     default = as_number(facts.default)
     inside = default is not None and low <= default <= high
-    if not inside and not any(same_value(facts.default, value) for value in special):
+    if not inside and not is_one_of(facts.default, special):
         special = (*special, facts.default)  # the baseline's value is always a choice
     rule = rule if rule is None or _within(rule, low, high) or rule in special else None
     return Dimension(
@@ -150,9 +150,9 @@ def _range(facts: VariableFacts, requested: RequestedVariable | None) -> tuple[f
 
 
 def _listed(facts: VariableFacts, values: tuple[Value, ...], reason: str) -> Dimension:
-    if not any(same_value(facts.default, value) for value in values):
+    if not is_one_of(facts.default, values):
         values = (facts.default, *values)
-    rule = facts.rule if any(facts.rule is not None and same_value(facts.rule, value) for value in values) else None
+    rule = facts.rule if facts.rule is not None and is_one_of(facts.rule, values) else None
     return Dimension(
         facts.name, values=values, static=facts.static, default=facts.default, rule=rule, source=facts.source, reason=reason
     )

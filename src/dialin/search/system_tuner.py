@@ -8,7 +8,7 @@ from typing import Any
 
 from dialin.errors import UserError
 from dialin.model.dimension import Dimension
-from dialin.model.setting import Value, same_value
+from dialin.model.setting import Value, is_one_of
 from dialin.model.tune import MemoryFormula
 from dialin.model.verdict import TuneOutcome
 from dialin.search.constraints import MEMORY_SHARE, SERVER_BYTES, Constraints
@@ -141,7 +141,7 @@ def read_dimension(facts: Mapping[str, Any]) -> Dimension:
     if values:
         values = _with(values, default)
         rule = facts.get("rule")
-        known = rule is not None and any(same_value(rule, value) for value in values)
+        known = rule is not None and is_one_of(rule, values)
         return Dimension(name, values=values, static=static, default=default, rule=rule if known else None)
     low, high = float(facts["min"]), float(facts["max"])
     special = tuple(value for value in special if isinstance(value, str) or not low <= value <= high)
@@ -150,7 +150,7 @@ def read_dimension(facts: Mapping[str, Any]) -> Dimension:
     log = bool(facts["log"]) if facts.get("log") is not None else is_log_range(low, high)
     whole = kind not in _FRACTIONS and low.is_integer() and high.is_integer()
     rule = facts.get("rule")
-    if isinstance(rule, str) and not any(same_value(rule, value) for value in special):
+    if isinstance(rule, str) and not is_one_of(rule, special):
         rule = None
     step = float(facts["step"]) if facts.get("step") is not None else 1.0 if whole else 0.0
     return Dimension(
@@ -159,7 +159,7 @@ def read_dimension(facts: Mapping[str, Any]) -> Dimension:
 
 
 def _with(values: tuple[Value, ...], one: Value) -> tuple[Value, ...]:
-    return values if any(same_value(one, value) for value in values) else (*values, one)
+    return values if is_one_of(one, values) else (*values, one)
 
 
 def read_memory(facts: object, ram: float | None) -> MemoryFormula | None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from dialin.errors import UserError
 from dialin.model.dimension import Dimension
-from dialin.model.setting import Value, as_number, parse_value, same_value
+from dialin.model.setting import Value, as_number, is_one_of, means_off, parse_value, same_value
 from dialin.model.tune import ActsFrom, AtMost, LeftOut, LeftOutReason, MemoryFormula
 from dialin.search.constraints import MEMORY_SHARE, SERVER_BYTES, Constraints
 from dialin.search.proof import MOST_VARIABLES
@@ -195,7 +195,7 @@ def variable_facts(
     lowest, highest = amount(row.lowest, facts_known), amount(row.highest, facts_known)
     limits = f"up to {limit_text(row.highest, facts_known)}" if highest is not None else ""
     number = facts_known[Fact.DEFAULT]
-    if number is not None and lowest is not None and highest is not None and not _is_one_of(default, row.special):
+    if number is not None and lowest is not None and highest is not None and not is_one_of(default, row.special):
         limits = limits if number <= highest else "up to the value of the baseline"
         lowest, highest = min(lowest, number), max(highest, number)
     rule, source = _recommended(row.rule, facts_known, step, [lowest, least], [highest, most])
@@ -286,10 +286,6 @@ def _facts(variables: Mapping[str, Variable], situation: Situation) -> dict[Fact
 def _in_force(variable: Variable, situation: Situation) -> Value:
     text = situation.in_force.get(variable.name, variable.default)
     return parse_value(text) if text is not None else ""
-
-
-def _is_one_of(value: Value, values: Sequence[Value]) -> bool:
-    return any(same_value(value, one) for one in values)
 
 
 def _number(value: Value) -> float | None:
@@ -428,8 +424,8 @@ def switched_off(
 
 def _is_accepted(value: str, accepted: Sequence[str]) -> bool:
     if accepted:
-        return _is_one_of(value, accepted)
-    return not _is_one_of(value, (0, "OFF"))
+        return is_one_of(value, accepted)
+    return not means_off(value)
 
 
 def _is_touched(touch: Sequence[str], situation: Situation) -> bool | None:

@@ -6,10 +6,10 @@ here; `read on` means that it was observed on a running build.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from dialin.model.build import Family, Vendor
-from dialin.model.setting import Value, as_number, parse_value, same_value
+from dialin.model.setting import Value, as_number, is_one_of, parse_value
 from dialin.variables.behaviour import IN_MEMORY_TABLES, Behaviour, Span
 
 _MYSQL, _MARIADB, _PERCONA = Family.MYSQL, Family.MARIADB, Vendor.PERCONA
@@ -103,12 +103,12 @@ CAUTIONS: Mapping[str, tuple[Behaviour, ...]] = {
 
 def kills(build_id: str, name: str, value: Value) -> str | None:
     """Return how a value that a server accepts can crash it, as a sentence without its full stop; None where none is known."""
-    return next((trap.text for trap in _cautions(build_id, name) if _is_one_of(value, trap.dies_of)), None)
+    return next((trap.text for trap in _cautions(build_id, name) if is_one_of(value, trap.dies_of)), None)
 
 
 def strands(build_id: str, name: str, value: Value) -> str | None:
     """Return which threads keep waiting when a variable is set back to a value, as a clause; None where none is known."""
-    return next((trap.text for trap in _cautions(build_id, name) if _is_one_of(value, trap.strands_at)), None)
+    return next((trap.text for trap in _cautions(build_id, name) if is_one_of(value, trap.strands_at)), None)
 
 
 def adapts_itself(variable: str, in_force: Mapping[str, object], build_id: str | None = None) -> str | None:
@@ -122,7 +122,3 @@ def adapts_itself(variable: str, in_force: Mapping[str, object], build_id: str |
 
 def _cautions(build_id: str | None, name: str) -> list[Behaviour]:
     return [trap for trap in CAUTIONS.get(name, ()) if build_id is None or trap.is_of(build_id)]
-
-
-def _is_one_of(value: Value, values: Sequence[Value]) -> bool:
-    return any(same_value(value, one) for one in values)

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from dialin.model.durability import DurabilityLoss, Loss, LossAmount, LossUnit
-from dialin.model.setting import Value, as_number, whole_number
+from dialin.model.setting import Value, as_number, means_off, whole_number
 from dialin.variables.rules import CHOICES
 
 Values = Mapping[str, str]
@@ -54,7 +54,7 @@ def _word(values: Values, name: str) -> str:
 
 
 def _is_off(values: Values, name: str) -> bool:
-    return _word(values, name) in ("off", "0", "false")
+    return means_off(_word(values, name))
 
 
 def _has_binary_log(values: Values) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from dialin.model.setting import Setting, Value, as_number
+from dialin.model.setting import Setting, Value, as_number, means_off, means_on
 from dialin.variables.size_units import with_letter
 
 
@@ -107,12 +107,11 @@ def memory_needed(values: Mapping[str, Value | str], threads: int) -> dict[str, 
     sizes = {name: max(0, int(as_number(value) or 0)) for name, value in values.items() if as_number(value) is not None}
     needed = {rule.part: sizes.get(name, 0) for name, rule in MEMORY.items() if rule.allotted is Allotted.ONCE}
     needed["buffer pool"] = int(needed["buffer pool"] * _POOL_OVERHEAD)
-    if str(values.get("query_cache_type", "ON")).upper() in ("OFF", "0"):
+    if means_off(values.get("query_cache_type")):
         needed["query cache"] = 0
     largest = max(_taken(Allotted.NEED, sizes))
     needed["session buffers"] = threads * (largest + sum(_taken(Allotted.CONNECTION, sizes)))
-    schema = str(values.get("performance_schema", "OFF")).upper() in ("ON", "1")
-    needed["server itself"] = _SERVER + (_PERFORMANCE_SCHEMA if schema else 0)
+    needed["server itself"] = _SERVER + (_PERFORMANCE_SCHEMA if means_on(values.get("performance_schema")) else 0)
     return {part: size for part, size in needed.items() if size}
 
 
@@ -200,7 +199,7 @@ def dedicated_sizes(setting: Setting, defaults: Mapping[str, str], room: Room) -
     Source: manual 8.4, Enabling Automatic InnoDB Configuration for a Dedicated MySQL Server; 8.0 sizes the redo log by memory.
     The share is of whole GiB, as tests_live/test_option_files.py shows on 9.7.
     """
-    if str(setting.get("innodb_dedicated_server", "OFF")).upper() not in ("ON", "1", "TRUE"):
+    if not means_on(setting.get("innodb_dedicated_server")):
         return {}
     memory = room.total_memory // 2**30
     share = 0.75 if memory > 4 else 0.5

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from dialin.errors import UserError
 from dialin.model.build import BuildReference, Family
-from dialin.model.setting import Value, as_number, canonical_name, parse_value
+from dialin.model.setting import Value, as_number, canonical_name, means_off, parse_value
 from dialin.model.study import SettingForm
 from dialin.text import listed
 from dialin.variables import reserved_variables
@@ -345,7 +345,7 @@ def _option(line: _Line, notes: dict[str, None]) -> tuple[str, str]:
         raise line.fault(f"the prefix of {name} is not supported", f"Write {plain}, or take the line out")
     value = _unquoted(raw.strip())
     if name == "log_bin":
-        if value.lower() in ("off", "0", "false", "no"):
+        if means_off(value):
             notes[f"{line.path}, line {line.number}: this switches the binary log on; skip-log-bin switches it off"] = None
         return name, "ON"
     if equals or name in _SKIPS_BY_NAME:

@@ -10,6 +10,7 @@ from dialin.evidence.measured import FigureOf, MeasuredTrial, by_candidate
 from dialin.evidence.reasons import shared_figures, sources
 from dialin.evidence.reasons.rule import holding_for, setting
 from dialin.model.record import StudyRecord
+from dialin.model.setting import means_off, means_on
 from dialin.model.why import Reason, ReasonChart, ReasonKind
 from dialin.text import number, percent, size
 from dialin.variables.memory import REDO_LOG
@@ -97,7 +98,7 @@ def _buffer_pool(one: MeasuredTrial) -> Use | None:
 
 def _query_cache(one: MeasuredTrial) -> Use | None:
     size_of_cache, hits = one.setting("query_cache_size"), one.rise("status", "Qcache_hits")
-    if not size_of_cache or hits is None or one.trial.in_force.get("query_cache_type", "").upper() in ("OFF", "0"):
+    if not size_of_cache or hits is None or means_off(one.trial.in_force.get("query_cache_type")):
         return None
     return (0.0 if hits == 0 else size_of_cache), size_of_cache
 
@@ -121,7 +122,7 @@ def _key_buffer_sentence(use: Use) -> str:
 
 def _adaptive_hash(one: MeasuredTrial) -> Use | None:
     share = shared_figures.hash_share(one)
-    return None if share is None or one.trial.in_force.get("innodb_adaptive_hash_index", "").upper() != "ON" else (share, 1.0)
+    return None if share is None or not means_on(one.trial.in_force.get("innodb_adaptive_hash_index")) else (share, 1.0)
 
 
 def _most_of(probe: str, gauge: str, limit: FigureOf) -> Callable[[MeasuredTrial], Use | None]:

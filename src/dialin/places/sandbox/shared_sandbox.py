@@ -10,7 +10,7 @@ from dialin.errors import ServerError
 from dialin.model.build import Build
 from dialin.model.cause import Cause, CauseCode
 from dialin.model.query import Query
-from dialin.model.setting import Setting
+from dialin.model.setting import Setting, means_on
 from dialin.model.trial import Step, Trial
 from dialin.servers.assign import exact_values
 from dialin.servers.connection import RefusedError, connection_id, global_variables, sessions
@@ -200,7 +200,7 @@ class SwitchedServer:
                 if self._clock.monotonic() > limit:
                     raise ServerError(Cause(CauseCode.CONNECTIONS_OPEN, {"seconds": _ALONE_WITHIN}))
                 self._clock.sleep(_POLL)
-            if self._at_boot.get("log_bin", "OFF").upper() in ("ON", "1"):
+            if means_on(self._at_boot.get("log_bin")):
                 _drop_binary_logs(query)
 
 

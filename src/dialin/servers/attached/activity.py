@@ -12,6 +12,7 @@ from dialin.answers import whole
 from dialin.clock import Clock
 from dialin.errors import UserError
 from dialin.model.query import Query
+from dialin.model.setting import means_off, means_on
 from dialin.servers.assign import ACCESS_DENIED
 from dialin.servers.connection import RefusedError, ServerSession, connection_id, sessions, status
 from dialin.text import counted, listed, visible
@@ -60,7 +61,7 @@ def check_sees_others(query: Query) -> None:
 def read_only_by(variables: Mapping[str, str]) -> str:
     """Return the variable that makes the server read-only, the strongest first; empty where it takes writes."""
     names = ("super_read_only", "read_only", "innodb_read_only")
-    return next((name for name in names if variables.get(name, "OFF").upper() not in ("OFF", "0")), "")
+    return next((name for name in names if not means_off(variables.get(name, "OFF"))), "")
 
 
 def check_writable(variables: Mapping[str, str]) -> None:
@@ -90,7 +91,7 @@ def _clusters(query: Query, variables: Mapping[str, str]) -> list[str]:
     signs = []
     if group := variables.get("group_replication_group_name"):
         signs.append(f"it is set up as a member of the replication group {visible(group)}")
-    if (status(query, "wsrep_connected") or "OFF").upper() == "ON":
+    if means_on(status(query, "wsrep_connected")):
         signs.append(f"it is a node of the Galera cluster {visible(variables.get('wsrep_cluster_name', ''))}")
     return signs
 

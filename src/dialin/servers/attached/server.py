@@ -15,7 +15,7 @@ from dialin.clock import Clock
 from dialin.errors import DialinError, ServerAwayError, ServerError, UserError
 from dialin.model.cause import Cause, CauseCode, Fault, exit_by
 from dialin.model.query import Query
-from dialin.model.setting import Value
+from dialin.model.setting import Value, means_on
 from dialin.servers.account import Account
 from dialin.servers.assign import Scope, Wanted, assign, exact_values, is_dynamic, reset_persisted
 from dialin.servers.attached import activity, server_process, user_command
@@ -322,7 +322,7 @@ class Attached:
                 f"{self.build.id} cannot persist variables over SQL; only MySQL 8.0 and later can",
                 "Study variables that can be set only at startup on a sandbox (--server)",
             )
-        if self._initial_variables.get("persisted_globals_load", "ON").upper() not in ("ON", "1"):
+        if not means_on(self._initial_variables.get("persisted_globals_load", "ON")):
             raise UserError("The server does not load persisted variables: persisted_globals_load is OFF", "Switch it on first")
 
     def persisted(self) -> dict[str, str]:

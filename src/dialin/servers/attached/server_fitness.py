@@ -11,6 +11,7 @@ from dialin.clock import Clock
 from dialin.errors import ServerError, UserError
 from dialin.model.fitness import ServerFacts
 from dialin.model.query import Query
+from dialin.model.setting import means_on
 from dialin.servers.attached import activity
 from dialin.servers.attached.server import Attached
 
@@ -38,7 +39,7 @@ def server_facts(attached: Attached, clock: Clock) -> ServerFacts:
         in_use=in_use,
         read_only=activity.read_only_by(variables),
         may_set=may_set,
-        performance_schema=variables.get("performance_schema", "OFF").upper() in ("ON", "1"),
+        performance_schema=means_on(variables.get("performance_schema")),
         is_here=attached.pid is not None,
     )
 
