@@ -4,15 +4,16 @@ from dataclasses import replace
 
 import pytest
 
-from dialin.errors import ExitCode, MachineError
+from dialin.errors import ExitCode, MachineError, ServerError
 from dialin.model.cause import Cause, CauseCode, Fault
 from dialin.model.record import LogCode
 from dialin.model.trial import Block, Failure, Purpose, Step, Trial, TrialState
 from dialin.model.verdict import CandidateState
 from dialin.race.broken_study import disturbed_in_a_row, last_tries_of
+from dialin.race.runner import InSuite
 from dialin.sentences.log_sentences import log_text
 from dialin.store.store import Store
-from fixtures.simulated_runs import proving, simulated
+from fixtures.simulated_runs import Killed, kill_at, proving, shorter, simulated
 
 FULL = Cause(CauseCode.MACHINE, {"words": "/undo/entry: No space left on device", "advice": "Free disk space"})
 
@@ -87,3 +88,13 @@ def test_a_network_that_fails_one_candidate_only_ends_no_study():
     assert len(disturbed_in_a_row(two, "h", 1)) == 3
     assert disturbed_in_a_row(two[:2], "h", 1) == disturbed_in_a_row(two, "h", 2) == disturbed_in_a_row(two, "other", 1) == []
     assert len(disturbed_in_a_row([trial(n, fault=Fault.MACHINE) for n in (1, 2, 3)], "h", 1)) == 3, "the machine fails for all"
+
+
+def test_the_reason_why_nothing_was_measured_is_the_host_only_where_a_trial_came_to_its_end(study, spec):
+    with pytest.raises(ServerError, match="the host itself stalled for most of every trial"):
+        study(simulated(end=lambda trial: replace(trial, state=TrialState.INTERRUPTED)), shorter(spec))
+    with pytest.raises(Killed):
+        study(kill_at(1), shorter(spec), directory="killed")
+    with pytest.raises(ServerError, match="The minutes were used up before a trial was completed") as raised:
+        study(simulated(), shorter(spec), directory="killed", suite=InSuite(seconds_elsewhere=lambda: 240.0))
+    assert (raised.value.remedy, raised.value.resumable) == ("Give more --minutes", True)

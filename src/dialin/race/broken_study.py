@@ -76,8 +76,6 @@ def now_failing(failures: list[Failure]) -> ServerError:
 
 
 def all_failed(state: RaceState) -> DialinError:
-    if not state.trials:
-        return ServerError("The minutes were used up before its first trial", "Give more --minutes", resumable=True)
     failures = [t.failure for t in state.trials if t.failure]
     last = failures[-1] if failures else None
     if last is not None and last.fault is Fault.MACHINE:
@@ -88,12 +86,15 @@ def all_failed(state: RaceState) -> DialinError:
             "Find the program that sets it and stop it",
             resumable=True,
         )
-    if last is None:
+    if last is None and any(trial.costs is not None for trial in state.trials):
         return ServerError(
             "No candidate could be measured: the host itself stalled for most of every trial",
             "Run dialin doctor",
             resumable=True,
         )
+    if last is None:  # what trials there are were stopped or killed: one that ends by itself has costs
+        which = "a trial was completed" if state.trials else "its first trial"
+        return ServerError(f"The minutes were used up before {which}", "Give more --minutes", resumable=True)
     return ServerError(
         f"No candidate could be measured; the last failure: {with_advice(last.cause)}",
         "See the log lines above and the study's report; correct the setting or the workload, then start a new study",
