@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -8,6 +9,7 @@ from dialin.datasets.cache import DatasetCache
 from dialin.datasets.prepare import Preparer
 from dialin.errors import UserError
 from dialin.model.build import Build, Vendor
+from dialin.model.suite import SuiteMember
 from dialin.places.sandbox.site import Sandboxes
 from dialin.preflight.checked import CheckedStudy
 from dialin.question.plan import BudgetTooSmallError
@@ -110,12 +112,13 @@ def test_too_few_minutes_at_a_resume_name_the_workload(monkeypatch, tmp_path):
         check_resumed_suite(tmp_path, suite_plan({"a": 1, "b": 1}, minutes=2), None, None, 2)
 
 
-def test_data_of_all_workloads_that_exceeds_the_cache_is_refused_before_any_is_prepared(monkeypatch, home, clock, spec):
+def test_data_of_all_workloads_that_exceeds_the_cache_is_refused_before_any_server_starts(monkeypatch, home, clock, spec):
     cache = DatasetCache(home, clock)
     tools = Tools(home, clock, None, Preparer(home, cache, None, clock, print), print)
-    build = Build(Vendor.ORACLE, (9, 7, 4), Path(__file__))
+    build, inspected = Build(Vendor.ORACLE, (9, 7, 4), Path(__file__)), []
 
-    def with_data_of(size):
+    def with_data_of(question, *_):
+        size = int(question.workload_options["size"])
         load = SimpleNamespace(
             data_facts=lambda: {"size": size},
             expected_bytes=lambda: size,
@@ -123,28 +126,61 @@ def test_data_of_all_workloads_that_exceeds_the_cache_is_refused_before_any_is_p
             separate_tables=(),
             how_to_shrink=f"less than {size}",
         )
-        return SimpleNamespace(ready=SimpleNamespace(site=Sandboxes(spec, {"mysql@9.7.4": build}, load, tools)))
 
-    monkeypatch.setattr(check, "_check_new", lambda _plan, member, *_: with_data_of(int(member.name)))
+        def inspect():
+            inspected.append(size)
+            return CheckedStudy(spec, None, {}, workload=None, site=None)
+
+        return (load, [(build, {})]), inspect
+
+    def plan_of(*gigabytes):
+        options = {"sweep": {"innodb_adaptive_hash_index": ["ON", "OFF"]}}
+        members = [
+            SuiteMember(
+                name=f"{one}", directory=f"{one}", weight=1, options={**options, "workload-options": {"size": one * 10**9}}
+            )
+            for one in gigabytes
+        ]
+        return suite_plan({"any": 1}).model_copy(update={"members": members})
+
+    monkeypatch.setattr(check, "check_before_servers", with_data_of)
     monkeypatch.setattr("dialin.places.sandbox.check.check_space", lambda *_: None)
-    thirty, forty = str(30 * 10**9), str(40 * 10**9)
-    check_suite(suite_plan({thirty: 1}), tools, None)
-    with pytest.raises(UserError, match=rf"about 70\.8 GB exceeds the cache's limit.*less than {forty}"):
-        check_suite(suite_plan({thirty: 1, forty: 1}), tools, None)
+    check_suite(plan_of(30), tools, None)
+    assert inspected == [30 * 10**9]
+    with pytest.raises(UserError, match=rf"about 70\.8 GB exceeds the cache's limit.*less than {40 * 10**9}"):
+        check_suite(plan_of(30, 40), tools, None)
+    assert inspected == [30 * 10**9], "no server was started for a suite that does not fit"
 
 
-def test_the_disk_is_checked_once_for_the_data_of_all_workloads(monkeypatch, tmp_path, spec):
-    asked, checked = [], []
+def test_what_speaks_against_the_last_workload_is_said_before_a_server_of_the_first_is_started(monkeypatch, tmp_path):
+    started = []
 
-    def check_question(*_, checks_disk=True):
-        asked.append(checks_disk)
-        site = Sandboxes(spec.model_copy(update={"candidates": ()}), {}, workload=None, tools=None)
-        return CheckedStudy(spec, None, {}, workload=None, site=site)
+    def check_before_servers(question, *_):
+        if question.workload == "oltp_write_only":
+            raise UserError("its program is not installed")
+        return None, lambda: started.append(question)
 
-    monkeypatch.setattr(check, "check_question", check_question)
-    monkeypatch.setattr(check, "check_disk", lambda _, needed: checked.append(len(needed)))
-    check_suite(planned(tmp_path), None, None)
-    assert (asked, checked) == ([False, False], [2])
+    monkeypatch.setattr(check, "check_before_servers", check_before_servers)
+    with pytest.raises(UserError, match=r"^oltp_write_only: its program is not installed"):
+        check_suite(planned(tmp_path), None, None)
+    with pytest.raises(UserError, match=r"^oltp_write_only: its program is not installed"):
+        check_resumed_suite(tmp_path, planned(tmp_path), None, None, None)
+    assert not started
+
+
+def test_the_disk_is_checked_once_for_the_data_of_all_workloads_a_suite_that_resumes_included(monkeypatch, tmp_path, spec):
+    ready = CheckedStudy(spec.model_copy(update={"candidates": ()}), None, {}, workload=None, site=None)
+    begun = replace(ready, site=Sandboxes(ready.spec, {}, workload="of 01", tools=None))
+    needed = []
+    monkeypatch.setattr(check, "check_before_servers", lambda question, *_: ((question.workload, []), lambda: ready))
+    monkeypatch.setattr(check, "check_resume", lambda *_, **__: begun)
+    monkeypatch.setattr(check, "check_disk", lambda _, data: needed.append([workload for workload, _ in data]))
+    plan = planned(tmp_path)
+    assert [one.member for one in check_suite(plan, None, None)] == plan.members
+    monkeypatch.setattr(check, "has_begun", lambda _, member: member.directory.startswith("01"))
+    resumed = check_resumed_suite(tmp_path, plan, None, None, None)
+    assert [(one.member, one.is_resumed) for one in resumed] == [(plan.members[0], True), (plan.members[1], False)]
+    assert needed == [["oltp_read_only", "oltp_write_only"], ["of 01", "oltp_write_only"]]
 
 
 def test_too_few_minutes_are_refused_with_those_of_all_workloads_together(monkeypatch):

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from dialin.datasets.prepare import NeededData
 from dialin.errors import UserError
 from dialin.evidence.proof_view import current_proof_asks
 from dialin.model.place import AttachedPlace, LivePlace, ManagedPlace, RestoreWay, SandboxPlace
@@ -21,7 +22,7 @@ from dialin.places.attached.check import check_attached, check_tuned_attached, r
 from dialin.places.attached.site import AttachedServer
 from dialin.places.live.check import check_live, resume_live
 from dialin.places.permission import NO_PERMISSION, Permission
-from dialin.places.sandbox.check import check_sandboxed, resume_sandboxed
+from dialin.places.sandbox.check import check_sandboxed, check_uninspected, resume_sandboxed
 from dialin.places.sandbox.tune import check_tuned
 from dialin.preflight import machine_noise, tune_forecast
 from dialin.preflight.checked import CheckedStudy, StudyRequest, check_cpus, with_plan
@@ -47,18 +48,54 @@ def check_question(
     permission: Permission = NO_PERMISSION,
     make_workload: WorkloadMaker = kinds.make_workload,
     base_file: Path | None = None,
-    *,
-    checks_disk: bool = True,
 ) -> CheckedStudy:
     """Check all that a study needs: builds, workload, names, values, memory, disk.
 
     Paths in the question are relative to `directory`. `base_file` is the option file that the settings of a tune's baseline
-    come from. Without `checks_disk` it is left to the caller whether a sandbox's data fits the disk.
+    come from.
 
     Raises:
         UserError: something is not there or does not fit; no trial was started, only servers for the inspection.
         ServerError: a build does not start with nothing set, or an attached server does not answer.
     """
+    request, tools, note = _request(question, directory, tools, permission, make_workload, base_file)
+    match request.place:
+        case LivePlace() as place:
+            ready = check_live(request, place, tools)
+        case AttachedPlace() | ManagedPlace() as place:
+            check = check_attached if question.tune is None else check_tuned_attached
+            ready = check(request, place, tools, permission)
+        case SandboxPlace():
+            ready = check_sandboxed(request, tools) if question.tune is None else check_tuned(request, tools)
+    return _with_forecasts(ready, note, tools)
+
+
+def check_before_servers(
+    question: StudyOptions, directory: Path, tools: Tools, permission: Permission
+) -> tuple[NeededData, Callable[[], CheckedStudy]]:
+    """Check a comparison on sandboxes as `check_question` does, but for the disk, before a candidate's server is started.
+
+    Returns:
+        The data that must fit the disk, and what inspects the candidates, whose errors are those of `check_question`.
+
+    Raises:
+        UserError: something is not there or does not fit.
+        ServerError: a build does not start with nothing set.
+    """
+    request, tools, note = _request(question, directory, tools, permission)
+    study = check_uninspected(request, tools)
+    return study.needed, lambda: _with_forecasts(study.inspect(), note, tools)
+
+
+def _request(
+    question: StudyOptions,
+    directory: Path,
+    tools: Tools,
+    permission: Permission,
+    make_workload: WorkloadMaker = kinds.make_workload,
+    base_file: Path | None = None,
+) -> tuple[StudyRequest, Tools, str]:
+    """Return a question with its load checked, the tools for it, and a note on its load, which may be empty."""
     if question.tune is not None:
         parse_named(question.tune)  # refuses misspelled text before anything else is checked
     place = question.place(directory, is_managed=permission.apply_command is not None)
@@ -71,16 +108,12 @@ def check_question(
     workload.check()
     check_early(question, directory, base_file)
     load = load.model_copy(update={"traits": workload.traits})
-    request = StudyRequest(question, directory, place, load, workload, base_file, checks_disk)
-    match place:
-        case LivePlace() as place:
-            ready = check_live(request, place, tools)
-        case AttachedPlace() | ManagedPlace() as place:
-            check = check_attached if question.tune is None else check_tuned_attached
-            ready = check(request, place, tools, permission)
-        case SandboxPlace():
-            ready = check_sandboxed(request, tools) if question.tune is None else check_tuned(request, tools)
-    at_rate = rates.rate_warning(question.rate, question.goal)
+    return StudyRequest(question, directory, place, load, workload, base_file), tools, note
+
+
+def _with_forecasts(ready: CheckedStudy, note: str, tools: Tools) -> CheckedStudy:
+    """Return a checked study with the note on its load, and with what is known of rate and noise."""
+    at_rate = rates.rate_warning(ready.spec.workload.rate, ready.spec.goal)
     return _with_expected_noise(_with_notes(ready, note, at_rate), tools)
 
 

@@ -64,7 +64,6 @@ class StudyRequest:
         load: the load as the study stores it.
         workload: what applies it.
         base_file: the option file that the settings of the baseline come from; None where there is none.
-        checks_disk: whether its data must fit the disk by itself; that of a suite is checked together.
     """
 
     question: StudyOptions
@@ -73,7 +72,6 @@ class StudyRequest:
     load: WorkloadSpec
     workload: Workload
     base_file: Path | None = None
-    checks_disk: bool = True
 
     def specify(self, candidates: Sequence[Candidate], defaults: Mapping[str, Mapping[str, str]]) -> StudySpec:
         """Return the study, once its candidates are known; `defaults` holds, per build, the values without the study.

@@ -9,10 +9,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from dialin.datasets.prepare import NeededData
 from dialin.errors import DialinError, InapplicableError, UserError, together
 from dialin.measures.table import MEASURES
 from dialin.model.suite import SuiteMember, SuitePlan
-from dialin.places.check_study import check_question, check_resume
+from dialin.places.check_study import check_before_servers, check_resume
 from dialin.places.permission import Permission
 from dialin.places.sandbox.check import check_disk
 from dialin.places.sandbox.site import Sandboxes
@@ -140,16 +141,16 @@ def inapplicable_notes(request: SuiteRequest, plan: SuitePlan, spelled: Callable
 
 
 def check_suite(plan: SuitePlan, tools: Tools, permission: Permission) -> list[CheckedMember]:
-    """Check all that the studies of a new suite need.
+    """Check all that the studies of a new suite need; servers are started only where nothing else speaks against any of them.
 
     Raises:
         DialinError: a study cannot begin as it is.
     """
-    checked, least = [], 0.0
+    uninspected, least = [], 0.0
     for member in plan.members:
         try:
             with _named(member.name):
-                checked.append(_check_new(plan, member, tools, permission))
+                uninspected.append(_check_new(plan, member, tools, permission))
         except BudgetTooSmallError as error:
             least = max(least, error.minutes)
     if least:
@@ -157,24 +158,31 @@ def check_suite(plan: SuitePlan, tools: Tools, permission: Permission) -> list[C
             f"{plan.minutes:g} minutes are too few for {len(plan.members)} workloads",
             f"Give --minutes {math.ceil(least * len(plan.members))} or more, fewer workloads, or a shorter --measure",
         )
-    _check_disk(checked)
-    return checked
+    check_disk(tools, [one.needed for one in uninspected])
+    return [one.inspect(plan) for one in uninspected]
 
 
-def _check_disk(checked: Sequence[CheckedMember]) -> None:
-    """Raise UserError unless the data of all studies fits disk and cache: it is in use until the suite ends."""
-    sites = [one.ready.site for one in checked if isinstance(one.ready.site, Sandboxes)]
-    if sites:
-        check_disk(sites[0].tools, [site.needed_data for site in sites])
+@dataclass(frozen=True, slots=True)
+class _Uninspected:
+    """A workload that was checked but for its candidates' servers; its data must fit the disk beside that of the others."""
+
+    member: SuiteMember
+    needed: NeededData
+    finish: Callable[[], CheckedStudy]
+
+    def inspect(self, plan: SuitePlan) -> CheckedMember:
+        """Return its study, which may use all minutes that others leave."""
+        with _named(self.member.name):
+            ready = self.finish()
+        spec = ready.spec.model_copy(update={"minutes": plan.minutes, "claims": plan.claims})
+        return CheckedMember(self.member, replace(ready, spec=spec, promise=""))
 
 
-def _check_new(plan: SuitePlan, member: SuiteMember, tools: Tools, permission: Permission) -> CheckedMember:
-    """Check a study, whose trials are as long as its share of the minutes allows; it may use all that others leave."""
+def _check_new(plan: SuitePlan, member: SuiteMember, tools: Tools, permission: Permission) -> _Uninspected:
+    """Check a study, whose trials are as long as its share of the minutes allows."""
     share = {"minutes": plan.minutes / len(plan.members), "switch": "restart"}
     question = check_options({**member.options, **share})
-    ready = check_question(question, Path(plan.started_in), tools, permission, checks_disk=False)
-    spec = ready.spec.model_copy(update={"minutes": plan.minutes, "claims": plan.claims})
-    return CheckedMember(member, replace(ready, spec=spec, promise=""))
+    return _Uninspected(member, *check_before_servers(question, Path(plan.started_in), tools, permission))
 
 
 def check_resumed_suite(
@@ -185,16 +193,21 @@ def check_resumed_suite(
     Raises:
         DialinError: a study cannot be resumed as it is.
     """
-    checked = []
+    begun: dict[str, CheckedMember] = {}
     for member in plan.members:
-        with _named(member.name):
-            if has_begun(directory, member):
+        if has_begun(directory, member):
+            with _named(member.name):
                 ready = check_resume(directory / member.directory, tools, minutes=minutes, permission=permission)
-                checked.append(CheckedMember(member, ready, is_resumed=True))
-            else:
-                checked.append(_check_new(plan, member, tools, permission))
-    _check_disk(checked)
-    return checked
+            begun[member.name] = CheckedMember(member, ready, is_resumed=True)
+    uninspected = []
+    for member in plan.members:
+        if member.name not in begun:
+            with _named(member.name):
+                uninspected.append(_check_new(plan, member, tools, permission))
+    sites = [one.ready.site for one in begun.values() if isinstance(one.ready.site, Sandboxes)]
+    check_disk(tools, [*(site.needed_data for site in sites), *(one.needed for one in uninspected)])
+    checked = begun | {one.member.name: one.inspect(plan) for one in uninspected}
+    return [checked[member.name] for member in plan.members]
 
 
 def shared_notes(checked: Sequence[CheckedMember]) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from dialin.datasets.cache import check_space, share_disk
@@ -21,7 +21,7 @@ from dialin.model.trial import EffectiveSettings
 from dialin.places.sandbox import inspection
 from dialin.places.sandbox.fit_check import check_all_fit, room_here
 from dialin.places.sandbox.site import Sandboxes, build_of
-from dialin.places.sandbox.switch_mode import choose_switch_mode, expect_switch
+from dialin.places.sandbox.switch_mode import ExpectedSwitch, choose_switch_mode, expect_switch
 from dialin.preflight.checked import CheckedStudy, StudyRequest, with_plan
 from dialin.preflight.option_files import RequestedSettings, requested_on_builds, said_if_refused
 from dialin.question.candidates import candidates_of
@@ -39,6 +39,66 @@ from dialin.workloads.base import Workload
 
 def check_sandboxed(request: StudyRequest, tools: Tools) -> CheckedStudy:
     """Check a study on sandboxes: resolve its names, inspect its candidates, choose the switch mode, plan.
+
+    Raises:
+        UserError: something is not there or does not fit.
+        ServerError: a build does not start with nothing set.
+    """
+    study = check_uninspected(request, tools)
+    check_disk(tools, [study.needed])
+    return study.inspect()
+
+
+@dataclass(frozen=True, slots=True)
+class UninspectedStudy:
+    """A study on sandboxes that was checked without the disk and without its candidates' servers.
+
+    Attributes:
+        expected: the switch mode, if the servers of its candidates do not speak against it.
+        said: notes so far.
+    """
+
+    request: StudyRequest
+    tools: Tools
+    spec: StudySpec
+    used: Mapping[str, Build]
+    catalogues: Mapping[str, Catalogue]
+    expected: ExpectedSwitch
+    said: Sequence[str]
+
+    @property
+    def needed(self) -> NeededData:
+        """The data of all candidates, which must fit the disk."""
+        return Sandboxes(self.spec, self.used, self.request.workload, self.tools).needed_data
+
+    def inspect(self) -> CheckedStudy:
+        """Start each candidate's server once, and return the study.
+
+        Raises:
+            UserError: its candidates do not fit its switch mode, or its minutes do not.
+            ServerError: a build does not start with nothing set.
+        """
+        spec, used, tools, workload = self.spec, self.used, self.tools, self.request.workload
+        inspect = make_inspector(spec, used, tools)
+        if not tools.inspected:  # once for the studies of a suite
+            tools.say(f"Inspecting the {len(spec.candidates)} candidates")
+        inspected = inspection.inspect_all(spec, inspect)
+        if self.request.question.hold:
+            spec, inspected = inspection.pin_confounds(spec, inspected, inspect)
+
+        first = build_of(spec, spec.candidates[0], used)
+        mode = choose_switch_mode(self.expected, spec, inspected, first, self.catalogues, tools)
+        spec, allowed = with_plan(spec.model_copy(update={"switch": mode.switch}))
+        ready = checked_on_sandboxes(spec, allowed, used, workload, tools, mode.inspected, mode.changes, self.catalogues)
+        said = [*self.said, *(note.sentence(spec) for note in effective_settings.overrides(spec))]
+        said += [*_inspection_notes(spec, mode.inspected, self.catalogues)]
+        said += [*filter(None, [mode.reason]), *restore_notes(spec)]
+        said += pool_notes(spec, allowed, first, workload, tools, mode.inspected)
+        return replace(ready, notes=tuple(said))
+
+
+def check_uninspected(request: StudyRequest, tools: Tools) -> UninspectedStudy:
+    """Check what can be checked of a study on sandboxes before the disk, and before a candidate's server is started.
 
     Raises:
         UserError: something is not there or does not fit.
@@ -68,27 +128,8 @@ def check_sandboxed(request: StudyRequest, tools: Tools) -> CheckedStudy:
         sizes = check_all_fit(spec, defaults, room_here(tools), tools.say, from_files=bool(question.compare))
         for candidate in spec.candidates:
             dry_run.check(used[candidate.server], spec.setting_of(candidate.name))
-        if request.checks_disk:
-            shaped = [(used[one.server], rules.shapes_data(spec.setting_of(one.name))) for one in spec.candidates]
-            check_disk(tools, [(workload, shaped)])
     wait_notes = raw_waits.check(spec.waits, used, tools)
-
-    inspect = make_inspector(spec, used, tools)
-    if not tools.inspected:  # once for the studies of a suite
-        tools.say(f"Inspecting the {len(spec.candidates)} candidates")
-    inspected = inspection.inspect_all(spec, inspect)
-    if question.hold:
-        spec, inspected = inspection.pin_confounds(spec, inspected, inspect)
-
-    first = build_of(spec, spec.candidates[0], used)
-    mode = choose_switch_mode(expected, spec, inspected, first, catalogues, tools)
-    spec, allowed = with_plan(spec.model_copy(update={"switch": mode.switch}))
-    ready = checked_on_sandboxes(spec, allowed, used, workload, tools, mode.inspected, mode.changes, catalogues)
-    said = [*of_files, *sizes, *profile_notes, *wait_notes]
-    said += [note.sentence(spec) for note in effective_settings.overrides(spec)]
-    said += [*_inspection_notes(spec, mode.inspected, catalogues), *filter(None, [mode.reason]), *restore_notes(spec)]
-    said += pool_notes(spec, allowed, first, workload, tools, mode.inspected)
-    return replace(ready, notes=tuple(said))
+    return UninspectedStudy(request, tools, spec, used, catalogues, expected, (*of_files, *sizes, *profile_notes, *wait_notes))
 
 
 def checked_on_sandboxes(
