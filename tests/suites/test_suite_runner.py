@@ -9,6 +9,7 @@ import pytest
 from dialin.cli.conduct_suite import _accept_weaker_durability, _exit_code, diff_suites, show_suite
 from dialin.errors import ExitCode, InterruptedStudyError, UserError
 from dialin.model.progress import Progress, SessionState
+from dialin.model.study import AA
 from dialin.model.suite import GateState, Margin, Suite, SuiteOutcome
 from dialin.model.trial import Purpose, Step
 from dialin.model.verdict import CandidateState
@@ -402,3 +403,31 @@ def test_a_gate_measures_every_candidate_until_each_is_answered(monkeypatch, clo
     assert {one.candidate: one.margin for one in ended.result.rows[0].cells} == {"4": Margin.NOT_WORSE, "16": Margin.WORSE}
     assert ended.result.gate.worse == [("a", "16")]
     assert "under a with 16 (−29" in ended.headline
+
+
+@pytest.mark.parametrize(
+    ("change", "outcome", "code", "headline"),
+    [
+        (0.0, SuiteOutcome.IDENTICAL, ExitCode.VERDICT, "no difference is claimed under any of 2 workloads or over the mix"),
+        (-0.3, SuiteOutcome.FALSE_CLAIM, ExitCode.NO_VERDICT, "came out as different under b: comparisons on this machine"),
+    ],
+)
+def test_identical_candidates_are_measured_to_the_last_minute_and_no_claim_is_their_good_result(
+    monkeypatch, clock, spec, tmp_path, capsys, change, outcome, code, headline
+):
+    identical = spec.model_copy(update={"candidates": spec.candidates[:2], "measure": 10.0, "question": AA()})
+    suite = SimulatedSuite(monkeypatch, clock, identical, tmp_path / "suite")
+    trials = {"a": levels(1000, in_force={}), "b": levels(1000, change, noise=0.03, in_force={})}
+    plan = suite_plan({"a": 1, "b": 1}, minutes=12)
+    ended = suite.run(plan, trials)
+    assert ended.result.outcome is outcome
+    assert headline in ended.headline
+    assert ended.result.minutes > 0.9 * 12 * 18.1 / SECONDS
+    noise = {row.name: row.noise for row in ended.result.rows}
+    assert 0 < noise["a"] < noise["b"] < 0.06
+    write_suite(tmp_path / "suite", Suite(plan=plan))
+    assert show_suite(tmp_path / "suite", json=False) is code
+    shown = capsys.readouterr()
+    assert "could use more trials" not in shown.out
+    assert ("dialin doctor" in shown.err.splitlines()[-1]) == (outcome is SuiteOutcome.FALSE_CLAIM)
+    assert "More trials" not in shown.err

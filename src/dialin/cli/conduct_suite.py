@@ -16,7 +16,7 @@ from dialin.cli.study_flags import LOCAL, How, spelled
 from dialin.errors import DialinError, ExitCode, InterruptedStudyError, MachineError, UserError
 from dialin.evidence.server_metrics import READINGS
 from dialin.fleet.stop_signals import not_suspended, stopping_cleanly
-from dialin.model.suite import GateState, Suite, SuitePlan, SuiteResult
+from dialin.model.suite import GateState, Suite, SuiteOutcome, SuitePlan, SuiteResult
 from dialin.paths import replace_text
 from dialin.race import lifecycle
 from dialin.report import files
@@ -189,7 +189,8 @@ def _exit_code(result: SuiteResult) -> ExitCode:
         return ExitCode.FAILED_THROUGHOUT
     if result.gate is not None and result.gate.state is GateState.WORSE:
         return ExitCode.WORSE
-    return ExitCode.VERDICT if result.is_answered else ExitCode.NO_VERDICT
+    is_good = result.is_answered and (result.gate is not None or result.outcome is not SuiteOutcome.FALSE_CLAIM)
+    return ExitCode.VERDICT if is_good else ExitCode.NO_VERDICT
 
 
 def explain_suite(directory: Path, *, json: bool) -> ExitCode:

@@ -86,6 +86,7 @@ class SuiteRow(FrozenModel):
     outcome: Outcome | None = Field(description="the outcome of its study; null while it has none")
     decided: bool = Field(description="whether it needs no more trials")
     seconds: float = Field(description="wall clock of its trials")
+    noise: float | None = Field(default=None, description="trial-to-trial SD as a share; null where it has too few trials")
     cells: list[SuiteCell]
     costs: list[CostRow] = Field(description="per operation and candidate, as `dialin explain --json` has them")
     scaling: list[Scaling] = Field(
@@ -107,6 +108,7 @@ class SuiteOutcome(StrEnum):
     `safe_choice`: a candidate is near the best in the mean, very probably, and no workload is worse by more than is worthwhile.
     `trade_off`: the candidate that is best in the mean is proven to be worse under some workload. `unguarded`: it is near the
     best in the mean, and some workload may be worse by more than is worthwhile. `keep`: the baseline is near the best.
+    `identical`: between identical candidates (A/A) no difference is claimed, as it should be. `false_claim`: one is.
     """
 
     BETTER = "better"
@@ -114,6 +116,8 @@ class SuiteOutcome(StrEnum):
     TRADE_OFF = "trade_off"
     UNGUARDED = "unguarded"
     KEEP = "keep"
+    IDENTICAL = "identical"
+    FALSE_CLAIM = "false_claim"
     INCONCLUSIVE = "inconclusive"
 
 
@@ -185,6 +189,11 @@ class SuiteResult(FrozenModel):
     def others(self) -> list[SuiteCandidate]:
         """All candidates but the baseline."""
         return [one for one in self.candidates if one.name != self.baseline]
+
+    @property
+    def is_aa(self) -> bool:
+        """Whether the candidates are identical, and have trials enough to tell what is claimed of them."""
+        return self.outcome in (SuiteOutcome.IDENTICAL, SuiteOutcome.FALSE_CLAIM)
 
     @property
     def is_answered(self) -> bool:

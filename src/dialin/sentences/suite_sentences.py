@@ -19,7 +19,7 @@ from dialin.model.suite import (
 from dialin.model.verdict import CandidateState
 from dialin.sentences.changes import change_with_confidence
 from dialin.sentences.names import DIRECTORY
-from dialin.text import about, change, counted, exact_percent, how_to_resume, listed, visible
+from dialin.text import about, change, counted, exact_percent, how_to_resume, listed, percent, visible
 
 _OUTCOMES = {
     SuiteOutcome.BETTER: "Better, under no workload worse",
@@ -27,6 +27,8 @@ _OUTCOMES = {
     SuiteOutcome.TRADE_OFF: "Trade-off",
     SuiteOutcome.UNGUARDED: "Inconclusive",
     SuiteOutcome.KEEP: "Keep the baseline",
+    SuiteOutcome.IDENTICAL: "Identical candidates, no difference claimed",
+    SuiteOutcome.FALSE_CLAIM: "Identical candidates came out as different",
     SuiteOutcome.INCONCLUSIVE: "Inconclusive",
 }
 
@@ -78,6 +80,10 @@ def _headline(plan: SuitePlan, result: SuiteResult) -> str:
             )
         case SuiteOutcome.KEEP:
             return f"Keep {result.candidate(result.baseline).full}, the baseline: {_of_others(plan, result)}."
+        case SuiteOutcome.IDENTICAL:
+            return _of_identical(result)
+        case SuiteOutcome.FALSE_CLAIM:
+            return _of_false_claim(result)
         case SuiteOutcome.INCONCLUSIVE if chosen.mean is None:
             lacking = [row.name for row in result.rows if any(cell.ratio is None for cell in row.cells)]
             under = f" under {_named(lacking)}" if lacking else ""
@@ -85,6 +91,21 @@ def _headline(plan: SuitePlan, result: SuiteResult) -> str:
         case SuiteOutcome.INCONCLUSIVE:
             barred = f"; it is not recommended, because {_BARRED[chosen.barred]}" if chosen.barred else ""
             return f"Inconclusive: {chosen.full} is {over_mix}{_signs(result, chosen)}{barred}."
+
+
+def _of_identical(result: SuiteResult) -> str:
+    noise = sorted((row.noise, visible(row.name)) for row in result.rows if row.noise is not None)
+    ends = [f"{percent(sd)} ({name})" for sd, name in dict.fromkeys((noise[0], noise[-1]))]
+    return (
+        f"{len(result.candidates)} identical candidates: no difference is claimed under any of "
+        f"{counted(len(result.rows), 'workload')} or over the mix, as it should be. Trial-to-trial SD {' to '.join(ends)}."
+    )
+
+
+def _of_false_claim(result: SuiteResult) -> str:
+    rows = [row.name for row in result.rows if any(row.name in (*one.better, *one.worse) for one in result.candidates)]
+    where = f" under {_named(rows)}" if rows else ""
+    return f"Identical candidates came out as different{where}: comparisons on this machine cannot be trusted."
 
 
 def _subject(result: SuiteResult) -> SuiteCandidate:
@@ -168,6 +189,8 @@ def next_step(plan: SuitePlan, result: SuiteResult, directory: PurePath, *, is_o
 
     `is_over` says that the suite was not interrupted: it takes more minutes.
     """
+    if result.outcome is SuiteOutcome.FALSE_CLAIM:
+        return "What disturbs this machine: dialin doctor"
     if result.is_answered:
         return ""
     if result.gate is not None and result.gate.minutes_needed is not None:

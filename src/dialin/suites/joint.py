@@ -152,9 +152,9 @@ def is_reached(plan: SuitePlan, studies: Sequence[SuiteStudy]) -> bool:
     """Return whether the mean has its answer and no workload speaks against it, so that the suite may end early.
 
     A choice other than the baseline must not be worse than it by more than the margin under any workload; where the baseline is
-    the choice, no other candidate may be better than it by more.
+    the choice, no other candidate may be better than it by more. Identical candidates (A/A) are measured to the last minute.
     """
-    if plan.fail_if_worse is not None or (mean := decide_mean(plan, studies)) is None:
+    if plan.fail_if_worse is not None or studies[0].spec.is_aa or (mean := decide_mean(plan, studies)) is None:
         return False
     baseline = studies[0].spec.baseline
     if mean.choice is None or not mean.is_reached(plan.until, baseline):
@@ -176,7 +176,10 @@ def joint_result(plan: SuitePlan, studies: Sequence[SuiteStudy]) -> SuiteResult:
     rows = [_row(plan, study) for study in studies]
     candidates = _candidates(plan, spec, mean, rows)
     choice = next((one for one in candidates if mean is not None and one.name == mean.choice), None)
-    outcome = _outcome(choice, mean, candidates, spec.baseline)
+    if spec.is_aa and mean is not None:
+        outcome = _outcome_of_identical(studies, candidates)
+    else:
+        outcome = _outcome(choice, mean, candidates, spec.baseline)
     is_chosen = outcome in (SuiteOutcome.BETTER, SuiteOutcome.SAFE_CHOICE)
     subject = _subject(candidates, choice, spec.baseline)
     return SuiteResult(
@@ -220,6 +223,7 @@ def _row(plan: SuitePlan, study: SuiteStudy) -> SuiteRow:
         outcome=verdict.verdict if verdict else None,
         decided=study.decided,
         seconds=study.seconds,
+        noise=verdict.trial_noise if verdict else None,
         cells=cells,
         costs=[cost for cost in study.why.costs if cost.name in COSTS] if study.why else [],
         scaling=study.why.scaling if study.why else [],
@@ -323,6 +327,13 @@ def _outcome(
     if choice.unguarded:
         return SuiteOutcome.UNGUARDED
     return SuiteOutcome.BETTER if choice.name in mean.better else SuiteOutcome.SAFE_CHOICE
+
+
+def _outcome_of_identical(studies: Sequence[SuiteStudy], candidates: Sequence[SuiteCandidate]) -> SuiteOutcome:
+    of_studies = [one.state for study in studies if study.judgement for one in study.judgement.verdict.candidates]
+    claimed = {*of_studies, *(one.state for one in candidates)} & {CandidateState.BETTER, CandidateState.WORSE}
+    is_worse = any(one.worse for one in candidates)  # than the baseline, which no study by itself compares all with
+    return SuiteOutcome.FALSE_CLAIM if claimed or is_worse else SuiteOutcome.IDENTICAL
 
 
 def _gate(plan: SuitePlan, studies: Sequence[SuiteStudy], rows: Sequence[SuiteRow]) -> Gate | None:

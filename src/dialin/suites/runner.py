@@ -120,9 +120,10 @@ class SuiteRunner:
         return self._is_over
 
     def _say_progress(self, still_open: int) -> None:
-        """Say how far the suite has come, once there is a trial."""
-        if seconds := sum(study.seconds for study in self._studies):
-            left = about(max(0.0, 60 * self._plan.minutes - seconds))
+        """Say how far the suite has come, once there is a trial and while there is time."""
+        seconds = sum(study.seconds for study in self._studies)
+        if 0 < seconds < 60 * self._plan.minutes:
+            left = about(60 * self._plan.minutes - seconds)
             of = counted(len(self._studies), "workload")
             self._say(f"{still_open} of {of} open after {duration(seconds)} of trials; at most about {left} left")
 

@@ -33,7 +33,7 @@ from dialin.report.document.parts import (
 )
 from dialin.sentences.state_sentences import state_text
 from dialin.sentences.suite_sentences import COSTS, outcome_text
-from dialin.text import NOTHING, change, counted, distinct, exact_percent, listed, visible, without_secrets
+from dialin.text import NOTHING, change, counted, distinct, exact_percent, listed, percent, visible, without_secrets
 
 TABLE = "suite-table"
 """The key of the table of workloads."""
@@ -87,7 +87,7 @@ def subject(result: SuiteResult) -> SuiteCandidate:
 def _result(plan: SuitePlan, result: SuiteResult) -> list[Part]:
     equal = exact_percent(plan.worthwhile)
     notes = [f"▲ better, ▼ worse (proven), = equal within {equal}."] if len(result.others) > 1 else []
-    notes += [_open_workloads(result), _confidence(plan, result)]
+    notes += ["" if result.is_aa else _open_workloads(result), _confidence(plan, result)]
     charts = [chart for chart in (workload_forest(plan, result, subject(result)), suite_heatmap(result)) if chart]
     by_threads = charts_by_threads(result, suite_style(result))
     title = "Throughput against the baseline, by threads: each interval holds by itself"
@@ -135,7 +135,7 @@ def _row(plan: SuitePlan, result: SuiteResult, row: SuiteRow, label: str) -> Row
     (cell,) = row.cells
     costs = {cost.name: cost.per_transaction.get(cell.candidate) for cost in row.costs}
     changes = [cost.ratio.mean if (cost := costs.get(name)) and cost.ratio else None for name in _cost_names(result)]
-    shown = [*cells, change_cell(cell.ratio), Cell(_state(plan, cell)), *(Cell(change(one)) for one in changes)]
+    shown = [*cells, change_cell(cell.ratio), Cell(_state(plan, result, cell)), *(Cell(change(one)) for one in changes)]
     return Row(shown, _ROLES.get(cell.state, RowRole.PLAIN))
 
 
@@ -144,7 +144,7 @@ def _mean_row(plan: SuitePlan, result: SuiteResult, columns: int) -> Row:
     if len(result.others) > 1:
         return Row([*start, *(_marked(one.mean, one.state) for one in result.others)])
     (one,) = result.others
-    cells = [*start, change_cell(one.mean), Cell(state_text(one.state, plan.worthwhile))]
+    cells = [*start, change_cell(one.mean), Cell(_state_in(result, one.state, plan))]
     return Row([*cells, *(Cell("") for _ in range(columns - len(cells)))])
 
 
@@ -161,10 +161,10 @@ def _marked(ratio: Estimate | None, state: CandidateState) -> Cell:
     return replace(cell, text=f"{cell.text}{MARKS.get(state, '')}")
 
 
-def _state(plan: SuitePlan, cell: SuiteCell) -> str:
+def _state(plan: SuitePlan, result: SuiteResult, cell: SuiteCell) -> str:
     """Return the state of the only other candidate; where the suite has a gate, its answer for this workload."""
     if plan.fail_if_worse is None:
-        return state_text(cell.state, plan.worthwhile)
+        return _state_in(result, cell.state, plan)
     margin = exact_percent(plan.fail_if_worse)
     return {
         Margin.NOT_WORSE: f"not worse by {margin}",
@@ -172,6 +172,12 @@ def _state(plan: SuitePlan, cell: SuiteCell) -> str:
         Margin.OPEN: "not answered",
         Margin.FAILED: "server failed",
     }[cell.margin]
+
+
+def _state_in(result: SuiteResult, state: CandidateState, plan: SuitePlan) -> str:
+    """Return the words for a state; of identical candidates only a claim matters."""
+    is_unclaimed = result.is_aa and state not in (CandidateState.BETTER, CandidateState.WORSE, CandidateState.EQUAL)
+    return "none claimed" if is_unclaimed else state_text(state, plan.worthwhile)
 
 
 def _cost_names(result: SuiteResult) -> list[str]:
@@ -216,10 +222,17 @@ def _moved(result: SuiteResult) -> list[Part]:
 
 def _how(plan: SuitePlan, result: SuiteResult) -> list[Part]:
     facts = [
-        (visible(row.name), f"{visible(row.load)}; {row.seconds / 60:.1f} minutes of trials; {row.directory}/report.html")
+        (
+            visible(row.name),
+            f"{visible(row.load)}; {row.seconds / 60:.1f} minutes of trials{_noise(row)}; {row.directory}/report.html",
+        )
         for row in result.rows
     ]
     return [Pairs(facts), Code("command", visible(without_secrets(plan.command)), "The command", "console")]
+
+
+def _noise(row: SuiteRow) -> str:
+    return f", trial-to-trial SD {percent(row.noise)}" if row.noise is not None else ""
 
 
 def suite_diff_document(diffs: Mapping[str, StudyDiff], only: Sequence[str], left_out: Mapping[str, str]) -> Document:
