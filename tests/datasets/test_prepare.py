@@ -13,6 +13,7 @@ from dialin.datasets.cache import DatasetCache, DatasetRemovedError, StoredDatas
 from dialin.datasets.prepare import BLANK_SIZE, Preparer
 from dialin.errors import UserError
 from dialin.model.build import Build, Vendor
+from dialin.model.place import RestoreWay
 from dialin.servers.ledger import Ledger
 
 
@@ -127,6 +128,15 @@ def test_data_that_exceeds_the_cache_s_limit_is_refused_before_any_is_prepared(p
     preparer.room_needed([(load, [(BUILD, shapes[0])])])
     with pytest.raises(UserError, match=r"about 60\.8 GB exceeds.*DIALIN_CACHE_LIMIT_GB=57 or more, or give a smaller one"):
         preparer.room_needed([(load, [(BUILD, shape) for shape in shapes])])
+
+
+def test_the_speed_of_the_disk_is_measured_once_for_all_workloads_of_a_suite(preparer, monkeypatch):
+    speeds = iter([125e6])
+    monkeypatch.setattr("dialin.datasets.restore.bytes_per_second", lambda *_: next(speeds))
+    monkeypatch.setattr("dialin.datasets.restore.choose_way", lambda _: RestoreWay.COPY)
+    seconds = [preparer.forecast_restore(BUILD, data_of(size * GB), {}).seconds for size in (30, 30, 60)]
+    assert seconds == pytest.approx([243, 243, 483], abs=1)
+    assert preparer.pool_load(BUILD, data_of(100 * GB), None, [15 * GB], 300.0)
 
 
 def test_what_takes_long_to_warm_up_is_said_beforehand(preparer, monkeypatch):

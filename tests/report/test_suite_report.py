@@ -11,12 +11,12 @@ import pytest
 from rich.console import Console
 
 from dialin.model.suite import Gate, GateState, Suite, SuiteOutcome
-from dialin.model.verdict import CandidateState
+from dialin.model.verdict import CandidateState, ComparedFigure, Estimate
 from dialin.report.document.suite_document import suite_document
 from dialin.report.render import suite_files
 from dialin.report.render.terminal import print_suite
 from fixtures import example_reasons
-from fixtures.example_suites import at_threads, row, suite
+from fixtures.example_suites import at_threads, estimate, row, suite
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "schema" / "suite.schema.json").read_text())
 
@@ -170,3 +170,27 @@ def test_workloads_are_beside_their_costs_and_what_moved():
     text = suite_files.markdown(suite([row("writes", **{"8": 1.11})]))
     assert "| workload | 1 | 8 | state | CPU | switches |" in text
     assert "writes: 7 metrics changed" in text
+
+
+def test_the_markdown_for_a_ticket_is_the_table_and_the_command_and_the_rest_is_folded_away_in_the_file():
+    one = suite([row("writes", **{"8": 1.11}), row("scans", **{"8": 0.96})])
+    brief, whole = suite_files.markdown(one, is_whole=False), suite_files.markdown(one)
+    assert len(brief.splitlines()) < 25
+    assert brief.count("Claims hold at") == whole.count("Claims hold at") == 1
+    assert "dialin compare" in brief
+    assert "All changes at a glance" not in brief
+    assert "writes: 7 metrics changed" not in brief
+    assert whole.startswith(brief.rstrip())
+    assert whole.index("<summary>The whole report</summary>") < whole.index("writes: 7 metrics changed")
+
+
+def test_a_star_tells_the_change_of_a_cost_from_its_noise():
+    noisy = row("scans", **{"8": 0.96})
+    within = ComparedFigure(level=Estimate.alone(40.0), ratio=estimate(1.6, 0.9))
+    costs = [one.model_copy(update={"per_transaction": {"8": within}}) for one in noisy.costs]
+    text = printed(suite([row("writes", **{"8": 1.11}), noisy.model_copy(update={"costs": costs})]))
+    shown = {line.split()[0]: line for line in text.splitlines() if line}
+    assert shown["writes"].count("+10.0 %*") == 2
+    assert shown["scans"].count("+60.0 %") == 2
+    assert "*" not in shown["scans"]
+    assert "* a cost whose interval excludes 0 %" in flat(text)

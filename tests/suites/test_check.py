@@ -14,7 +14,7 @@ from dialin.places.sandbox.site import Sandboxes
 from dialin.preflight.checked import CheckedStudy
 from dialin.question.plan import BudgetTooSmallError
 from dialin.suites import check
-from dialin.suites.check import check_resumed_suite, check_suite, inapplicable_notes, plan_suite
+from dialin.suites.check import CheckedMember, check_resumed_suite, check_suite, inapplicable_notes, plan_suite, shared_notes
 from dialin.suites.members import requested_suite
 from dialin.trials.tools import Tools
 from fixtures.simulated_suites import suite_plan
@@ -190,3 +190,15 @@ def test_too_few_minutes_are_refused_with_those_of_all_workloads_together(monkey
     monkeypatch.setattr(check, "_check_new", too_few)
     with pytest.raises(UserError, match="Give --minutes 13 or more"):
         check_suite(suite_plan({"a": 1, "b": 1, "c": 1}, minutes=2), None, None)
+
+
+def test_a_note_is_said_once_with_the_workloads_that_it_is_for(spec):
+    notes = {"a": ("of all", "of three"), "b": ("of three", "of all"), "c": ("of all",), "d": ("of three", "of d", "of all")}
+    checked = [
+        CheckedMember(
+            SuiteMember(name=name, directory=name, weight=1, options={}),
+            CheckedStudy(spec, None, {}, workload=None, site=None, notes=said),
+        )
+        for name, said in notes.items()
+    ]
+    assert list(shared_notes(checked)) == ["a, b and d: of three", "d: of d", "of all"]

@@ -146,7 +146,7 @@ def show_suite(
     if json:
         typer.echo(json_documents.render(suite), nl=False)
     elif markdown:
-        output().out(suite_files.markdown(suite), end="", highlight=False)
+        output().out(suite_files.markdown(suite, is_whole=full), end="", highlight=False)
     else:
         print_suite(suite_document(suite), output(), is_whole=full)
     try:
@@ -204,7 +204,7 @@ def explain_suite(directory: Path, *, json: bool) -> ExitCode:
     if suite.result is None:
         say("Nothing was measured yet")
         return ExitCode.NO_VERDICT
-    print_document(moved_document(suite_document(suite)), output())
+    print_document(moved_document(suite), output())
     return _exit_code(suite.result)
 
 

@@ -6,7 +6,7 @@ import errno
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -192,7 +192,12 @@ class Preparer:
         """Return how the data of a workload is going to be restored before each trial, and how long that takes."""
         way = RestoreWay.SNAPSHOT if by_snapshot else None
         dataset = self.find(build, workload, shape)
-        return restore.forecast(self._home, self._clock, dataset, _expected_bytes(workload), way)
+        return restore.forecast(self._home, self._clock, dataset, _expected_bytes(workload), way, lambda: self._disk_speed)
+
+    @cached_property
+    def _disk_speed(self) -> float:
+        """Bytes written per second, measured once: the workloads of a suite are told the same of the same data."""
+        return restore.bytes_per_second(self._home, self._clock, None)
 
     def find(self, build: Build, workload: Dataset, shape: Mapping[str, Value]) -> StoredDataset | None:
         """Return the data of a workload on a build if it is prepared."""
@@ -209,7 +214,8 @@ class Preparer:
         held = min(max(pools), size)
         if held < _FAST_TO_LOAD:
             return []
-        seconds = held / restore.bytes_per_second(self._home, self._clock, data)
+        speed = self._disk_speed if data is None else restore.bytes_per_second(self._home, self._clock, data)
+        seconds = held / speed
         notes, loads = [], _loads_pages(build, workload, data)
         if seconds > _SOON and loads:
             notes.append(

@@ -59,11 +59,19 @@ def _has_reflinks(home: Home) -> bool:
         target.unlink(missing_ok=True)
 
 
-def forecast(home: Home, clock: Clock, dataset: StoredDataset | None, expected: int, way: RestoreWay | None = None) -> Restore:
+def forecast(
+    home: Home,
+    clock: Clock,
+    dataset: StoredDataset | None,
+    expected: int,
+    way: RestoreWay | None = None,
+    speed: Callable[[], float] | None = None,
+) -> Restore:
     """Return how data is going to be restored, and in how many seconds per trial.
 
     `dataset` is the data, with the seconds that its last restore took; None where it is not prepared yet. `expected` is about
-    how many bytes it has, and `way` is a given way.
+    how many bytes it has, `way` is a given way, and `speed` returns how many bytes per second the disk writes, where that is
+    known.
     """
     way = way or choose_way(home)
     if dataset is not None and (measured := _measured(dataset, way)) is not None:
@@ -72,7 +80,9 @@ def forecast(home: Home, clock: Clock, dataset: StoredDataset | None, expected: 
         return Restore(way=way, seconds=0)
     if way is RestoreWay.REFLINK:
         return Restore(way=way, seconds=_REFLINKED)
-    return Restore(way=way, seconds=(dataset.size if dataset else expected) / bytes_per_second(home, clock))
+    return Restore(
+        way=way, seconds=(dataset.size if dataset else expected) / (speed() if speed else bytes_per_second(home, clock))
+    )
 
 
 _REFLINKED = 1.0

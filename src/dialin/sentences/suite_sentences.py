@@ -73,7 +73,7 @@ def _headline(plan: SuitePlan, result: SuiteResult) -> str:
         case SuiteOutcome.TRADE_OFF:
             return f"{chosen.full} is a trade-off: {over_mix}{_signs(result, chosen)}."
         case SuiteOutcome.UNGUARDED:
-            where = _named(chosen.unguarded)
+            where = brief_names(chosen.unguarded)
             return (
                 f"Inconclusive: {chosen.full} is {over_mix}{_signs(result, chosen)}, but it is not shown that no workload is "
                 f"worse by more than {margin}: {where}."
@@ -86,7 +86,7 @@ def _headline(plan: SuitePlan, result: SuiteResult) -> str:
             return _of_false_claim(result)
         case SuiteOutcome.INCONCLUSIVE if chosen.mean is None:
             lacking = [row.name for row in result.rows if any(cell.ratio is None for cell in row.cells)]
-            under = f" under {_named(lacking)}" if lacking else ""
+            under = f" under {brief_names(lacking)}" if lacking else ""
             return f"Inconclusive: too few trials could be compared{under} for a mean over all workloads."
         case SuiteOutcome.INCONCLUSIVE:
             barred = f"; it is not recommended, because {_BARRED[chosen.barred]}" if chosen.barred else ""
@@ -104,7 +104,7 @@ def _of_identical(result: SuiteResult) -> str:
 
 def _of_false_claim(result: SuiteResult) -> str:
     rows = [row.name for row in result.rows if any(row.name in (*one.better, *one.worse) for one in result.candidates)]
-    where = f" under {_named(rows)}" if rows else ""
+    where = f" under {brief_names(rows)}" if rows else ""
     return f"Identical candidates came out as different{where}: comparisons on this machine cannot be trusted."
 
 
@@ -142,10 +142,11 @@ def _signs(result: SuiteResult, one: SuiteCandidate) -> str:
 
 
 def _with_changes(result: SuiteResult, one: SuiteCandidate, rows: Sequence[str]) -> str:
-    return _named(rows, {name: _change_under(result, name, one.name) for name in rows})
+    return brief_names(rows, {name: _change_under(result, name, one.name) for name in rows})
 
 
-def _named(rows: Sequence[str], changes: dict[str, str] | None = None) -> str:
+def brief_names(rows: Sequence[str], changes: dict[str, str] | None = None) -> str:
+    """Return the names of workloads, of many only the first and how many more; `changes` are what follows each."""
     names = [f"{visible(name)}{(changes or {}).get(name, '')}" for name in rows[:_NAMED]]
     more = len(rows) - _NAMED
     return listed([*names, f"{more} more"] if more > 0 else names)
@@ -221,4 +222,4 @@ def _pairs(result: SuiteResult, pairs: Sequence[tuple[str, str]]) -> str:
         f"{row}{f' with {result.candidate(name).label}' if several else ''}": _change_under(result, row, name)
         for row, name in pairs
     }
-    return _named(list(texts), texts)
+    return brief_names(list(texts), texts)

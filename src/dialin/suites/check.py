@@ -23,6 +23,7 @@ from dialin.question.conflicts import ConflictError, Kind
 from dialin.question.options import StudyOptions
 from dialin.question.plan import BudgetTooSmallError
 from dialin.question.study_file import question as check_options
+from dialin.sentences.suite_sentences import brief_names
 from dialin.suites.members import Member, SuiteRequest
 from dialin.suites.suite_file import has_begun
 from dialin.text import listed
@@ -211,14 +212,13 @@ def check_resumed_suite(
 
 
 def shared_notes(checked: Sequence[CheckedMember]) -> Iterator[str]:
-    """Yield the notes of all studies, each once: those that not all have begin with the workload."""
+    """Yield the notes of all studies, each once: those that not all have begin with the workloads, and come first."""
+    names: dict[str, list[str]] = {}
     for one in checked:
-        yield from (f"{one.member.name}: {note}" for note in one.ready.notes if not _is_shared(note, checked))
-    yield from (note for note in checked[0].ready.notes if _is_shared(note, checked))
-
-
-def _is_shared(note: str, checked: Sequence[CheckedMember]) -> bool:
-    return all(note in one.ready.notes for one in checked)
+        for note in dict.fromkeys(one.ready.notes):
+            names.setdefault(note, []).append(one.member.name)
+    yield from (f"{brief_names(of)}: {note}" for note, of in names.items() if len(of) < len(checked))
+    yield from (note for note, of in names.items() if len(of) == len(checked))
 
 
 @contextmanager

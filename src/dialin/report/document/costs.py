@@ -16,6 +16,9 @@ READING = (
 )
 """How to read the table."""
 
+STAR = "*"
+"""Marks a change whose interval excludes 0 %."""
+
 
 def titles(why: Why) -> list[str]:
     """Return the titles of the table's columns: the cost and its unit."""
@@ -34,7 +37,7 @@ def cost_cell(cost: ComparedFigure | None) -> Cell:
     figure, ratio = number(cost.level.mean), cost.ratio
     if ratio is None:
         return Cell(figure)
-    starred = change(ratio.mean) + ("*" if ratio.excludes_one else "")
+    starred = change(ratio.mean) + (STAR if ratio.excludes_one else "")
     ends = interval(ratio, change, is_bare=True) or "no interval"
     return Cell(figure, [starred, ends], starred, is_marked=ratio.excludes_one)
 

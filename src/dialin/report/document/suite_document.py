@@ -8,11 +8,11 @@ from dataclasses import replace
 from dialin.measures.table import MEASURES
 from dialin.model.studies import Area, StudyDiff
 from dialin.model.suite import Margin, Suite, SuiteCandidate, SuiteCell, SuitePlan, SuiteResult, SuiteRow
-from dialin.model.verdict import CandidateState, Estimate
+from dialin.model.verdict import CandidateState, ComparedFigure, Estimate
 from dialin.report.charts.style import Style, looks_of
 from dialin.report.charts.suite_charts import MARKS, MEAN, charts_by_threads, suite_heatmap, workload_forest
 from dialin.report.document import profile_parts
-from dialin.report.document.costs import READING, cost_cell
+from dialin.report.document.costs import READING, STAR, cost_cell
 from dialin.report.document.figure_columns import change_cell
 from dialin.report.document.parts import (
     Cell,
@@ -58,7 +58,7 @@ def suite_document(suite: Suite) -> Document:
         headline=suite.headline,
         outcome=f"{outcome_text(result)}; {title}, {result.minutes:.0f} minutes of trials",
         outcome_key=result.outcome.value,
-        colophon=_confidence(plan, result),
+        colophon="",
         sections=[
             Section(SectionKey.VERDICT, "Result", _result(plan, result)),
             Section(SectionKey.CANDIDATES, "Cost per operation", _costs(result)),
@@ -87,6 +87,7 @@ def subject(result: SuiteResult) -> SuiteCandidate:
 def _result(plan: SuitePlan, result: SuiteResult) -> list[Part]:
     equal = exact_percent(plan.worthwhile)
     notes = [f"▲ better, ▼ worse (proven), = equal within {equal}."] if len(result.others) > 1 else []
+    notes += [f"{STAR} a cost whose interval excludes 0 %." if _cost_names(result) and len(result.others) == 1 else ""]
     notes += ["" if result.is_aa else _open_workloads(result), _confidence(plan, result)]
     charts = [chart for chart in (workload_forest(plan, result, subject(result)), suite_heatmap(result)) if chart]
     by_threads = charts_by_threads(result, suite_style(result))
@@ -134,9 +135,16 @@ def _row(plan: SuitePlan, result: SuiteResult, row: SuiteRow, label: str) -> Row
         return Row([*cells, *(_marked(cell.ratio, cell.state) for cell in beside)])
     (cell,) = row.cells
     costs = {cost.name: cost.per_transaction.get(cell.candidate) for cost in row.costs}
-    changes = [cost.ratio.mean if (cost := costs.get(name)) and cost.ratio else None for name in _cost_names(result)]
-    shown = [*cells, change_cell(cell.ratio), Cell(_state(plan, result, cell)), *(Cell(change(one)) for one in changes)]
+    changes = [_cost_change(costs.get(name)) for name in _cost_names(result)]
+    shown = [*cells, change_cell(cell.ratio), Cell(_state(plan, result, cell)), *map(Cell, changes)]
     return Row(shown, _ROLES.get(cell.state, RowRole.PLAIN))
+
+
+def _cost_change(cost: ComparedFigure | None) -> str:
+    """Return the change of a cost; a star where its interval excludes 0 %."""
+    if cost is None or cost.ratio is None:
+        return NOTHING
+    return f"{change(cost.ratio.mean)}{STAR if cost.ratio.excludes_one else ''}"
 
 
 def _mean_row(plan: SuitePlan, result: SuiteResult, columns: int) -> Row:
@@ -263,7 +271,7 @@ def suite_diff_document(diffs: Mapping[str, StudyDiff], only: Sequence[str], lef
         headline=f"The ratio to the baseline changed under {named}{more}." if changed else "No change of any ratio is shown.",
         outcome=f"{counted(len(diffs), 'workload')} of both suites",
         outcome_key="diff",
-        colophon=f"Intervals are at {confidence}: those of all workloads hold together. More: dialin diff A/01-... B/01-....",
+        colophon=f"Intervals are at {confidence}, and hold together. One workload in full: dialin diff A/01-... B/01-...",
         sections=[
             Section(
                 SectionKey.DIFFERENCES,
@@ -277,7 +285,12 @@ def suite_diff_document(diffs: Mapping[str, StudyDiff], only: Sequence[str], lef
     )
 
 
-def moved_document(document: Document) -> Document:
-    """Return the part of a suite's document that explains it: costs, and what moved where workloads differ."""
+def moved_document(suite: Suite) -> Document:
+    """Return the part of a suite's document that explains it: costs, and what moved where workloads differ.
+
+    Raises:
+        ValueError: the suite has no result.
+    """
+    document = suite_document(suite)
     kept = [one for one in document.sections if one.key in (SectionKey.WHY, SectionKey.CANDIDATES)]
     return replace(document, sections=kept)

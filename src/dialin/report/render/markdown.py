@@ -86,9 +86,11 @@ def print_markdown(record: StudyRecord, console: Console, why: Why, *, full: boo
     console.out(render(record, why) if full else summary(record, why), end="", highlight=False)
 
 
-def to_markdown(document: Document) -> str:
-    """Return a document as GitHub-flavoured Markdown; what a page shows only on demand is folded away."""
-    return f"# {prose(document.headline)}\n\n{_body(document)}\n"
+def to_markdown(document: Document, rest: Sequence[Section] = ()) -> str:
+    """Return a document as GitHub-flavoured Markdown; what a page shows only on demand is folded away, as is all of `rest`."""
+    away = "\n\n".join(text for section in rest for text in _section(section))
+    more = f"\n\n{folded('The whole report', away)}" if away else ""
+    return f"# {prose(document.headline)}\n\n{_body(document)}{more}\n"
 
 
 def _body(document: Document) -> str:

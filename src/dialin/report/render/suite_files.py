@@ -5,10 +5,12 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterator
+from dataclasses import replace
 
 from dialin import json_documents
 from dialin.model.suite import Suite, SuiteResult
 from dialin.model.verdict import Estimate
+from dialin.report.document.parts import Code, Paragraph, Table
 from dialin.report.document.suite_document import suite_document, suite_style
 from dialin.report.render.html import Body, document_body, page_of
 from dialin.report.render.markdown import to_markdown
@@ -33,8 +35,15 @@ def suite_body(suite: Suite) -> Body:
     return document_body(suite_document(suite), suite_style(suite.result) if suite.result else {})
 
 
-def markdown(suite: Suite) -> str:
-    return to_markdown(suite_document(suite))
+def markdown(suite: Suite, *, is_whole: bool = True) -> str:
+    """Return a suite with a result as Markdown: its table and its command for a ticket, and all else folded away."""
+    document = suite_document(suite)
+    verdict, *others = document.sections
+    command = [part for section in others for part in section.parts if isinstance(part, Code)]
+    shown = [part for part in verdict.parts if isinstance(part, (Table, Paragraph))]
+    rest = [part for part in verdict.parts if part not in shown]
+    brief = replace(document, sections=[replace(verdict, parts=[*shown, *command])])
+    return to_markdown(brief, [replace(verdict, parts=rest), *others] if is_whole else ())
 
 
 def _csv(result: SuiteResult) -> str:
