@@ -71,8 +71,7 @@ def test_a_trade_off_is_named_with_its_workloads_and_figures():
         ),
         (
             Gate(margin=0.03, state=GateState.OPEN, worse=[], open=[("scans", "8")], minutes_needed=12),
-            "Not answered yet: whether it is worse by more than 3 % under scans (−10.0 %). About 12 min more would show it: "
-            "dialin resume DIR --minutes 22.",
+            "Not answered yet: whether it is worse by more than 3 % under scans (−10.0 %). About 12 min more would show it.",
         ),
     ],
 )
@@ -194,3 +193,6 @@ def test_a_star_tells_the_change_of_a_cost_from_its_noise():
     assert shown["scans"].count("+60.0 %") == 2
     assert "*" not in shown["scans"]
     assert "* a cost whose interval excludes 0 %" in flat(text)
+    without = flat(printed(suite([noisy.model_copy(update={"costs": costs})])))
+    assert "No interval of a cost excludes 0 %." in without
+    assert "*" not in without

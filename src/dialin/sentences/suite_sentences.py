@@ -18,7 +18,6 @@ from dialin.model.suite import (
 )
 from dialin.model.verdict import CandidateState
 from dialin.sentences.changes import change_with_confidence
-from dialin.sentences.names import DIRECTORY
 from dialin.text import about, change, counted, exact_percent, how_to_resume, listed, percent, visible
 
 _OUTCOMES = {
@@ -176,13 +175,10 @@ def gate_sentence(result: SuiteResult, gate: Gate) -> str:
             if gate.minutes_needed is None:
                 return f"Not answered: {_why_open(result, gate)}."
             where = _pairs(result, gate.open)
-            more = _how_to_answer(result, gate.minutes_needed, DIRECTORY)
-            return f"Not answered yet: whether it is worse by more than {margin} under {where}. {more}."
-
-
-def _how_to_answer(result: SuiteResult, more: float, directory: PurePath | str) -> str:
-    """Return how so many more minutes are given to a suite, with the command."""
-    return f"About {about(60 * more)} more would show it: {how_to_resume(directory, result.minutes + more + 1)}"
+            more = about(60 * gate.minutes_needed)
+            return (
+                f"Not answered yet: whether it is worse by more than {margin} under {where}. About {more} more would show it."
+            )
 
 
 def next_step(plan: SuitePlan, result: SuiteResult, directory: PurePath, *, is_over: bool) -> str:
@@ -195,7 +191,8 @@ def next_step(plan: SuitePlan, result: SuiteResult, directory: PurePath, *, is_o
     if result.is_answered:
         return ""
     if result.gate is not None and result.gate.minutes_needed is not None:
-        return _how_to_answer(result, result.gate.minutes_needed, directory)
+        more = result.gate.minutes_needed
+        return f"About {about(60 * more)} more would show it: {how_to_resume(directory, result.minutes + more + 1)}"
     if result.outcome is not SuiteOutcome.UNGUARDED and all(row.decided for row in result.rows):
         return ""
     return f"More trials may answer it: {how_to_resume(directory, 2 * plan.minutes if is_over else None)}"

@@ -87,14 +87,24 @@ def subject(result: SuiteResult) -> SuiteCandidate:
 def _result(plan: SuitePlan, result: SuiteResult) -> list[Part]:
     equal = exact_percent(plan.worthwhile)
     notes = [f"▲ better, ▼ worse (proven), = equal within {equal}."] if len(result.others) > 1 else []
-    notes += [f"{STAR} a cost whose interval excludes 0 %." if _cost_names(result) and len(result.others) == 1 else ""]
-    notes += ["" if result.is_aa else _open_workloads(result), _confidence(plan, result)]
+    notes += [
+        _how_to_read_costs(result) if len(result.others) == 1 else "",
+        "" if result.is_aa else _open_workloads(result),
+        _confidence(plan, result),
+    ]
     charts = [chart for chart in (workload_forest(plan, result, subject(result)), suite_heatmap(result)) if chart]
     by_threads = charts_by_threads(result, suite_style(result))
     title = "Throughput against the baseline, by threads: each interval holds by itself"
     grid = [Group("by-threads", title, [Grid(by_threads)])] if by_threads else []
     failures = [Paragraph(visible(f"{row.name} ended without an answer: {row.failure}")) for row in result.rows if row.failure]
     return [workload_table(plan, result), *failures, Paragraph(" ".join(filter(None, notes)), Role.SMALL), *charts, *grid]
+
+
+def _how_to_read_costs(result: SuiteResult) -> str:
+    costs = [one for row in result.rows for cost in row.costs if cost.name in COSTS for one in cost.per_transaction.values()]
+    if any(one.ratio is not None and one.ratio.excludes_one for one in costs):
+        return f"{STAR} a cost whose interval excludes 0 %."
+    return "No interval of a cost excludes 0 %." if costs else ""
 
 
 def suite_style(result: SuiteResult) -> dict[str, Style]:
