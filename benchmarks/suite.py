@@ -1,10 +1,11 @@
 """Prints, as a Markdown table, how often suites claim what is not so, and how long they take, beside what people do.
 
-    python benchmarks/suite.py [--suites 100] [--seed 1] [--jobs 2] [--only TEXT] [--minutes 20]
+    python benchmarks/suite.py [--suites 100] [--seed 1] [--jobs 2] [--only TEXT] [--minutes 20] [--results FILE]
 
 Each workload of a suite is simulated second by second on a machine of known truth (benchmarks/world.py), and judged by the
 functions that a real suite calls. `studies` are as many studies without a correction, each with its share of the minutes;
-`runs` are one run of each candidate under each workload, compared by their seconds, as charts invite to.
+`runs` are one run of each candidate under each workload, compared by their seconds, as charts invite to. With `--results` each
+suite is kept in a file of lines as it ends, and is not simulated again after a stop.
 """
 
 from __future__ import annotations
@@ -13,13 +14,15 @@ import argparse
 import math
 import os
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, field, replace
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 from decide import LOUD, QUIET, SANDBOX, rate
+from result_lines import append, lines
 from scipy.special import stdtrit
 from world import Machine, World, observe, run
 
@@ -193,7 +196,7 @@ def runs(rng: np.random.Generator, row: Row, minutes: float) -> Ended:
         ]
         clock = one.machine.clock
         for cell, level in zip(cells[1:], one.levels[1:], strict=True):
-            difference = cell.mean() - cells[0].mean()
+            difference = float(cell.mean() - cells[0].mean())
             error = math.hypot(cell.std(ddof=1), cells[0].std(ddof=1)) / math.sqrt(RUN_SECONDS)
             if abs(difference) > float(stdtrit(RUN_SECONDS, 0.975)) * error:
                 claimed = True
@@ -222,16 +225,28 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--only", default="", help="only rows whose text holds this")
     parser.add_argument("--minutes", type=float, default=20, help="the budget of a suite, for each of its workloads")
+    parser.add_argument("--results", type=Path, help="file to which each suite is added as it ends, and from which it is read")
     options = parser.parse_args()
+    known = {line["suite"]: Ended(**line["ended"]) for line in lines(options.results)} if options.results else {}
     print(f"{options.suites} suites a row, {options.minutes:g} minutes for each workload; each rate with its 95 % interval.\n")
     titles = ("workloads", "candidates", "truth", "design", "minutes: median", "within the budget", "false claim", "any claim")
     print(f"| {' | '.join(titles)} |\n|{'---|' * len(titles)}")
     with ProcessPoolExecutor(options.jobs) as pool:
         for row in ROWS:
-            if options.only not in f"{row.workloads} {row.candidates} {row.truth}, {row.design}":
+            text = f"{row.workloads} {row.candidates} {row.truth}, {row.design}"
+            if options.only not in text:
                 continue
-            tasks = [pool.submit(one_suite, row, options.seed, number, options.minutes) for number in range(options.suites)]
-            print(line(row, [task.result() for task in tasks]), flush=True)
+            names = [f"{text}: {options.seed}/{number}, {options.minutes:g} minutes" for number in range(options.suites)]
+            tasks = {
+                pool.submit(one_suite, row, options.seed, number, options.minutes): name
+                for number, name in enumerate(names)
+                if name not in known
+            }
+            for task in as_completed(tasks):
+                known[tasks[task]] = ended = task.result()
+                if options.results:
+                    append(options.results, {"suite": tasks[task], "ended": asdict(ended)})
+            print(line(row, [known[name] for name in names]), flush=True)
 
 
 def line(row: Row, ended: Sequence[Ended]) -> str:
