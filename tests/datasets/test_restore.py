@@ -1,19 +1,31 @@
 """How the data of trials is restored, with a driver that stands in for dialin-load."""
 
 import json
+import mmap
 import shutil
 import signal
+import tempfile
 import traceback
+from pathlib import Path
 
 import psutil
 import pytest
 
 from dialin.datasets import restore
 from dialin.datasets.cache import StoredDataset
-from dialin.datasets.restore import KeptData, TrialData, choose_way, forecast, restore_sentence
+from dialin.datasets.restore import (
+    KeptData,
+    TrialData,
+    choose_way,
+    forecast,
+    restore_sentence,
+    shows_mapped_writes,
+)
 from dialin.errors import UserError
 from dialin.model.place import Restore, RestoreWay
+from dialin.paths import Home
 from dialin.servers.ledger import Ledger
+from dialin.workloads import load_binary
 
 FAKE = """#!/bin/sh
 echo "$@" >> {calls}
@@ -129,6 +141,31 @@ def test_where_changed_pages_cannot_be_restored_the_data_is_copied_in_full_and_t
     assert (driver / "first").exists(), "it is removed with its sandbox"
     trials.take(dataset, driver / "second")
     assert len(calls(driver)) == 2
+
+
+@pytest.fixture
+def in_memory(monkeypatch):
+    """A home on a tmpfs."""
+    if shows_mapped_writes(Path("/dev/shm")):
+        pytest.skip("/dev/shm is no tmpfs")
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as name:
+        yield Home(Path(name))
+
+
+@pytest.mark.skipif(load_binary.find() is None, reason="dialin-load is not built")
+def test_what_a_server_wrote_through_a_mapping_is_restored_where_the_times_of_files_do_not_show_it(in_memory, clock):
+    dataset = StoredDataset("key", in_memory.datasets / "key", 1000)
+    dataset.data.mkdir(parents=True)
+    log, copy = dataset.data / "ib_logfile0", in_memory.sandboxes / "trial"
+    log.write_bytes(bytes(100_000))
+    data = TrialData(in_memory, Ledger(in_memory.ledger), clock, pytest.fail, RestoreWay.PAGES)
+    data.take(dataset, copy)
+    with (copy / log.name).open("r+b") as opened, mmap.mmap(opened.fileno(), 0) as mapped:
+        mapped[9000] += 1  # reads it first, as MariaDB does with its redo log
+    data.keep(dataset, copy)
+    data.take(dataset, copy)
+    assert (copy / log.name).read_bytes() == log.read_bytes()
+    data.end()
 
 
 @pytest.fixture

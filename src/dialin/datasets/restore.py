@@ -8,6 +8,7 @@ killed dialin leaves is removed, and never used again. A snapshot command of the
 from __future__ import annotations
 
 import json
+import mmap
 import os
 import shutil
 import subprocess
@@ -152,10 +153,32 @@ def restore_sentence(restore: Restore, before: str) -> str:
 _EXACT_BELOW = 10.0
 
 
-def restore_pages(original: Path, target: Path, *, index: Path, state: Path, prove: bool = False) -> dict[str, Any]:
+def shows_mapped_writes(directory: Path) -> bool:
+    """Return whether the times of a directory's files show who wrote them through a mapping: those of tmpfs do not.
+
+    MariaDB maps its redo log in /dev/shm, and MyISAM's tables can be mapped.
+    """
+    probe = directory / f".mapped-{uuid.uuid4().hex}"
+    try:
+        probe.write_bytes(b"1")
+        os.utime(probe, (0, 0))
+        with probe.open("r+b") as opened, mmap.mmap(opened.fileno(), 0) as mapped:
+            mapped[0] ^= 1  # a page that was read may be written without the kernel's help
+            mapped.flush()
+        return probe.stat().st_mtime_ns > 0
+    except OSError:  # no file can be mapped there
+        return True
+    finally:
+        probe.unlink(missing_ok=True)
+
+
+def restore_pages(
+    original: Path, target: Path, *, index: Path, state: Path, prove: bool = False, whole: bool = False
+) -> dict[str, Any]:
     """Make a copy of a data directory equal to it again; `state` is the file in which the copy was left last.
 
     `prove`: another load than those of earlier restores has changed the copy, so all bytes of files that it wrote are compared.
+    `whole`: all bytes of all files are compared, because their times do not show which were written.
 
     Returns:
         What dialin-load did, by the names of `restore::Done` in the crate.
@@ -164,7 +187,8 @@ def restore_pages(original: Path, target: Path, *, index: Path, state: Path, pro
         UserError: dialin-load is not installed, or the directory is no copy.
         MachineError: a file could not be read or written.
     """
-    words = [load_binary.need(), "restore", original, target, "--index", index, "--state", state, *["--prove"] * prove]
+    words = [load_binary.need(), "restore", original, target, "--index", index, "--state", state]
+    words += [*["--prove"] * prove, *["--whole"] * whole]
     with tempfile.TemporaryFile() as output:
         code = _run([str(word) for word in words], target.parent, output.fileno())
         output.seek(0)
@@ -205,6 +229,7 @@ class KeptData:
         snapshots: the names of the snapshots that were taken, by the keys of their datasets.
         full_copies: seconds of full copies, by the keys of their datasets.
         changed_by: whose trial has changed the data last, by the keys of their datasets.
+        shows_writes: whether the times of its files show which were written; True until there is any.
     """
 
     def __init__(self) -> None:
@@ -212,6 +237,7 @@ class KeptData:
         self.snapshots: dict[str, str] = {}
         self.full_copies: defaultdict[str, list[float]] = defaultdict(list)
         self.changed_by: dict[str, TrialData] = {}
+        self.shows_writes = True
         self._entry: LedgerEntry | None = None
         self._proved: defaultdict[str, list[TrialData]] = defaultdict(list)
 
@@ -231,6 +257,7 @@ class KeptData:
             name = f"trials-{uuid.uuid4().hex[:8]}"  # orphans end by name: behind all sandboxes, which snapshots may depend on
             self._entry = ledger.open(name, home.sandboxes / name)
             Path(self._entry.directory).mkdir(parents=True, mode=0o700)
+            self.shows_writes = shows_mapped_writes(Path(self._entry.directory))
         return Path(self._entry.directory)
 
     def has(self, key: str) -> bool:
@@ -365,9 +392,9 @@ class TrialData:
             self._make_room(dataset.size)
             kept.mkdir()
             self._kept.begin(dataset.key)
-        index, prove = dataset.directory / _INDEX, self._kept.needs_proof(dataset.key)
+        index, prove, whole = dataset.directory / _INDEX, self._kept.needs_proof(dataset.key), not self._kept.shows_writes
         try:
-            self.last = restore_pages(dataset.data, target, index=index, state=kept / "state", prove=prove)
+            self.last = restore_pages(dataset.data, target, index=index, state=kept / "state", prove=prove, whole=whole)
         except DialinError as error:
             self._say(f"{error.what}: the data is copied in full from now on")
             self._way = RestoreWay.COPY
