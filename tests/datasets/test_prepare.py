@@ -2,7 +2,7 @@
 
 import shutil
 import tempfile
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -179,6 +179,27 @@ def test_the_list_of_pages_of_a_server_whose_data_is_copied_stays(monkeypatch):
         monkeypatch.setattr(f"dialin.datasets.prepare.{name}", lambda *_: None)
     prepare._take_over(sandbox, Path("/backup"), {"innodb_buffer_pool_dump_at_shutdown": "ON"})
     assert sandbox.boots[0]["innodb_buffer_pool_dump_at_shutdown"] == "OFF"
+
+
+@pytest.mark.parametrize("is_link", [True, False], ids=["MyISAM", "InnoDB"])
+def test_a_load_that_makes_tables_outside_of_the_data_directory_is_refused_for_no_restore_would_reach_them(
+    preparer, monkeypatch, tmp_path, is_link
+):
+    sandbox, far = SimpleNamespace(data=tmp_path / "sandbox"), tmp_path / "elsewhere" / "orders"
+    load = SimpleNamespace(**vars(data_of(1000)), needs_port=False, describe_data=lambda: "orders")
+
+    def fill(sandbox, *_):
+        sandbox.data.mkdir()
+        if is_link:
+            (sandbox.data / "orders.MYD").symlink_to(far)
+        else:
+            (sandbox.data / "orders.isl").write_text(str(far))
+
+    monkeypatch.setattr(preparer, "_sandbox", lambda *_: nullcontext(sandbox))
+    monkeypatch.setattr(preparer, "_fill", fill)
+    with pytest.raises(UserError, match=r"elsewhere/orders is a file of that data, and lies outside of its directory"):
+        preparer.prepared(BUILD, load, {})
+    assert preparer.find(BUILD, load, {}) is None
 
 
 def test_data_is_moved_to_the_cache_from_whichever_file_system_it_was_made_on(tmp_path):

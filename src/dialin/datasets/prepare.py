@@ -133,6 +133,7 @@ class Preparer:
                         _take_over(sandbox, copied, setting)
                     else:
                         self._fill(sandbox, workload, setting, shape, saved)
+                    copied_data.check_prepared(sandbox.data)
                     _move(sandbox.data, target)
 
             expected = max(0, _expected_bytes(workload) - (saved.size if saved else 0))

@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from fnmatch import fnmatchcase
+from itertools import chain
 from pathlib import Path
 
 from dialin.errors import UserError
@@ -114,19 +115,32 @@ def _files_elsewhere(source: Path) -> Iterator[str]:
     InnoDB up to MySQL 5.7, and MariaDB's, has a file with the path in place of each. The dictionary of later versions may also
     have paths of tables that are gone: a path counts where there is a file, since no other can be changed.
     """
-    for path in sorted(source.rglob("*.isl")):
-        yield path.read_text(errors="replace").strip() or str(path)
+    yield from _named_by_files(source)
     if (dictionary := source / "mysql.ibd").is_file():
         with _content(dictionary) as content:
             paths = sorted({os.fsdecode(found[0]) for found in _FILE.finditer(content)})
         yield from (path for path in paths if path.startswith("/") and os.path.lexists(path))
 
 
+def _named_by_files(source: Path) -> Iterator[str]:
+    for path in sorted(source.rglob("*.isl")):
+        yield path.read_text(errors="replace").strip() or str(path)
+
+
 def _lies_elsewhere(path: str) -> UserError:
     return UserError(
         f"{visible(path)} is a file of that data, and lies outside of its directory: a server on a copy would change it",
-        "Give an SQL dump, or create such tables anew without DATA DIRECTORY, and copy the data again",
+        "Create such tables without DATA DIRECTORY, and copy the data again, or give an SQL dump",
     )
+
+
+def check_prepared(data: Path) -> None:
+    """Raise UserError if a load has created tables outside of a sandbox's data directory: no restore would change them back.
+
+    MySQL 8.0 and later refuse that themselves.
+    """
+    for file in chain(_named_by_files(data), map(os.path.realpath, _links_out(data))):
+        raise _lies_elsewhere(file)
 
 
 def check_dump(dump: Path) -> None:
