@@ -24,7 +24,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -39,6 +39,7 @@ from dialin.probes.probe import Reading
 from dialin.question.plan import plan
 from dialin.race.recorder import ProgressWriter
 from dialin.race.runner import Runner
+from dialin.search.proposer import History, Room
 from dialin.store import STUDY_FILE
 from dialin.store.store import Store
 from dialin.testing.fake_clock import FakeClock
@@ -53,11 +54,16 @@ from fixtures.histograms import encoded
 from fixtures.silent_watcher import Silent
 from fixtures.stream_lines import second
 
-BETWEEN = 20
-"""Seconds of a trial beside those that it measures."""
+AMPLE = 10
+"""How many times as many minutes a study has as its trials are planned to take: the blocks end it, not the minutes."""
 BRIEF = 60
 """Seconds of the trials by which is learnt how long others take."""
 RESULTS = Path(__file__).parent / "results" / "long_run.jsonl"
+REPORT = """import atexit
+from dialin.cli.app import main
+atexit.register(lambda: print(open("/proc/self/status").read().split("VmHWM:")[1].split()[0]))
+main()"""
+"""Runs dialin, and prints the peak of its memory in KiB: `getrusage` would count what its parent had when it was started."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +152,7 @@ class Trials:
 
     def _say_progress(self, seconds: float) -> None:
         self._ended += 1
-        left = (time.monotonic() - self._began) / self._ended * max(0, self._count - self._ended)
+        left = (time.monotonic() - self._began) / self._ended * (self._count - self._ended)
         memory = psutil.Process().memory_info().rss / 1e6
         print(f"{seconds:.0f} s: trial {self._ended} of {self._count}, {memory:.0f} MB, {about(left)} left", file=sys.stderr)
 
@@ -159,6 +165,16 @@ class Trials:
         return watcher
 
 
+@dataclass(frozen=True, slots=True)
+class Blocks:
+    """A proposer of so many blocks of all candidates."""
+
+    count: int
+
+    def propose(self, history: History, room: Room) -> Sequence[Candidate]:
+        return history.in_the_race if room.block <= self.count else ()
+
+
 def measured(seconds: int, candidates: int, blocks: int, figures: int) -> Cost:
     """Run a study of candidates that are alike, so that nobody leaves and it goes on."""
     began = time.monotonic()
@@ -167,7 +183,7 @@ def measured(seconds: int, candidates: int, blocks: int, figures: int) -> Cost:
         Candidate(name=name, setting={"innodb_io_capacity": number}, server="mysql@9.7.4")
         for number, name in enumerate(names, 1)
     )
-    minutes = (blocks + 0.5) * candidates * (seconds + BETWEEN) / 60
+    minutes = AMPLE * blocks * candidates * seconds / 60
     spec = StudySpec(candidates=made, baseline=names[0], minutes=minutes, measure=seconds, warmup=6, question=AA())
     clock = FakeClock()
     with tempfile.TemporaryDirectory() as name:
@@ -176,10 +192,11 @@ def measured(seconds: int, candidates: int, blocks: int, figures: int) -> Cost:
         with Store.create(directory, spec, **facts) as store:
             trials = Trials(clock, figures, candidates * blocks)
             progress = ProgressWriter(store, clock, Silent())
-            Runner(store, clock, progress, plan(spec), FleetOfOne(trials), store.begin_session()).run()
+            fleet, proposer = FleetOfOne(trials), Blocks(blocks)
+            Runner(store, clock, progress, plan(spec), fleet, store.begin_session(), proposer=proposer).run()
             ran = len(store.trials())
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-        subprocess.run([sys.executable, "-m", "dialin", "report", name], check=False, stdout=subprocess.DEVNULL)
+        report = subprocess.run([sys.executable, "-c", REPORT, "report", name], check=False, stdout=subprocess.PIPE)
         return Cost(
             seconds=seconds,
             trials=ran,
@@ -188,7 +205,7 @@ def measured(seconds: int, candidates: int, blocks: int, figures: int) -> Cost:
             store=(directory / STUDY_FILE).stat().st_size,
             figures=sum(path.stat().st_size for path in (directory / "evidence").iterdir()),
             report=(directory / "report.html").stat().st_size,
-            report_peak=resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024,
+            report_peak=int(report.stdout.split()[-1]) * 1024,
             took=time.monotonic() - began,
         )
 
