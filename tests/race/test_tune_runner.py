@@ -14,6 +14,7 @@ from dialin.model.trial import Purpose, Step, TrialState
 from dialin.model.tune import TuneStage
 from dialin.model.verdict import FigureSource, Outcome, ReasonCode, TuneOutcome
 from dialin.sentences.log_sentences import log_text
+from dialin.sentences.notes import note_text
 from dialin.stats.trial_figures import figures
 from dialin.store.store import Store
 from dialin.verdict.reach_verdict import reach_verdict
@@ -236,6 +237,29 @@ def test_a_gain_is_not_said_to_be_undecided_where_the_best_of_its_sets_is():
     verdict = tune_verdict(few, shown, record.verdict.tune)
     assert verdict.tune.outcome is TuneOutcome.GAIN
     assert "inconclusive" not in {note.code for note in verdict.warnings}
+
+
+def test_a_trial_of_the_proof_that_something_slowed_down_does_not_count_and_is_named(tune):
+    slowed = []
+
+    def at_a_bad_moment(trial):
+        third = trial.purpose is Purpose.RACE and trial.candidate == "baseline" and len(proven) == 2
+        proven.extend([trial.id] if trial.purpose is Purpose.RACE and trial.candidate == "baseline" else [])
+        slowed.extend([trial.id] if third else [])
+        loss.append(math.log(0.7) if third else 0.0)
+
+    proven, loss = [], []
+    worker = SimulatedServers(before=at_a_bad_moment, truth=lambda setting: planted(setting) + loss[-1])
+    verdict, record = tune(worker, tune_spec(30))
+    assert len(proven) > 5
+    assert verdict.tune.left_out == slowed
+    assert slowed[0] not in {trial.id for trial in record.trials}
+    note = next(note for note in verdict.warnings if note.code == "odd_trials")
+    assert note.data["ratios"] == [pytest.approx(0.7, rel=0.1)]
+    assert f"baseline: 1 of {len(proven)} trials was" in note_text(record.spec, note)
+    assert "does not count: something disturbed it" in note_text(record.spec, note)
+    truth = math.exp(planted(verdict.recommended) - planted({}))
+    assert verdict.tune.gain.low < truth < verdict.tune.gain.high
 
 
 def test_an_inconclusive_tune_names_the_minutes_that_may_show_a_gain_or_that_there_is_none():

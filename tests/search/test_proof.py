@@ -5,7 +5,9 @@ import math
 import numpy as np
 import pytest
 
+from dialin.model.tune import TuneStage
 from dialin.search import proof
+from dialin.search.trial_records import Ask, TrialOutcome
 from dialin.stats.trial_fit import TimedTrial
 
 WORTHWHILE = 0.02
@@ -19,6 +21,19 @@ def trials(levels: dict[str, float], blocks: int, seed: int = 1, sd: float = 0.0
         for block in range(blocks)
         for place, (name, level) in enumerate(levels.items())
     ]
+
+
+def outcomes(*candidates: str) -> list[TrialOutcome]:
+    return [TrialOutcome(Ask({}, 30, TuneStage.PROOF, candidate=name), True, 1000, 1, 40) for name in candidates]
+
+
+def test_one_disturbed_trial_of_five_of_a_candidate_does_not_count() -> None:
+    five = outcomes(*["baseline", "set 1"] * 5)
+    assert proof.left_out(five, [2]) == [2]
+    assert proof.left_out(five, [2, 3]) == [2, 3], "one of each"
+    assert proof.left_out(five, [2, 4]) == [], "a candidate that is slow twice is slow by itself"
+    assert proof.left_out(five[:8], [2]) == [], "four are too few"
+    assert proof.left_out(outcomes(*[""] * 9), [2]) == [], "the search has its own way with them"
 
 
 def test_a_gain_is_shown_and_its_interval_holds_it() -> None:

@@ -100,6 +100,16 @@ def test_a_disturbed_trial_hardly_moves_a_setting_that_was_tried_before() -> Non
     assert abs(before[0] - after[0]) < 0.02, "a mean of five would move by 7 %"
 
 
+def test_a_few_disturbed_trials_do_not_pass_for_noise_of_all() -> None:
+    clean = simulated(60)
+    logs = clean.logs.copy()
+    logs[[10, 25, 40]] += math.log(0.8)
+    disturbed = replace(clean, logs=logs)
+    weights = learn_weights(disturbed)
+    assert weights.noise < 2 * learn_weights(clean).noise
+    assert set(np.flatnonzero(Surrogate(disturbed, weights).disturbed)) >= {10, 25, 40}
+
+
 def test_what_many_rules_carry_a_little_each_is_seen_of_them_together() -> None:
     rng = np.random.default_rng(3)
     default, rules = np.full(20, 0.2), np.full(20, 0.7)

@@ -66,6 +66,12 @@ def test_an_odd_trial_is_named_with_its_difference():
     assert "2 of 6 trials were up to 20.0 % better" in worse.sentence(steadiness), "a fifth less is more than a fifth more"
 
 
+def test_a_trial_that_a_proof_leaves_out_is_named_as_one_that_does_not_count():
+    spec = example_studies.winner().spec
+    one = OddTrials(candidate="16", of=6, ratios=(0.9,), trials=(11,), left_out=True)
+    assert one.sentence(spec).endswith("10.0 % slower than its others, and does not count: something disturbed it. Trials: 11")
+
+
 def test_failed_trials_of_an_unknown_cause_are_said_to_have_none():
     spec = example_studies.winner().spec
     assert FailedTrials(candidate="16", failed=2, cause=None).sentence(spec).endswith("2 trials failed; reason not available")

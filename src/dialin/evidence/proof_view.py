@@ -36,7 +36,12 @@ def proof_view(record: StudyRecord) -> StudyRecord:
     blocks = {ask.block for ask in asks}
     names = list(dict.fromkeys([spec.baseline, *(ask.candidate for ask in asks)]))
     if asks:
-        trials = [trial for trial in record.trials if trial.purpose is Purpose.RACE and trial.block in blocks]
+        left_out = course.findings.left_out if course.findings else []
+        trials = [
+            trial
+            for trial in record.trials
+            if trial.purpose is Purpose.RACE and trial.block in blocks and trial.id not in left_out
+        ]
     else:
         best = candidate_of(
             spec, {**spec.candidate(spec.baseline).setting, **(course.findings.best if course.findings else {})}

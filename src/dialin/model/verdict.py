@@ -332,6 +332,10 @@ class TuneFindings(FrozenModel):
     fence: float | None = Field(default=None, description="bytes that settings stay below since a crash; null without one")
     searched: int = Field(default=0, description="trials of the search")
     proven: int = Field(default=0, description="completed trials of the proof")
+    left_out: list[int] = Field(
+        default_factory=list,
+        description="trials of the proof that do not count: far slower than all others predict, as no other of its setting",
+    )
 
 
 class LiveCandidate(FrozenModel):

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
 from dialin.model.verdict import AgainstBest
-from dialin.search.trial_records import Options
+from dialin.search.trial_records import Options, TrialOutcome
 from dialin.stats.allocation import next_block
 from dialin.stats.decide import Decision, Rules, decide
 from dialin.stats.forecast import detectable, fewest_trials
@@ -66,6 +67,21 @@ def proof_block_order(
         members = [index for index, static in enumerate(statics) if static == group]
         order += [int(member) for member in rng.permutation(members)]
     return order
+
+
+_FEWEST_TO_LEAVE_OUT = 5
+"""Trials of a candidate, of which one may be left out: with four of two candidates nothing would be left to decide by."""
+
+
+def left_out(outcomes: Sequence[TrialOutcome], disturbed: Collection[int]) -> list[int]:
+    """Return the places of the trials that do not count in the proof: the only disturbed one of each candidate with five.
+
+    A candidate that is slow twice is slow by itself. `disturbed` are the places of all disturbed trials among the outcomes.
+    """
+    trials = Counter(one.ask.candidate for one in outcomes if one.ok)
+    slow = Counter(outcomes[place].ask.candidate for place in disturbed)
+    alone = {name for name, count in slow.items() if name and count == 1 and trials[name] >= _FEWEST_TO_LEAVE_OUT}
+    return [place for place in disturbed if outcomes[place].ask.candidate in alone]
 
 
 TRIALS_PER_VARIABLE = 3

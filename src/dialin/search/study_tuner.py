@@ -52,6 +52,7 @@ class StudyTuner:
         self.goal = spec.goal
         self.space = Space(plan.variables)
         self.failures: list[TuneFailure] = []
+        self._trials: list[int] = []
         self._arguments = (self.space, make_constraints(plan), make_options(spec, plan), spec.seed)
         self.tuner = Tuner(*self._arguments)
 
@@ -73,11 +74,17 @@ class StudyTuner:
         self.tuner.tell(self._outcome(spec, answer, figures))
 
     @property
+    def left_out(self) -> list[int]:
+        """The ids of the proof's trials that do not count: something slowed them down."""
+        return [self._trials[place] for place in self.tuner.left_out()]
+
+    @property
     def seconds_left(self) -> float:
         return max(0.0, self.tuner.seconds_left)
 
     def _outcome(self, spec: StudySpec, answer: TrialAnswer, figures: Mapping[int, Figures]) -> TrialOutcome:
         requested, trial = answer.ask, answer.trial
+        self._trials.append(trial.id)
         setting = changed(spec.candidate(requested.candidate).setting, self._base)
         measured = figures.get(trial.id) if trial.state is TrialState.DONE else None
         figure = None if measured is None else value(measured, self.goal)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -144,6 +144,15 @@ def correlations(a: _Array, b: _Array) -> _Array:
 
 
 def learn_weights(observed: Observations) -> Weights:
+    """Find the most probable weights, with more noise for disturbed trials: a few of them would pass for noise of all."""
+    weights = _most_probable(observed)
+    model = Surrogate(observed, weights)
+    if not model.disturbed.any():
+        return weights
+    return _most_probable(replace(observed, variances=model.noise / weights.noise))
+
+
+def _most_probable(observed: Observations) -> Weights:
     """Find the most probable weights: L-BFGS on likelihood and priors, with the analytic gradient."""
     count, variables = observed.points.shape
     upper = np.triu_indices(count, 1)
@@ -221,6 +230,9 @@ class Surrogate:
     Args:
         observed: completed trials; at least one.
         weights: of `learn_weights`, from these trials or most of them.
+
+    Attributes:
+        noise: the variance of each trial's noise; more than assumed for its length where the trial was disturbed.
     """
 
     def __init__(self, observed: Observations, weights: Weights) -> None:
@@ -230,10 +242,10 @@ class Surrogate:
         total, squares = float(weights.variables.sum()), float(weights.variables @ weights.variables)
         self._prior = total + weights.products * (total**2 - squares) / 2
         covariance = self.kernel(observed.points, observed.points) + _nuisance(observed)
-        noise = weights.noise * observed.variances
+        self.noise = weights.noise * observed.variances
         y = observed.logs - np.median(observed.logs)
         for _ in range(3):
-            lower = np.linalg.cholesky(covariance + np.diag(noise))
+            lower = np.linalg.cholesky(covariance + np.diag(self.noise))
             inverse = solve_triangular(lower, np.eye(len(observed)), lower=True, check_finite=False)
             precision = np.einsum("ij,ij->j", inverse, inverse)
             alpha = inverse.T @ (inverse @ y)
@@ -241,8 +253,13 @@ class Surrogate:
             disturbed = left_out < -_OUTLIER
             if not disturbed.any():
                 break
-            noise = np.where(disturbed, noise + (alpha / precision) ** 2, noise)
+            self.noise = np.where(disturbed, self.noise + (alpha / precision) ** 2, self.noise)
         self._inverse_lower, self._alpha = inverse, alpha
+
+    @property
+    def disturbed(self) -> NDArray[np.bool_]:
+        """Which trials are far below what all others predict: something slowed them down."""
+        return np.asarray(self.noise > self.weights.noise * self._observed.variances)
 
     @property
     def points(self) -> _Array:

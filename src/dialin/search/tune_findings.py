@@ -55,6 +55,7 @@ def _findings(study: StudyTuner, result: Result) -> TuneFindings:
         fence=tuner.constraints.fence,
         searched=len(tuner.history) - len(proof),
         proven=sum(outcome.ok for outcome in proof),
+        left_out=study.left_out,
     )
 
 

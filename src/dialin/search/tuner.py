@@ -451,16 +451,21 @@ class Tuner:
         worthwhile = self.options.worthwhile
         return proof.excludes_gain(proof.decide_proof(trials, state.names, BASELINE, worthwhile), sets, worthwhile)
 
-    def _trial_error(self) -> float:
-        """Return the standard deviation of a trial of the proof whose own seconds are not known, as the search estimated it."""
-        return math.sqrt(self._noise * self.options.variance(self.options.proof_seconds))
+    def left_out(self) -> list[int]:
+        """Return the places in the history of the proof's trials that do not count: something slowed them down."""
+        completed = [place for place, one in enumerate(self.history) if one.ok]
+        if self._proof is None or not completed:
+            return []
+        return proof.left_out(self.history, [completed[place] for place in np.flatnonzero(self.surrogate().disturbed)])
 
     def _proof_trials(self) -> list[TimedTrial]:
-        trials = [(one, end - one.ask.seconds / 2) for one, end in zip(self.history, self._ends, strict=True)]
+        left_out = self.left_out()
+        # Where a trial's own seconds are not known, its error is as the search estimated the noise.
+        error = math.sqrt(self._noise * self.options.variance(self.options.proof_seconds))
         return [
-            TimedTrial(0, one.ask.candidate, middle, one.throughput, one.error or self._trial_error())
-            for one, middle in trials
-            if one.ok and one.ask.purpose is TuneStage.PROOF
+            TimedTrial(0, one.ask.candidate, end - one.ask.seconds / 2, one.throughput, one.error or error)
+            for place, (one, end) in enumerate(zip(self.history, self._ends, strict=True))
+            if one.ok and one.ask.purpose is TuneStage.PROOF and place not in left_out
         ]
 
     def result(self) -> Result:

@@ -168,23 +168,28 @@ class HostLostSeconds(TypedNote):
 
 
 class OddTrials(TypedNote):
-    """Trials of a candidate, `of` so many, that differ from its others; ratios of the goal's measure."""
+    """Trials of a candidate, `of` so many, that differ from its others; ratios of the goal's measure.
+
+    `left_out` are trials of a proof that do not count.
+    """
 
     code = "odd_trials"
     candidate: str
     of: int
     ratios: tuple[float, ...]
     trials: tuple[int, ...]
+    left_out: bool = False
 
     def sentence(self, spec: StudySpec) -> str:
         worst = max(self.ratios, key=lambda ratio: abs(math.log(ratio)))
         how = ("slower", "faster") if spec.goal is Goal.THROUGHPUT else ("worse", "better")
         is_better = (worst > 1) == MEASURES[spec.goal].higher_is_better
         is_one = len(self.ratios) == 1
+        why = "and does not count: something disturbed it" if self.left_out else "which its seconds do not explain"
         return (
             f"{name_in_sentence(spec, self.candidate)}: {len(self.ratios)} of {counted(self.of, 'trial')} "
-            f"{'was' if is_one else 'were up to'} {percent(abs(worst - 1))} {how[is_better]} than its others, which its "
-            f"seconds do not explain. Trials: {listed([str(number) for number in self.trials])}"
+            f"{'was' if is_one else 'were up to'} {percent(abs(worst - 1))} {how[is_better]} than its others, {why}. "
+            f"Trials: {listed([str(number) for number in self.trials])}"
         )
 
 

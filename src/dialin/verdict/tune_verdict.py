@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from statistics import median
 
 from dialin.evidence.proof_view import candidate_of
-from dialin.measures.of_trials import goal_ratio
+from dialin.measures.of_trials import goal_ratio, value
 from dialin.measures.of_verdict import deciding, improvement, measure_of
+from dialin.measures.table import MEASURES
 from dialin.model.record import StudyRecord
 from dialin.model.setting import Setting, Value, same_value
 from dialin.model.study import Candidate, StudySpec
@@ -28,7 +30,7 @@ from dialin.model.verdict import (
 from dialin.sentences.load_notes import DriverDelay
 from dialin.sentences.notes import serious
 from dialin.sentences.reasons import FewestChanges, GainExcluded, GainNotShown
-from dialin.sentences.result_notes import Inconclusive
+from dialin.sentences.result_notes import Inconclusive, OddTrials
 from dialin.sentences.verdict_sentences import add_sentences
 from dialin.stats.trial_figures import Figures
 from dialin.stats.trial_fit import TrialFit
@@ -93,12 +95,30 @@ def tune_verdict(record: StudyRecord, known: Mapping[int, Figures], findings: Tu
             "reason_code": reason.reason.code,
             "reason_data": reason.reason.model_dump(mode="json", exclude={"code"}),
             # It says how long the proof needs to find the best of its candidates, which is not the question of a tune.
-            "warnings": [note for note in judged.warnings if note.code != Inconclusive.code],
+            "warnings": [
+                *(note for note in judged.warnings if note.code != Inconclusive.code),
+                *(note.stored() for note in _left_out_notes(record, known, findings.left_out)),
+            ],
             **_minutes(record),
             "tune": findings,
         }
     )
     return add_sentences(spec, verdict)
+
+
+def _left_out_notes(record: StudyRecord, known: Mapping[int, Figures], left_out: Sequence[int]) -> Iterator[OddTrials]:
+    """Yield a note on each trial that the proof leaves out, with its measure as a ratio to the median of its candidate's."""
+    spec = record.spec
+    of_all = {trial.id: trial for trial in record.course.trials} if record.course else {}
+    direction = 1 if MEASURES[spec.goal].higher_is_better else -1
+    for number in left_out:
+        name = of_all[number].candidate
+        its = value(known[number], spec.goal)
+        others = [value(known[trial.id], spec.goal) for trial in record.trials if trial.candidate == name and trial.id in known]
+        compared = [one for one in others if one]
+        if its and compared:
+            ratio = (its / median(compared)) ** direction
+            yield OddTrials(candidate=name, of=len(others) + 1, ratios=(ratio,), trials=(number,), left_out=True)
 
 
 def _proven(spec: StudySpec, changes: Setting) -> Candidate | None:
