@@ -6,11 +6,16 @@ import json
 import pytest
 from rich.console import Console
 
+from dialin.model.study import AA
+from dialin.model.suite import Suite
+from dialin.report.board import study_title
 from dialin.report.document.diff_document import diff_document
 from dialin.report.render.terminal import print_document
 from dialin.report.study_list import StudyLister
+from dialin.suites.suite_file import read_suite, write_suite
 from dialin.verdict.study_diff import compare_studies
 from fixtures import example_studies, stored_study
+from fixtures.simulated_suites import suite_plan
 
 
 @pytest.fixture
@@ -39,6 +44,30 @@ def test_a_study_is_its_date_verdict_gain_question_and_directory(dialin, studies
     assert any("Winner: 2000, p99 latency −" in line for line in lines)
 
 
+def test_a_suite_is_one_entry_with_its_result_and_its_studies_are_listed_where_it_is_damaged(dialin, tmp_path):
+    for name in ("winner", "inconclusive"):
+        (tmp_path / "mix" / name).mkdir(parents=True)
+        stored_study.keep(example_studies.EVERY[name](), tmp_path / "mix" / name)
+    plan = suite_plan({"winner": 1, "inconclusive": 1})
+    write_suite(tmp_path / "mix", Suite(plan=plan))
+    assert "2026-09-02  No result yet" in dialin("studies", str(tmp_path))[1]
+    write_suite(tmp_path / "mix", Suite(plan=plan, headline="A joint result."))
+    lines = dialin("studies", str(tmp_path))[1].splitlines()
+    assert lines[0] == "2026-09-02  A joint result."
+    assert (
+        " ".join("".join(lines[1:]).split()) == f"innodb_buffer_pool_instances on mysql@9.7.4, 2 workloads {tmp_path / 'mix'}"
+    )
+    assert len(json.loads(dialin("studies", str(tmp_path), "--json")[1])["studies"]) == 2
+    (tmp_path / "mix" / "suite.json").write_text("damaged")
+    assert dialin("studies", str(tmp_path))[1].count("2026-09-02") == 2
+
+
+def test_identical_candidates_are_not_called_builds(spec):
+    alike = tuple(one.model_copy(update={"setting": {}}) for one in spec.candidates)
+    title = study_title(spec.model_copy(update={"candidates": alike, "question": AA()}))
+    assert title == "identical candidates on mysql@9.7.4"
+
+
 def test_a_study_that_cannot_be_read_is_one_line_with_the_reason(dialin, studies):
     lines = dialin("studies", str(studies))[1].splitlines()
     assert [line for line in lines if "broken" in line] == [
@@ -48,7 +77,7 @@ def test_a_study_that_cannot_be_read_is_one_line_with_the_reason(dialin, studies
 
 def test_nothing_is_wider_than_80_columns_but_directories(studies):
     console = Console(file=io.StringIO(), width=80, highlight=False)
-    StudyLister(studies).print_on(console)
+    StudyLister(studies).print_on(console, read_suite)
     assert all(len(line) <= 80 or str(studies) in line for line in console.file.getvalue().splitlines())
 
 

@@ -32,6 +32,7 @@ def studies(
     """
     from dialin import json_documents
     from dialin.report.study_list import StudyLister
+    from dialin.suites.suite_file import read_suite
 
     lister = StudyLister(directory)
     if relative:
@@ -39,7 +40,7 @@ def studies(
     elif json:
         typer.echo(json_documents.render(lister.document()), nl=False)
     else:
-        lister.print_on(output())
+        lister.print_on(output(), read_suite)
 
 
 _WIDTH = 100

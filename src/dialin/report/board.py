@@ -170,8 +170,13 @@ def _doing(host: HostProgress, names: Mapping[str, str], now: float) -> str:
 
 def study_title(spec: StudySpec) -> str:
     """Return which variables are compared, on which builds."""
-    variables = ", ".join(spec.variables_under_test) or "builds"
+    variables = ", ".join(spec.variables_under_test) or what_else(spec)
     return visible(f"{variables} on {', '.join(dict.fromkeys(candidate.server for candidate in spec.candidates))}")
+
+
+def what_else(spec: StudySpec) -> str:
+    """Return what a study compares that has no variables under test."""
+    return "identical candidates" if spec.is_aa else "builds"
 
 
 def newest_figures(samples: Sequence[Sample], workload: WorkloadSpec) -> list[str]:

@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
 from rich.console import Console
 
-from dialin.errors import UserError
+from dialin.errors import MachineError, UserError
 from dialin.evidence.proof_view import proof_view
 from dialin.measures.of_verdict import deciding, measure_of
 from dialin.model.record import StudyRecord
 from dialin.model.setting import as_number
 from dialin.model.studies import ListedStudy, StudyList
+from dialin.model.suite import Suite
 from dialin.model.trial import TrialState
 from dialin.model.verdict import Estimate, Outcome, Verdict
-from dialin.report.board import study_title
+from dialin.report.board import study_title, what_else
 from dialin.report.render.markdown_text import prose, table
 from dialin.report.render.terminal_page import Page
 from dialin.sentences.changes import change_or_no_interval
 from dialin.sentences.names import naming
 from dialin.sentences.state_sentences import OUTCOMES
 from dialin.sentences.tune_words import brief_setting
-from dialin.store import read_only
+from dialin.store import is_suite, read_only
 from dialin.store.read_only import find_studies
 from dialin.text import NOTHING, counted, listed, visible
 
@@ -71,20 +73,40 @@ class StudyLister:
         lines = [f"- {prose(f'{visible(directory)}: {visible(why)}')}" for directory, why in [*left_out, *self._problems]]
         return "\n\n".join([*(tables or [none]), *(["Left out:\n\n" + "\n".join(lines)] if lines else [])])
 
-    def print_on(self, console: Console) -> None:
-        """Print three lines for each study, its date first, and one line for each that cannot be read."""
-        page = Page(console)
+    def print_on(self, console: Console, read_suite: Callable[[Path], Suite]) -> None:
+        """Print three lines for each study, its date first, and one line for each that cannot be read.
+
+        The studies of a suite are one entry, with its result when it last ended, as `read_suite` returns it.
+        """
+        page, suites = Page(console), self._suites(read_suite)
         if not self._records and not self._problems:
             page.text(f"No study is in {visible(self._directory)} or below it.")
-        indent = " " * _DATE
-        for directory, record in self._records:
+        indent, printed = " " * _DATE, set[Path]()
+        for name, record in self._records:
+            directory = Path(name)
+            workload, result, is_over = visible(record.spec.workload.asked), _verdict(record), record.verdict is not None
+            if (suite := suites.get(directory.parent)) is not None:
+                directory = directory.parent
+                if directory in printed:
+                    continue
+                printed.add(directory)
+                workload, is_over = counted(len(suite.plan.members), "workload"), bool(suite.headline)
+                result = visible(suite.headline) or "No result yet"
             date = datetime.fromtimestamp(record.created, UTC).strftime("%Y-%m-%d")
-            page.text(f"{date:{_DATE}}{_verdict(record)}", "bold" if record.verdict else "", hanging=indent)
-            page.text(f"{study_title(record.spec)}, {visible(record.spec.workload.asked)}", "", indent)
+            page.text(f"{date:{_DATE}}{result}", "bold" if is_over else "", hanging=indent)
+            page.text(f"{study_title(record.spec)}, {workload}", "", indent)
             page.copyable(f"{indent}{visible(directory)}", "dim")
-        for directory, reason in self._problems:
-            text = reason if directory in reason else f"{directory}: {reason}"
+        for place, reason in self._problems:
+            text = reason if place in reason else f"{place}: {reason}"
             page.copyable(f"{NOTHING:{_DATE}}{visible(text)}", "yellow")
+
+    def _suites(self, read_suite: Callable[[Path], Suite]) -> dict[Path, Suite]:
+        """Return the suites of the studies by their directories; without those that cannot be read."""
+        suites = dict[Path, Suite]()
+        for place in dict.fromkeys(Path(directory).parent for directory, _ in self._records):
+            with suppress(UserError, MachineError):
+                suites |= {place: read_suite(place)} if is_suite(place) else {}
+        return suites
 
 
 class _Question(NamedTuple):
@@ -97,7 +119,7 @@ class _Question(NamedTuple):
 
 def _question(record: StudyRecord, verdict: Verdict) -> _Question:
     spec = record.spec
-    variables = listed(sorted(spec.variables_under_test)) if spec.variables_under_test else "builds"
+    variables = listed(sorted(spec.variables_under_test)) or what_else(spec)
     return _Question(variables, naming(spec).labels[verdict.baseline], measure_of(verdict).noun)
 
 
