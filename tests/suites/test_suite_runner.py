@@ -6,17 +6,20 @@ from dataclasses import replace
 
 import pytest
 
-from dialin.cli.conduct_suite import _accept_weaker_durability, _exit_code, diff_suites, show_suite
+from dialin.cli.conduct_suite import _accept_weaker_durability, _announce, _exit_code, diff_suites, show_suite
 from dialin.errors import ExitCode, InterruptedStudyError, UserError
 from dialin.model.progress import Progress, SessionState
 from dialin.model.study import AA
 from dialin.model.suite import GateState, Margin, Suite, SuiteOutcome
 from dialin.model.trial import Purpose, Step
 from dialin.model.verdict import CandidateState
+from dialin.preflight.checked import CheckedStudy
+from dialin.question.plan import plan
 from dialin.store import requests
 from dialin.store.lock import sole_runner
 from dialin.store.store import Store
 from dialin.suites import runner
+from dialin.suites.check import CheckedMember
 from dialin.suites.suite_file import write_suite
 from fixtures.long_form import only_with_all
 from fixtures.simulated_runs import Killed
@@ -431,3 +434,17 @@ def test_identical_candidates_are_measured_to_the_last_minute_and_no_claim_is_th
     assert "could use more trials" not in shown.out
     assert ("dialin doctor" in shown.err.splitlines()[-1]) == (outcome is SuiteOutcome.FALSE_CLAIM)
     assert "More trials" not in shown.err
+
+
+def test_a_suite_says_how_many_blocks_its_minutes_hold_before_it_begins(spec, tmp_path, capsys):
+    asked = suite_plan({"a": 1, "b": 3}, minutes=60)
+    plans = [plan(spec.model_copy(update={"minutes": 30.0, "measure": seconds})) for seconds in (10.0, 20.0)]
+    ready = [CheckedStudy(spec, one, {"mysql@9.7.4": {}}, workload=None, site=None) for one in plans]
+    checked = [CheckedMember(member, one) for member, one in zip(asked.members, ready, strict=True)]
+    _announce(asked, checked, tmp_path)
+    said = capsys.readouterr().err.splitlines()
+    assert said[-2:] == [
+        "Under 2 workloads: a and b (weight 3)",
+        f"At most about 60 minutes of trials: about 18 to 27 blocks of 3 trials under each workload, 10 to 20 s measured in "
+        f"each trial; written to {tmp_path}",
+    ]

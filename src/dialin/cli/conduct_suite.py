@@ -32,7 +32,7 @@ from dialin.suites.check import CheckedMember, check_resumed_suite, check_suite,
 from dialin.suites.members import SuiteRequest
 from dialin.suites.runner import SuiteRunner
 from dialin.suites.suite_file import has_begun, read_plan, read_studies, suite_of, write_suite
-from dialin.text import command_line, counted, how_to_resume, listed, without_secrets
+from dialin.text import command_line, counted, how_to_resume, listed, span, without_secrets
 from dialin.trials.tools import Tools
 from dialin.verdict.study_diff import compare_studies
 
@@ -85,10 +85,12 @@ def _announce(plan: SuitePlan, checked: list[CheckedMember], directory: Path) ->
     announce_candidates(checked[0].ready)
     loads = [f"{one.name} (weight {one.weight:g})" if one.weight != 1 else one.name for one in plan.members]
     say(f"Under {counted(len(plan.members), 'workload')}: {listed(loads)}")
-    measured = [one.ready.plan.measure for one in checked]
-    least, most = min(measured), max(measured)
-    span = f"{least:.0f} s" if least == most else f"{least:.0f} to {most:.0f} s"
-    say(f"At most about {plan.minutes:g} minutes of trials, {span} measured in each; written to {directory}")
+    blocks = span([one.ready.plan.blocks for one in checked], "{:.0f}".format)
+    measured = span([one.ready.plan.measure for one in checked], "{:.0f}".format)
+    say(
+        f"At most about {plan.minutes:g} minutes of trials: about {blocks} blocks of {len(checked[0].ready.spec.candidates)} "
+        f"trials under each workload, {measured} s measured in each trial; written to {directory}"
+    )
     for note in shared_notes(checked):
         say(f"Note: {note}")
 
