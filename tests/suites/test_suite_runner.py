@@ -365,6 +365,14 @@ def test_a_gate_is_answered_and_every_workload_is_measured(suite, change, state,
     assert ended.result.minutes < 40, "it stops where the question is answered"
 
 
+def test_a_gate_that_a_failed_workload_leaves_open_says_so(suite, tmp_path):
+    plan = suite_plan({"fine": 1, "broken": 1}, minutes=60, fail_if_worse=0.03)
+    suite.run(plan, {"fine": levels(1000), "broken": levels(1000, fails=frozenset({"1", "4"}))})
+    fail_with(tmp_path / "suite" / "broken", "The program is not there")
+    headline = "Not answered: an error ended it (see below) under broken (not measured)."
+    assert suite.result(plan).headline == headline
+
+
 def test_a_gate_that_time_does_not_answer_says_how_much_more_would(suite, tmp_path, capsys):
     plan = suite_plan({"a": 1}, minutes=5, fail_if_worse=0.01)
     ended = suite.run(plan, {"a": levels(1000, noise=0.02)})

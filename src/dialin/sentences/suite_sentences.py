@@ -201,9 +201,12 @@ def next_step(plan: SuitePlan, result: SuiteResult, directory: PurePath, *, is_o
 def _why_open(result: SuiteResult, gate: Gate) -> str:
     """Return why more time does not answer the question of a gate, with the workloads of each reason."""
     by_reason: dict[str, list[tuple[str, str]]] = {}
+    failed = {row.name for row in result.rows if row.failure}
     for row, name in gate.open:
         cell = _cell(result, row, name)
-        if cell is None or cell.ratio is None or cell.ratio.low is None:
+        if row in failed:
+            reason = "an error ended it (see below)"
+        elif cell is None or cell.ratio is None or cell.ratio.low is None:
             reason = "too few trials were completed"
         elif cell.state is CandidateState.NO_CLAIM:
             reason = "something else could explain a difference (see its study)"
