@@ -1,18 +1,20 @@
 """Measures what restoring the data of a trial costs: changed pages only, beside a full copy.
 
-    python benchmarks/restore.py mysql@9.7 mysql@5.6 mariadb@10.11 [--gb 1,4,12] [--seconds 60] [--trials 3] [--results FILE]
+    python benchmarks/restore.py [mysql@9.7 mysql@5.6 mariadb@10.11] [--gb 12,4,1] [--seconds 60] [--trials 3] [--results FILE]
     python benchmarks/restore.py --show [--results FILE]
     python benchmarks/restore.py mysql@9.7 mysql@5.6 mariadb@10.11 --prepare 3 [--gb 1]
 
 Each trial restores the data, starts a server as a study does, waits until the buffer pool is loaded, applies `oltp_read_write`
-by the driver and stops. Bytes are those that the restore itself read and wrote. The first two trials of each way are left out:
-the first has nothing to restore from, and the second compares all bytes. The second table is on paper: what 100 GB take on two
-disks, where the pages that a trial changes are as many as with the largest data here.
+by the driver and kills the server, as a study does. Bytes are those that the restore itself read and wrote. The first two
+trials by changed pages are left out: the first has nothing to restore from, and the second compares all bytes. The second table
+is on paper: what 100 GB take on two disks, where the pages that a trial changes are as many as with the largest data here, and
+where reading 4 KiB of each page costs between a quarter of reading all and as much.
 
 A row is a build, a size and a way. It is written as it ends, and a later call with the same seconds and trials does not measure
-it again: stop it when you like, and give the same command again. How long the rows that are left take is said before each of
-them. The data of a row is removed after the last way that needs it, so the disk needs room for the largest data twice, and
-DIALIN_CACHE_LIMIT_GB for it once.
+it again: stop it when you like, and give the same command again. The sizes come in the order in which they are given, and
+`mysql@5.6 --gb 12` measures the two rows of one size of one build alone. How long the rows that are left take is said before
+each of them, and which were not measured below the table. The data of a row is removed after the last way that needs it, so the
+disk needs room for the largest data twice, and DIALIN_CACHE_LIMIT_GB for it once.
 
 With --prepare it measures how long preparing the data takes instead, so many times in turns: with a server that guards itself
 against a crash, and as studies do it. Each preparation is written into `prepare.jsonl` beside the results as it ends.
@@ -27,6 +29,7 @@ import sys
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from itertools import product
 from pathlib import Path
 
 from driver import ROOT, Cell
@@ -49,6 +52,7 @@ from dialin.workloads import load_binary
 from dialin.workloads.base import Target
 from dialin.workloads.dialin_load import DialinLoad
 
+BUILDS = ("mysql@9.7", "mysql@5.6", "mariadb@10.11")
 WAYS = (RestoreWay.COPY, RestoreWay.PAGES)
 RESULTS = ROOT / "benchmarks" / "results" / "restore.jsonl"
 TABLES = 8
@@ -58,7 +62,7 @@ WARM_UP = 12
 SETTING = {"innodb_buffer_pool_size": 2 * 1024**3}
 DISKS = {"400 MB/s": 400e6, "3 GB/s": 3e9}
 LARGE = 100e9
-LEFT_OUT = 2
+LEFT_OUT = {RestoreWay.COPY: 0, RestoreWay.PAGES: 2}
 """The first trials of a row, which are not counted."""
 BESIDE = 15
 """About how many seconds a trial takes beside its restore and its load."""
@@ -70,13 +74,14 @@ LEAST = {"as usual": sys.maxsize, "as studies do": 0}
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """Seconds and bytes of one trial; `share` of its wall clock was measured."""
+    """Seconds and bytes of one trial; `share` of its wall clock was measured, `by_blocks`: only first blocks were read."""
 
     restore: float
     read: float
     written: float
     pool: float
     share: float
+    by_blocks: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +103,7 @@ class Row:
     written: float
     pool: float
     share: float
+    by_blocks: float
 
 
 def one_trial(tools: Tools, build: Build, workload: DialinLoad, dataset: StoredDataset, data: TrialData, seconds: int) -> Trial:
@@ -119,14 +125,14 @@ def one_trial(tools: Tools, build: Build, workload: DialinLoad, dataset: StoredD
                 load.read(workload.patience)
         finally:
             load.stop()
-        sandbox.stop()
+        sandbox.kill()  # what the next restore finds is what a study's finds
         data.keep(dataset, sandbox.data)
     finally:
         sandbox.remove()
     share = seconds / (time.monotonic() - began)
     done = data.last
     read, written = (done["bytes_read"], done["bytes_written"]) if done else (dataset.size, dataset.size)
-    return Trial(restored, read, written, pool, share)
+    return Trial(restored, read, written, pool, share, bool(done and done["by_blocks"]))
 
 
 def prepare(tools: Tools, build: Build, gb: float) -> tuple[DialinLoad, StoredDataset, float | None]:
@@ -137,7 +143,12 @@ def prepare(tools: Tools, build: Build, gb: float) -> tuple[DialinLoad, StoredDa
     tools.preparer.blank(build, {})
     made: list[str] = []
     began = time.monotonic()
-    dataset = tools.preparer.telling(made.append).prepared(build, workload, {})
+
+    def say(line: str) -> None:
+        made.append(line)
+        tools.say(line)
+
+    dataset = tools.preparer.telling(say).prepared(build, workload, {})
     is_whole = made and not any(line.startswith("Resuming") for line in made)
     return workload, dataset, time.monotonic() - began if is_whole else None
 
@@ -149,12 +160,12 @@ def measure(tools: Tools, build: Build, gb: float, way: RestoreWay, options: arg
     try:
         with tools.preparer.in_use(dataset):
             trials = []
-            for number in range(options.trials + LEFT_OUT):
+            for number in range(count := options.trials + LEFT_OUT[way]):
                 trials.append(one_trial(tools, build, workload, dataset, data, options.seconds))
-                tools.say(f"{build.id} {gb:g} GB {way} {number + 1}/{options.trials + LEFT_OUT}: {asdict(trials[-1])}")
+                tools.say(f"{build.id} {gb:g} GB {way} {number + 1}/{count}: {asdict(trials[-1])}")
     finally:
         data.end()
-    those = trials[LEFT_OUT:]
+    those = trials[LEFT_OUT[way] :]
     means = {name: statistics.fmean(getattr(one, name) for one in those) for name in Trial.__dataclass_fields__}
     row = Row(str(build.id), gb, str(way), dataset.size, len(those), options.seconds, prepared, **means)
     return row, dataset
@@ -187,9 +198,11 @@ def expected(
     left: Sequence[tuple[float, Build, RestoreWay]], done: Sequence[Row], rate: float, options: argparse.Namespace
 ) -> float:
     """Return about how many seconds rows take on a disk that writes `rate` bytes per second."""
-    of_trials = sum(options.seconds + WARM_UP + BESIDE + 2 * gb * 1e9 / rate for gb, _, _ in left)
+    of_trials = sum(
+        (options.trials + LEFT_OUT[way]) * (options.seconds + WARM_UP + BESIDE + 2 * gb * 1e9 / rate) for gb, _, way in left
+    )
     per_gb = max((row.prepared / row.gb for row in done if row.prepared), default=PREPARED)
-    return (options.trials + LEFT_OUT) * of_trials + per_gb * sum({(gb, str(build.id)): gb for gb, build, _ in left}.values())
+    return of_trials + per_gb * sum({(gb, str(build.id)): gb for gb, build, _ in left}.values())
 
 
 def prepare_in_turns(tools: Tools, build: Build, gb: float, options: argparse.Namespace) -> None:
@@ -224,28 +237,41 @@ def read(options: argparse.Namespace) -> list[Row]:
     return [row for row in rows if (row.trials, row.seconds) == (options.trials, options.seconds)]
 
 
-def show(rows: Sequence[Row]) -> None:
-    """Print the tables."""
-    print("| build | data, GB | prepared, s | way | restore, s | read, GB | written, GB | pool, s | measured |")
-    print("|---|---|---|---|---|---|---|---|---|")
+def missing(rows: Sequence[Row], options: argparse.Namespace) -> list[str]:
+    """Return the rows that were asked for and are not there; a build is asked for by the beginning of its version."""
+
+    def is_there(gb: float, name: str, way: RestoreWay) -> bool:
+        return any((row.gb, row.way) == (gb, str(way)) and f"{row.build}.".startswith(f"{name}.") for row in rows)
+
+    asked = product(map(float, options.gb.split(",")), options.builds, WAYS)
+    return [f"{name} {gb:g} GB {way}" for gb, name, way in asked if not is_there(gb, name, way)]
+
+
+def show(rows: Sequence[Row], options: argparse.Namespace) -> None:
+    """Print the tables, and what is not in them."""
+    print(f"Means of {options.trials} trials of {options.seconds} s.\n")
+    print("| build | data, GB | prepared, s | way | restore, s | read, GB | written, GB | by blocks | pool, s | measured |")
+    print("|---|---|---|---|---|---|---|---|---|---|")
     for row in sorted(rows, key=lambda row: (row.build, row.gb, row.way)):
         prepared = f"{row.prepared:.0f}" if row.prepared is not None else ""
         print(
             f"| {row.build} | {row.bytes / 1e9:.1f} | {prepared} | {row.way} | {row.restore:.2f} | {row.read / 1e9:.2f} "
-            f"| {row.written / 1e9:.2f} | {row.pool:.1f} | {row.share:.0%} |"
+            f"| {row.written / 1e9:.2f} | {row.by_blocks:.0%} | {row.pool:.1f} | {row.share:.0%} |"
         )
+    print(f"\nNot measured: {', '.join(missing(rows, options)) or 'nothing that was asked for'}.")
     print("\n| 100 GB on paper | " + " | ".join(DISKS) + " |\n|---|" + "---|" * len(DISKS))
     print("| a full copy | " + " | ".join(f"{2 * LARGE / rate:.0f} s" for rate in DISKS.values()) + " |")
     by_pages = {row.build: row for row in sorted(rows, key=lambda row: row.gb) if row.way == RestoreWay.PAGES}
     for build, row in by_pages.items():
-        cells = " | ".join(f"{(LARGE / 4 + 2 * row.written) / rate:.0f} s" for rate in DISKS.values())
-        print(f"| changed pages, {build} ({row.written / 1e9:.2f} GB) | {cells} |")
+        bytes_moved = [LARGE * read + 2 * row.written for read in (1 / 4, 1)]
+        cells = " | ".join(" to ".join(f"{moved / rate:.0f}" for moved in bytes_moved) + " s" for rate in DISKS.values())
+        print(f"| changed pages, {build} ({row.written / 1e9:.2f} of {row.bytes / 1e9:.1f} GB) | {cells} |")
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("builds", nargs="*")
-    parser.add_argument("--gb", default="1,4,12")
+    parser.add_argument("builds", nargs="*", default=BUILDS)
+    parser.add_argument("--gb", default="12,4,1")
     parser.add_argument("--seconds", type=int, default=60)
     parser.add_argument("--trials", type=int, default=3)
     parser.add_argument("--results", type=Path, default=RESULTS)
@@ -263,7 +289,7 @@ def main() -> int:
                 prepare_in_turns(tools, tools.find(name, installed), float(options.gb.split(",")[0]), options)
             return 0
         all_well = measure_all(tools, installed, options)
-    show(read(options))
+    show(read(options), options)
     return int(not all_well)
 
 
