@@ -144,15 +144,6 @@ def correlations(a: _Array, b: _Array) -> _Array:
 
 
 def learn_weights(observed: Observations) -> Weights:
-    """Find the most probable weights, with more noise for disturbed trials: a few of them would pass for noise of all."""
-    weights = _most_probable(observed)
-    model = Surrogate(observed, weights)
-    if not model.disturbed.any():
-        return weights
-    return _most_probable(replace(observed, variances=model.noise / weights.noise))
-
-
-def _most_probable(observed: Observations) -> Weights:
     """Find the most probable weights: L-BFGS on likelihood and priors, with the analytic gradient."""
     count, variables = observed.points.shape
     upper = np.triu_indices(count, 1)
@@ -260,6 +251,12 @@ class Surrogate:
     def disturbed(self) -> NDArray[np.bool_]:
         """Which trials are far below what all others predict: something slowed them down."""
         return np.asarray(self.noise > self.weights.noise * self._observed.variances)
+
+    def undisturbed_noise(self) -> float:
+        """Return the noise as of `Weights`, learnt with more of it for disturbed trials: a few would pass for noise of all."""
+        if not self.disturbed.any():
+            return self.weights.noise
+        return learn_weights(replace(self._observed, variances=self.noise / self.weights.noise)).noise
 
     @property
     def points(self) -> _Array:

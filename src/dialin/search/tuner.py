@@ -348,7 +348,7 @@ class Tuner:
         settings: dict[str, dict[str, Value]] = {BASELINE: {}}
         if any(outcome.ok for outcome in self.history):
             model = self.surrogate()
-            self._noise = model.weights.noise
+            self._noise = model.undisturbed_noise()
             best = self._best_tried(model)
             whole = self._most_promising(model)
             if (whole == default).all():

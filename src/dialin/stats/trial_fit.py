@@ -89,9 +89,9 @@ class IntervalWidth:
         return max(float(stdtrit(self.more_dof * dof, 1 - alpha / 2)), deviate)
 
 
-READ_ONCE = IntervalWidth(1.05, 2.0)
+READ_ONCE = IntervalWidth(1.05, 1.5)
 """Of intervals after a number of trials that was fixed beforehand, which did not choose what they are of. Degrees of freedom
-count twice: the trials of the search tell the noise of those of the proof, too (benchmarks/results/tune.md)."""
+count half more: the trials of the search tell the noise of those of the proof, too (benchmarks/results/tune.md)."""
 
 
 @dataclass(frozen=True, slots=True)
