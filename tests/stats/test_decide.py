@@ -1,7 +1,9 @@
+import math
 from dataclasses import replace
 
 import numpy as np
 import pytest
+import scipy.stats
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -407,3 +409,27 @@ def test_nothing_is_claimed_of_a_candidate_with_fewer_than_three_trials():
     result = judge(kept, rules=PROOF)
     assert ("b" in result.better, result.shown_best, result.outcome) == (False, False, Outcome.INCONCLUSIVE)
     assert judge(trials, rules=PROOF).outcome is Outcome.WINNER
+
+
+@pytest.mark.parametrize("levels", [{"a": 100, "b": 108}, {"a": 108, "b": 100}])
+def test_of_two_candidates_the_ratio_reaches_as_near_to_no_difference_as_a_study_that_ended_by_luck_needs(levels):
+    trials = study(blocks=4, wiggle=wiggle(18), **levels)
+    result, fitted = judge(trials, "ab"), fit_trials(trials, "ab")
+    ratio, narrow = result.ratios["b"], fitted.ratio("b", "a", 0.05, is_choice=result.choice == "b")
+    assert result.shown_best
+    assert narrow.excludes_one
+    assert not ratio.excludes_one
+    difference = fitted.difference("b", "a")
+    reach = scipy.stats.t.isf(scipy.stats.norm.sf(3.0), difference.own_dof) * difference.error - RULES.margin / 2
+    if levels["b"] > levels["a"]:
+        assert (ratio.low, ratio.high) == (pytest.approx(ratio.mean * math.exp(-reach)), narrow.high)
+    else:
+        assert (ratio.low, ratio.high) == (narrow.low, pytest.approx(ratio.mean * math.exp(reach)))
+
+
+@pytest.mark.parametrize(("rules", "blocks", "noise"), [(RULES, 20, 1), (replace(RULES, proofs=1), 4, 10)])
+def test_the_ratio_of_a_quiet_pair_and_of_a_proof_reaches_no_further(rules, blocks, noise):
+    trials = study(blocks=blocks, wiggle=wiggle(noise), a=100, b=110)
+    result, fitted = judge(trials, "ab", rules=rules), rules.read(fit_trials(trials, "ab"))
+    assert result.shown_best
+    assert result.ratios["b"] == fitted.ratio("b", "a", 0.05, is_choice=not rules.proofs)

@@ -133,6 +133,12 @@ class Estimate(FrozenModel):
         """Whether there is an interval that lies wholly above or wholly below 1."""
         return self.low is not None and self.high is not None and not self.low <= 1 <= self.high
 
+    def reaching(self, ratio: float) -> Estimate:
+        """Return the figure with an interval that holds `ratio` as well; without any interval as it is."""
+        if self.low is None or self.high is None:
+            return self
+        return Estimate(mean=self.mean, low=min(self.low, ratio), high=max(self.high, ratio))
+
     def scaled(self, factor: float) -> Estimate:
         """Return the figure in another unit: the mean and both ends times a positive factor."""
         low, high = (None if end is None else factor * end for end in (self.low, self.high))

@@ -21,6 +21,9 @@ _GOOD_ENOUGH = 0.9
 """The chance from which on the baseline is chosen over a more probable candidate that is not shown to be better than it: a
 change needs a reason."""
 
+_PAIR = 2
+"""Candidates that a study ends with as soon as its one difference passes a threshold."""
+
 _FORESEEN = (1.0, 1.2, 1.5, 2, 2.5, 3, 4, 6, 8, 12, 16, 24, 32, 48)
 """Multiples of the present number of trials that a forecast tries."""
 
@@ -158,10 +161,21 @@ class Rules:
         trials: Sequence[TimedTrial],
         names: Sequence[str],
         baseline: str,
-        choice: str | None = None,
+        decision: Decision | None = None,
     ) -> CandidateFigures:
-        """Return the figures of a fit; those of the choice are wider in a study, which may have stopped when it was lucky."""
-        return figures_of_fit(fitted, trials, names, baseline, self.alpha, None if self.proofs else choice)
+        """Return the figures of a fit; those of the choice are wider in a study, which may have stopped when it was lucky.
+
+        Where the best of two candidates is shown, the end of their ratio towards 1 is `FittedDifference.nearest`, at least.
+        """
+        choice = None if self.proofs or decision is None else decision.choice
+        found = figures_of_fit(fitted, trials, names, baseline, self.alpha, choice)
+        if fitted is None or decision is None or not decision.shown_best or fitted.own_dof.size != _PAIR:
+            return found
+        ratios = dict(found.ratios)
+        for name in set(fitted.names) - {baseline}:
+            if (ratio := ratios[name]) is not None:
+                ratios[name] = ratio.reaching(fitted.difference(name, baseline).nearest(self.needed(fitted).worse, self.margin))
+        return replace(found, ratios=ratios)
 
 
 def decide(
@@ -204,7 +218,7 @@ def decide(
         return decision
     decision = replace(decision, detectable=detectable(fitted.sd, len(present), len(trials), confidence=rules.confidence))
     decision = _compare(decision, compared, stands_for, baseline, rules)
-    figures = rules.figures(fitted, trials, names, baseline, decision.choice)
+    figures = rules.figures(fitted, trials, names, baseline, decision)
     return replace(decision, ratios=figures.ratios, levels=figures.levels)
 
 

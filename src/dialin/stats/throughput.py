@@ -100,7 +100,7 @@ def decide_throughput(
         if _may_stall_more(costs, decision.choice, rules.margin):
             differ = True
         elif plain is None or not _is_contradicted(decision, plain, baseline, rules):
-            figures = rules.figures(plain, means, names, baseline, decision.choice)
+            figures = rules.figures(plain, means, names, baseline, decision)
             return _agreeing(
                 decision,
                 baseline,
