@@ -139,7 +139,7 @@ class FittedDifference:
         a claim, holds at all looks together (repeated confidence intervals: Jennison and Turnbull, JRSS B 51, 1989). Half of
         the margin is left out, as the truth may be anywhere within it.
         """
-        t = float(stdtrit(max(min(self.dof, self.own_dof), 1.0), ndtr(deviate)))
+        t = float(stdtrit(max(min(self.dof, self.own_dof), 1.0), float(ndtr(deviate))))
         reach = min(max(t * self.error - margin / 2, 0.0), WIDEST)
         return math.exp(self.mean - math.copysign(reach, self.mean))
 
