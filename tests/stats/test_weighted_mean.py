@@ -27,7 +27,7 @@ def test_the_mean_of_ratios_is_geometric_and_weighted():
 def test_a_study_alone_is_its_own_mean():
     (alone,) = fits({"a": 100, "b": 105, "c": 100})
     mean, own = weighted_mean([alone], [5]).difference("b", "a"), alone.difference("b", "a")
-    assert (mean.mean, mean.error, mean.dof) == pytest.approx((own.mean, own.error, own.dof))
+    assert (mean.mean, mean.error, mean.dof, mean.own_dof) == pytest.approx((own.mean, own.error, own.dof, own.own_dof))
 
 
 def test_variances_add_up_with_the_squares_of_the_shares_and_degrees_of_freedom_with_them():
@@ -36,6 +36,7 @@ def test_variances_add_up_with_the_squares_of_the_shares_and_degrees_of_freedom_
     parts = [fit.difference("b", "a") for fit in (one, other)]
     assert mean.error == pytest.approx(math.hypot(*(part.error for part in parts)) / 2)
     assert mean.dof > max(part.dof for part in parts)
+    assert mean.own_dof > max(part.own_dof for part in parts)
 
 
 def test_the_interval_of_the_mean_covers_the_truth_as_often_as_promised():
@@ -60,6 +61,10 @@ def test_a_study_with_too_few_trials_leaves_no_mean_and_a_missing_candidate_leav
     (without_c,) = fits({"a": 100, "b": 100})
     assert weighted_mean([whole, None], [1, 1]) is None
     assert weighted_mean([whole, without_c], [1, 1]).names == ("a", "b")
+    (b_first,) = fits({"c": 100, "b": 100, "a": 100}, blocks=12)
+    left = weighted_mean([b_first, without_c], [1, 1])
+    assert left.names == ("b", "a")
+    assert left.own_dof.size == 2
     for wrong in ([], [0.0], [1.0, 1.0]):
         with pytest.raises(ValueError, match="weight"):
             weighted_mean([whole], wrong)

@@ -165,16 +165,20 @@ class Rules:
     ) -> CandidateFigures:
         """Return the figures of a fit; those of the choice are wider in a study, which may have stopped when it was lucky.
 
-        Where the best of two candidates is shown, the end of their ratio towards 1 is `FittedDifference.nearest`, at least.
+        Of two candidates, the end of their ratio towards 1 is `FittedDifference.nearest`, at least: by the deviate of *worse*
+        where the best is shown, and by that of *best* where the choice is only safe.
         """
         choice = None if self.proofs or decision is None else decision.choice
         found = figures_of_fit(fitted, trials, names, baseline, self.alpha, choice)
-        if fitted is None or decision is None or not decision.shown_best or fitted.own_dof.size != _PAIR:
+        if fitted is None or decision is None or choice is None or fitted.own_dof.size != _PAIR:
             return found
+        needed = self.needed(fitted)
+        # The truth may be anywhere within the margin; half of it is enough to leave out where all of it had to be excluded.
+        end = (needed.worse, self.margin / 2) if decision.shown_best else (needed.best, self.margin)
         ratios = dict(found.ratios)
         for name in set(fitted.names) - {baseline}:
             if (ratio := ratios[name]) is not None:
-                ratios[name] = ratio.reaching(fitted.difference(name, baseline).nearest(self.needed(fitted).worse, self.margin))
+                ratios[name] = ratio.reaching(fitted.difference(name, baseline).nearest(*end))
         return replace(found, ratios=ratios)
 
 
@@ -228,7 +232,7 @@ def decide_fit(fitted: TrialFit, baseline: str, rules: Rules) -> Decision:
     states = dict.fromkeys(names, AgainstBest.INCONCLUSIVE)
     undecided = _undecided(fitted, figures_of_fit(fitted, (), names, baseline, rules.alpha), states, trials)
     decision = _compare(undecided, fitted, {name: name for name in names}, baseline, rules)
-    figures = figures_of_fit(fitted, (), names, baseline, rules.alpha, decision.choice)
+    figures = rules.figures(fitted, (), names, baseline, decision)
     return replace(decision, ratios=figures.ratios, levels=figures.levels)
 
 

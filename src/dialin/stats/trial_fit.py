@@ -131,16 +131,19 @@ class FittedDifference:
         """Return the difference as a ratio, with the interval of this one ratio at 1 - alpha; `least` as in `width`."""
         return estimate_of_logs(self.mean, self.width.errors(self.dof, alpha, least) * self.error)
 
-    def nearest(self, deviate: float, margin: float) -> float:
-        """Return the ratio nearest to 1 that a study may exclude which ends as soon as the difference exceeds -margin clearly.
+    def nearest(self, deviate: float, left_out: float) -> float:
+        """Return the ratio nearest to 1 that a study may exclude which ended when its difference happened to be large enough.
 
-        On a noisy machine the difference is then about as many standard errors from its truth as the claim needs, less the
-        margin: half of the intervals of trials of 30 s missed under a job every 300 s. An end by a larger deviate, in the t of
-        a claim, holds at all looks together (repeated confidence intervals: Jennison and Turnbull, JRSS B 51, 1989). Half of
-        the margin is left out, as the truth may be anywhere within it.
+        On a noisy machine the difference is then about as many standard errors from its truth as that end needs: half of the
+        intervals of trials of 30 s missed under a job every 300 s. An end by a large deviate, in the t of a claim, holds at all
+        looks together (repeated confidence intervals: Jennison and Turnbull, JRSS B 51, 1989).
+
+        Args:
+            deviate: by how many standard errors the ratio reaches towards 1.
+            left_out: what of that is left out, on the log scale.
         """
         t = float(stdtrit(max(min(self.dof, self.own_dof), 1.0), float(ndtr(deviate))))
-        reach = min(max(t * self.error - margin / 2, 0.0), WIDEST)
+        reach = min(max(t * self.error - left_out, 0.0), WIDEST)
         return math.exp(self.mean - math.copysign(reach, self.mean))
 
 

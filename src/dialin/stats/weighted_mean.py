@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dialin.stats.forecast import is_enough
 from dialin.stats.trial_fit import FittedDifference, IntervalWidth, TrialFit
@@ -41,11 +42,13 @@ def weighted_mean(fits: Sequence[TrialFit | None], weights: Sequence[float]) -> 
     effects = np.array([fit.effects[place] for fit, place in zip(known, places, strict=True)])
     covariances = np.array([fit.covariance[np.ix_(place, place)] for fit, place in zip(known, places, strict=True)])
     trials = np.array([fit.trials[place] for fit, place in zip(known, places, strict=True)])
-    dof = np.array([fit.dof[place] for fit, place in zip(known, places, strict=True)])
     # The part of each study in the variance of a candidate's mean.
     parts = np.array([fit.variances[place] for fit, place in zip(known, places, strict=True)]) / trials * shares[:, None] ** 2
-    of_study = parts.sum(axis=1)
-    total_dof = float(of_study.sum() ** 2 / (of_study**2 / np.array([fit.total_dof for fit in known])).sum())
+    dof, own_dof = (
+        _summed_dof(parts, np.array([of_fit[place] for of_fit, place in zip(each, places, strict=True)]))
+        for each in ([fit.dof for fit in known], [fit.own_dof for fit in known])
+    )
+    total_dof = _summed_dof(parts.sum(axis=1), np.array([fit.total_dof for fit in known]))
     summed = trials.sum(axis=0)
     return replace(
         known[0],
@@ -53,14 +56,21 @@ def weighted_mean(fits: Sequence[TrialFit | None], weights: Sequence[float]) -> 
         effects=shares @ effects,
         covariance=np.tensordot(shares**2, covariances, 1),
         variances=parts.sum(axis=0) * summed,
-        dof=np.maximum(parts.sum(axis=0) ** 2 / (parts**2 / dof).sum(axis=0), 1.0),
-        total_dof=max(total_dof, 1.0),
+        dof=dof,
+        total_dof=float(total_dof),
         trials=summed,
         residual_sd=math.sqrt(float(shares**2 @ np.array([fit.residual_sd**2 for fit in known]))),
         residual_dof=min(fit.residual_dof for fit in known),
         width=IntervalWidth(max(fit.width.least for fit in known), min(fit.width.more_dof for fit in known)),
         residuals=np.zeros(0),
+        own_dof=own_dof,
     )
+
+
+def _summed_dof(parts: NDArray[np.float64], dof: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the degrees of freedom of sums of variances down the first axis, at least one (Satterthwaite)."""
+    summed: NDArray[np.float64] = np.maximum(parts.sum(axis=0) ** 2 / (parts**2 / dof).sum(axis=0), 1.0)
+    return summed
 
 
 def times_more(difference: FittedDifference, margin: float, not_worse: float, worse: float) -> float | None:
