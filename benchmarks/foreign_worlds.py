@@ -323,6 +323,10 @@ WORLDS = (
     replace(SET_PAIR, name="SET, two equal, carry-over of 20 s", carried=(0.0, -0.06)),
     replace(SET_PAIR, name="SET, an effect that comes late (-6 %)", levels=(0.0, 0.02), late=(0.0, -0.08)),
     replace(SET_PAIR, name="SET, two equal, cron every 300 s, -15 % for 90 s", cron=300.0, minutes=120),
+    replace(SET_PAIR, name="SET, two equal, the same, --until safe", cron=300.0, minutes=120, until=Until.SAFE),
+    replace(
+        SET_PAIR, name="SET, one of two worse by 0.8 %, the same", levels=(0.0, math.log1p(-0.008)), cron=300.0, minutes=120
+    ),
     replace(SET_PAIR, name="restart, two equal", by_set=False, minutes=240),
     replace(SET_PAIR, name="restart, two equal, two modes of a start", by_set=False, modes=0.05, minutes=60),
     replace(SET_PAIR, name="restart, two equal, cron every 300 s, -15 % for 90 s", by_set=False, cron=300.0, minutes=240),
@@ -340,7 +344,7 @@ def line(world: Foreign, ended: Sequence[Ended]) -> str:
     """Return a row of the table."""
     minutes, count = [one.minutes for one in ended], len(ended)
     printed, of_choice = sum(one.printed for one in ended), sum(one.choice_printed for one in ended)
-    covers: Callable[[int, int], str] = lambda missed, of: f"{1 - missed / of:.1%}" if of else "-"  # noqa: E731
+    covers: Callable[[int, int], str] = lambda missed, of: f"{1 - missed / of:.1%} of {of}" if of else "-"  # noqa: E731
     cells = [
         world.name,
         rate(sum(one.false for one in ended), count),

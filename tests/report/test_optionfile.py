@@ -31,7 +31,7 @@ def test_only_what_differs_from_the_baseline_is_written(tmp_path):
 
 def test_the_line_is_reported_with_what_it_replaces_its_figure_and_the_reason():
     text = " ".join(cnf_of(example_studies.winner()).replace("\n#  ", "").split())
-    assert "# innodb_buffer_pool_instances (was 1). Gives 1,120 → 1,403 tps (+25.2 %, 95 % CI +21.9 % to" in text
+    assert "# innodb_buffer_pool_instances (was 1). Gives 1,120 → 1,403 tps (+25.2 %, 95 % CI +21.5 % to" in text
     assert "# Every other candidate was shown to be worse." in text
     assert "35 min of measured load" in text
 

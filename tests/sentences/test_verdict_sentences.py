@@ -60,7 +60,7 @@ def test_a_figure_without_an_interval_claims_none(estimate, shown):
 def test_the_gain_names_the_baseline_the_interval_and_the_confidence():
     record = example_studies.winner()
     reported = verdict_sentences.gain(record, record.verdict)
-    assert reported == "1,120 → 1,403 tps (+25.2 %, 95 % CI +21.9 % to +28.7 %) against the baseline."
+    assert reported == "1,120 → 1,403 tps (+25.2 %, 95 % CI +21.5 % to +29.1 %) against the baseline."
 
 
 def test_keeping_the_baseline_gains_nothing_and_says_so():
@@ -119,7 +119,7 @@ def test_where_lower_is_better_fresh_trials_confirm_what_is_lower():
 def test_a_gain_by_another_goal_names_its_measure_its_direction_and_throughput_beside_it():
     record = example_studies.by_stability()
     text = verdict_sentences.gain(record, record.verdict)
-    assert text.startswith("variation (CV) 20.1 % → 2.0 % (−90.0 %, 95 % CI −92.5 % to −86.7 %) against the baseline.")
+    assert text.startswith("variation (CV) 20.1 % → 2.0 % (−90.0 %, 95 % CI −92.8 % to −86.2 %) against the baseline.")
     assert text.endswith("Throughput: +11.2 % (+9.1 % to +13.4 %).")
 
 

@@ -85,7 +85,7 @@ def test_intervals_are_wider_where_trials_vary_more_and_for_the_choice():
     assert half_widths(quiet) == pytest.approx([(1.05 + 4 * quiet.sd) * student] * 2)
     assert half_widths(loud) == pytest.approx([1.25 * student] * 2)
     for fitted in (quiet, loud):
-        assert half_widths(fitted, is_choice=True) == pytest.approx([1.25 * student, 1.8 * student])
+        assert half_widths(fitted, is_choice=True) == pytest.approx([1.4 * student, 1.8 * student])
 
 
 def test_few_trials_have_students_interval_with_the_knowledge_of_their_seconds():
