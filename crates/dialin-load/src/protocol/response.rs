@@ -275,17 +275,17 @@ impl Response {
 
     /// Handles a complete packet that has to be parsed.
     fn take<S: Sink>(&mut self, head: Head, payload: &[u8], sink: &mut S) -> Result<(), Malformed> {
-        if head.first == Some(ERROR) && matches!(self.state, State::Idle | State::First) {
-            // A server that closes the connection may send an error without a request, so its sequence number may not be the expected one.
-            return self.error(payload);
-        }
-        self.check_sequence(head.sequence)?;
         if head.length == LONGEST {
             return Err(Malformed("a packet that is too long"));
         }
+        if head.first == Some(ERROR) {
+            // A server that closes the connection may send an error at any time, so its sequence number may not be the next one. No other
+            // packet begins with this byte: no length of a text value does, and a binary row begins with 0x00.
+            return self.error(payload);
+        }
+        self.check_sequence(head.sequence)?;
         match (self.state, head.first) {
             (State::Idle | State::Done, _) => Err(Malformed("an unexpected packet")),
-            (_, Some(ERROR)) => self.error(payload),
             (State::First, Some(first)) => self.first(first, payload),
             (State::Columns(left), Some(_)) => {
                 sink.column(usize::from(self.columns - left), payload)?;

@@ -39,6 +39,12 @@ impl Server {
         self.packet(b"\xFF\xBD\x04#40001Deadlock found")
     }
 
+    /// The error of a server that closes the connection, with a sequence number that is not the next one.
+    fn closing(mut self) -> Self {
+        self.sequence = 0;
+        self.packet(b"\xFF\xBF\x0F#HY000The client was disconnected")
+    }
+
     fn definition(self, kind: u8) -> Self {
         let mut out = Vec::new();
         for name in ["def", "sbtest", "t", "t", "c", "c"] {
@@ -201,13 +207,37 @@ fn an_error_without_a_state_is_read() {
 
 #[test]
 fn an_error_that_a_closing_server_sends_unasked_is_read() {
-    let mut closing = Server::new(OLD);
-    closing.sequence = 0;
-    let closing = closing.packet(b"\xFF\xBF\x0F#HY000The client was disconnected");
+    let closing = Server::new(OLD).closing();
     let mut response = Response::new(OLD);
     let feed = response.feed(&closing.bytes, &mut Nothing).unwrap();
     assert!(matches!(feed.done, Some(Outcome::Error { code: 4031, .. })));
     assert!(matches!(outcome(&closing, Expect::Binary), Outcome::Error { code: 4031, .. }));
+}
+
+#[test]
+fn an_error_of_a_closing_server_ends_a_result_in_the_middle() {
+    for dialect in [OLD, NEW, CACHED] {
+        let server = Server::new(dialect);
+        let counted = if dialect.cached_metadata { server.clone().packet(&[2, 1]) } else { server.clone().packet(&[2]) };
+        let columns = server.clone().columns(&[VAR_STRING]);
+        let prepared = server.prepared(9, 2, 2);
+        let places = [
+            ("in the columns", Expect::Text, counted.clone().definition(VAR_STRING)),
+            ("in the columns of a prepared statement", Expect::Binary, counted.definition(VAR_STRING)),
+            ("after the columns", Expect::Text, columns.clone()),
+            ("in the rows", Expect::Text, columns.clone().text_row(b"one").text_row(b"two")),
+            ("in the rows of a prepared statement", Expect::Binary, columns.clone().binary_row(b"one").binary_row(b"two")),
+            ("between two results", Expect::Text, columns.clone().text_row(b"one").end(MORE)),
+            ("in the second result", Expect::Text, columns.end(MORE).columns(&[VAR_STRING]).text_row(b"two")),
+            ("in the parameters", Expect::Prepare, prepared.clone().definition(VAR_STRING)),
+            ("after the parameters", Expect::Prepare, prepared.definitions(&[VAR_STRING; 2])),
+        ];
+        for (place, expect, server) in places {
+            assert_ne!(server.sequence, 0);
+            let ended = outcome(&server.closing(), expect);
+            assert!(matches!(ended, Outcome::Error { code: 4031, .. }), "{place}, {dialect:?}: {ended:?}");
+        }
+    }
 }
 
 #[test]
