@@ -33,6 +33,11 @@ OTHER_KINDS = [
     for name in sorted(set(example_studies.EVERY) - {"winner", "hostile"})
 ]
 DRAWN = "[...document.querySelectorAll('.drawing')].every((one) => one.querySelector('svg .xtick'))"
+CUT_OFF = """[...document.querySelectorAll('.drawing svg text')].filter((text) => {
+  const inner = text.getBoundingClientRect(), outer = text.closest('svg').getBoundingClientRect();
+  return inner.width && (inner.left < outer.left - 1 || inner.right > outer.right + 1);
+}).map((text) => text.textContent)"""
+"""Texts of charts that leave the drawing, where nobody sees them."""
 INK = "getComputedStyle(document.querySelector('#forest .xtick text')).fill"
 
 
@@ -98,6 +103,7 @@ def test_every_chart_is_drawn_quietly_and_nobody_is_shut_out(shown, name, why, w
     assert one.complaints == []
     assert one.asked_of_others == []
     assert one.page.evaluate(DRAWN)
+    assert one.page.evaluate(CUT_OFF) == []
     assert one.page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "the page is wider than the screen"
 
 

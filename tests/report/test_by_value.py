@@ -3,6 +3,7 @@ from dataclasses import replace
 import pytest
 
 from dialin.report.charts import by_value
+from dialin.report.charts.chart import label_margin
 from dialin.report.charts.style import styles
 from fixtures import example_studies
 from fixtures.changed_studies import two_variables
@@ -70,6 +71,20 @@ def test_two_variables_are_a_heatmap_with_the_change_in_each_cell():
     assert trace["zmax"] == -trace["zmin"]
     assert [text for row in trace["text"] for text in row][1] == "+17.7 %"
     assert dose(record) is None
+
+
+def test_long_values_differ_and_have_room_beside_a_heatmap():
+    record = two_variables()
+    sizes = {"1G": "O_DIRECT_NO_FSYNC", "512M": "STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE"}
+    candidates = [
+        one.model_copy(update={"setting": {name: sizes.get(value, value) for name, value in one.setting.items()}})
+        for one in record.verdict.candidates
+    ]
+    chart = by_value.heatmap(record.spec, record.verdict.model_copy(update={"candidates": candidates}))
+    names = chart.figure["data"][0]["y"]
+    assert "O_DIRECT_NO_FSYNC" in names
+    assert len(set(names)) == 2
+    assert chart.figure["layout"]["margin"]["l"] > label_margin(names, most=max(map(len, names)))
 
 
 def test_one_variable_has_no_heatmap():

@@ -12,6 +12,7 @@ from rich.console import Console
 
 from dialin.model.suite import Gate, GateState, Suite, SuiteOutcome
 from dialin.model.verdict import CandidateState, ComparedFigure, Estimate
+from dialin.report.charts.chart import label_margin
 from dialin.report.document.suite_document import suite_document
 from dialin.report.render import suite_files
 from dialin.report.render.terminal import print_suite
@@ -119,6 +120,15 @@ def cells(chart):
 def test_the_forest_has_a_row_for_each_workload_and_one_for_the_mix():
     ticks = charts(suite([row("writes", **{"8": 1.11}), row("scans", **{"8": 0.96})]))["suite-forest"].figure["layout"]["yaxis"]
     assert [text.removeprefix("<b>").removesuffix("</b>") for text in ticks["ticktext"]] == ["all, weighted", "scans", "writes"]
+
+
+def test_long_names_of_workloads_differ_and_have_room_in_the_forest():
+    name = "a name that somebody wrote for a workload in the file of a suite, long enough for a line"
+    layout = charts(suite([row(f"{name}, {number}", **{"8": 1.1}) for number in range(3)]))["suite-forest"].figure["layout"]
+    for shown in (layout, layout["meta"]["narrow"]):
+        labels = [text.removeprefix("<b>").removesuffix("</b>") for text in shown["yaxis"]["ticktext"]]
+        assert len(set(labels)) == 4
+        assert shown["margin"]["l"] >= label_margin(labels, most=max(map(len, labels)))
 
 
 def test_a_heatmap_shows_every_candidate_under_every_workload():

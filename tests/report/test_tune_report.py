@@ -18,6 +18,7 @@ from dialin.model.verdict import Estimate, FigureSource, ReasonCode, ResponsePoi
 from dialin.preflight.tune_forecast import choice_text, smallest_gain
 from dialin.question.options import StudyOptions
 from dialin.question.plan import Plan
+from dialin.report.charts.chart import label_margin
 from dialin.report.charts.search_course import search_course, waterfall
 from dialin.report.charts.tune_responses import responses
 from dialin.report.document.parts import Fold, Pairs, SectionKey, Table, find
@@ -217,6 +218,18 @@ def test_variables_that_no_trial_separated_are_said_beside_their_gain(record):
     changed = findings.model_copy(update={"variables": together})
     text = markdown.render(replace(record, course=replace(record.course, findings=changed)))
     assert f"not separated from {POOL}" in text
+
+
+def test_every_figure_beside_the_gain_from_a_change_has_room_whatever_it_is_not_separated_from(record):
+    findings = record.course.findings
+    together = [one.model_copy(update={"companions": [POOL, "innodb_adaptive_hash_index_parts"]}) for one in findings.variables]
+    chart = waterfall(findings.model_copy(update={"variables": together}), MEASURES[Goal.THROUGHPUT])
+    layout = chart.figure["layout"]
+    figures = layout["yaxis2"]["ticktext"]
+    assert sum("not separated" in figure for figure in figures) == len(findings.recommended)
+    assert layout["margin"]["r"] == label_margin(figures, most=max(map(len, figures)))
+    assert "Not separated: no trial has one change without another" in chart.text
+    assert "separated" not in waterfall(findings, MEASURES[Goal.THROUGHPUT]).text
 
 
 def test_the_other_sections_are_those_of_the_proof(record):

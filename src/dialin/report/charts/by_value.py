@@ -11,11 +11,11 @@ from dialin.model.setting import Value, as_number
 from dialin.model.study import Goal, StudySpec
 from dialin.model.verdict import CandidateVerdict, Estimate, Verdict
 from dialin.report.charts import plotly_data as go
-from dialin.report.charts.chart import Chart, axis, blank, error_bars, marks, plain, safe
+from dialin.report.charts.chart import Chart, axis, blank, error_bars, label_margin, marks, plain, safe
 from dialin.report.charts.style import Style
 from dialin.sentences.changes import is_too_noisy_level, with_interval
 from dialin.sentences.load_units import in_percent, units_of_verdict
-from dialin.text import NOTHING, change, number, visible
+from dialin.text import NOTHING, change, distinct, number, visible
 
 _FEWEST = 3
 """The number of values below which a curve shows no more than the forest plot."""
@@ -25,6 +25,10 @@ _WORSE, _SAME, _BETTER = "var(--worse)", "var(--same)", "var(--better)"
 """Colours of cells, on which the page's ink has contrast in both themes."""
 _CELL = 150
 """The width of a cell of a heatmap, in CSS pixels, where there is room."""
+_VALUE = 18
+"""Characters of a value beside or below its cells."""
+_TITLE = 26
+"""The width of the title beside the values of rows, in CSS pixels."""
 
 _BY_SPEED = (Goal.THROUGHPUT, Goal.STABILITY)
 """Goals of which throughput and CV are shown."""
@@ -88,17 +92,19 @@ def heatmap(spec: StudySpec, verdict: Verdict) -> Chart | None:
     aim = measure_of(verdict)
     ratios = [[_ratio(cells.get((x, y)), verdict) for x in columns] for y in rows]
     text = [[_cell(cells.get((x, y)), verdict) for x in columns] for y in rows]
+    x_names, y_names = (distinct([visible(one) for one in values], _VALUE) for values in (columns, rows))
+    left = _TITLE + label_margin(y_names)
     figure = blank(
-        margin={"l": 110, "r": 16, "t": 0, "b": 48},
+        margin={"l": left, "r": 16, "t": 0, "b": 48},
         xaxis={**axis(visible(across)), "type": "category", "showgrid": False},
         yaxis={**axis(visible(up)), "type": "category", "showgrid": False},
     )
     sign = 100 if aim.higher_is_better else -100
     shades = [[None if one is None else sign * (one.mean - 1) for one in row] for row in ratios]
-    figure.add_trace(heat([safe(visible(one)) for one in columns], [safe(visible(one)) for one in rows], shades, text))
+    figure.add_trace(heat([safe(one) for one in x_names], [safe(one) for one in y_names], shades, text))
     title = f"{capital(aim.noun)} against the baseline, by {visible(across)} and {visible(up)}"
     reading = f"{capital(aim.direction)}. The intervals are in the table of all figures."
-    return Chart("heatmap", title, reading, 90 + 56 * len(rows), plain(figure), width=_CELL * len(columns) + 126)
+    return Chart("heatmap", title, reading, 90 + 56 * len(rows), plain(figure), width=_CELL * len(columns) + left + 16)
 
 
 def heat(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,10 +17,12 @@ from dialin.model.workload import latency_name
 from dialin.report.charts import plotly_data as go
 from dialin.report.charts.forest import ForestPlot
 from dialin.report.charts.style import Style
-from dialin.text import shorten
+from dialin.text import distinct, shorten
 
 NARROW_LABEL = 13
 """Characters of a label on a narrow screen."""
+LABEL = 40
+"""Characters of a label of a row; the figures beside it need room, too."""
 
 _CLEAR = "rgba(0,0,0,0)"
 _FAR_APART = 8
@@ -293,9 +295,10 @@ def rows_with_figures(
 ) -> go.Figure:
     """Return a figure with a row for each label, from bottom to top, and its figure on the right.
 
-    `strong` has the places of labels in bold. The figures are left out on a narrow screen; `narrow` has the other differences
-    in its layout.
+    Labels are shortened to `LABEL` characters; figures must have at most 60. `strong` has the places of labels in bold. The
+    figures are left out where they would leave no room for the plot; `narrow` has the other differences in that layout.
     """
+    labels, short = distinct(labels, LABEL), distinct(labels, NARROW_LABEL)
     rows: Mapping[str, Any] = {
         "tickvals": list(range(len(labels))),
         "range": [-0.6, len(labels) - 0.4],
@@ -303,7 +306,7 @@ def rows_with_figures(
         "zeroline": False,
     }
 
-    def shown(texts: Iterable[str]) -> list[str]:
+    def shown(texts: Sequence[str]) -> list[str]:
         return [f"<b>{safe(text)}</b>" if place in strong else safe(text) for place, text in enumerate(texts)]
 
     figure = blank(
@@ -322,7 +325,7 @@ def rows_with_figures(
             "narrow": {
                 **(narrow or {}),
                 "margin": {"l": label_margin(labels, NARROW_LABEL), "r": 16},
-                "yaxis": {"ticktext": shown(shorten(label, NARROW_LABEL) for label in labels)},
+                "yaxis": {"ticktext": shown(short)},
                 "yaxis2": {"showticklabels": False},
             }
         },

@@ -19,7 +19,7 @@ from dialin.report.charts import plotly_data as go
 from dialin.report.charts.chart import Chart, LegendKey, axis, blank, error_bars, marks, plain, rows_with_figures, safe
 from dialin.sentences.changes import change_with_interval
 from dialin.sentences.load_units import change_in_percent, units
-from dialin.sentences.tune_words import STAGES, not_separated, setting_text, value_text
+from dialin.sentences.tune_words import STAGES, setting_text, value_text
 from dialin.text import change, counted, shorten
 
 _COLOURS = {
@@ -29,7 +29,6 @@ _COLOURS = {
     TuneStage.REFINE: ("var(--c2)", "square"),
     TuneStage.PROOF: ("var(--c3)", "triangle-up"),
 }
-_LABEL = 40
 HOVER = 160
 
 
@@ -132,7 +131,8 @@ def waterfall(findings: TuneFindings, aim: Measure) -> Chart | None:
         steps.append(_Step("all, in confirmation trials", change_with_interval(gain), 1.0, gain.mean, "var(--c1)", gain))
     places = list(range(len(steps)))[::-1]
     labels, figures = [step.label for step in steps], [step.figure for step in steps]
-    drawn = _rows(labels[::-1], figures[::-1], f"{aim.noun} against the baseline")
+    xaxis = {**axis(f"{aim.noun} against the baseline"), "ticksuffix": " %", "zeroline": True, "zerolinecolor": "var(--base)"}
+    drawn = rows_with_figures(labels[::-1], figures[::-1], xaxis)
     drawn.add_trace(
         go.Bar(
             x=[100 * (step.end - step.begin) for step in steps],
@@ -164,6 +164,8 @@ def waterfall(findings: TuneFindings, aim: Measure) -> Chart | None:
     )
     if len(carried) > 1:
         text += " The rest needs several changes together, or one can replace another."
+    if any(one.companions for one, *_ in carried):
+        text += " Not separated: no trial has one change without another; the table below names them."
     return Chart("tune-waterfall", "Gain from each change", text, 84 + 34 * len(steps), plain(drawn))
 
 
@@ -185,14 +187,9 @@ def _carried_step(one: TunedVariable, ratio: Estimate, value: Value, level: floa
     return _Step(
         f"{one.name} = {value_text(one.name, value)}",
         f"{change_with_interval(ratio)}{', measured' if one.carries_by is FigureSource.PROOF else ''}"
-        f"{f', {not_separated(one)}' if one.companions else ''}",
+        f"{', not separated' if one.companions else ''}",
         level,
         level * ratio.mean,
         "var(--c3)" if is_good else "var(--c6)",
         Estimate(mean=level * ratio.mean, low=low, high=high),
     )
-
-
-def _rows(labels: Sequence[str], figures: Sequence[str], title: str) -> go.Figure:
-    xaxis = {**axis(title), "ticksuffix": " %", "zeroline": True, "zerolinecolor": "var(--base)"}
-    return rows_with_figures([shorten(label, _LABEL) for label in labels], figures, xaxis)

@@ -77,7 +77,7 @@ def chart(metrics: ServerMetrics, labels: Mapping[str, str], unit: Units, baseli
             }
             for place, (domain, top) in enumerate(zip(domains, ranges, strict=True))
         },
-        meta={"narrow": {"margin": {"l": 48}}},
+        meta={"narrow": {"margin": {"l": 54}}},
     )
     if any(one.least for one in metrics.trials):
         figure.add_trace(_line("least", 0, "var(--muted)", "", "lowest second", 1.2))

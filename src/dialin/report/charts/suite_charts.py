@@ -11,6 +11,7 @@ from dialin.model.why import ScalingPoint
 from dialin.report.charts import plotly_data as go
 from dialin.report.charts.by_value import heat
 from dialin.report.charts.chart import (
+    LABEL,
     NARROW_LABEL,
     Chart,
     LineName,
@@ -115,7 +116,7 @@ def suite_heatmap(result: SuiteResult) -> Chart | None:
         columns = [_HeatColumn("performance", columns[0].ratios), *_cost_columns(rows, one.name)]
     if len(columns) < 2:
         return None
-    names = [*distinct([visible(row.name) for row in rows], 40), MEAN]
+    names = [*distinct([visible(row.name) for row in rows], LABEL), MEAN]
     titles = distinct([visible(column.title) for column in columns], _TITLE)
     shades = [*zip(*(column.shades() for column in columns), strict=True)][::-1]
     texts = ([bare_change(ratio.mean if ratio else None) for ratio in column.ratios] for column in columns)

@@ -44,7 +44,7 @@ def responses(findings: TuneFindings, spec: StudySpec, aim: Measure, key: str = 
         annotations=[_name(one, place, rows, 40, 12) for place, one in enumerate(known)],
         meta={
             "narrow": {
-                "margin": {"l": 46, "r": 22},
+                "margin": {"l": 50, "r": 22},
                 "annotations": [_name(one, place, rows, _SHORT, 10) for place, one in enumerate(known)],
                 **{f"yaxis{_number(place)}": {"showticklabels": place % _COLUMNS == 0} for place in range(len(known))},
             }

@@ -2,6 +2,7 @@
   "use strict";
 
   const narrowBelow = 560;
+  const narrowestPlot = 160;
   const coarse = matchMedia("(pointer: coarse)").matches;
   const root = document.documentElement;
 
@@ -126,7 +127,8 @@
     const own = figure.layout.meta || {};
     let layout = figure.layout;
     if (own[measure]) layout = merged(layout, own[measure]);
-    if (room < narrowBelow && own.narrow) layout = merged(layout, own.narrow);
+    const { l = 0, r = 0 } = layout.margin || {};
+    if ((room < narrowBelow || room - l - r < narrowestPlot) && own.narrow) layout = merged(layout, own.narrow);
     layout = merged(layout, {
       width: room,
       height: parseFloat(element.style.height),
