@@ -220,6 +220,10 @@ class ServerAwayError(DialinError):
     exit_code = ExitCode.NO_VERDICT
 
 
+class OutOfTimeError(DialinError):
+    """The minutes of a study were used up before a trial was completed; nothing failed."""
+
+
 class InterruptedStudyError(DialinError):
     """The user asked to stop; what was measured so far is safe."""
 

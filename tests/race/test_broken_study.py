@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from dialin.errors import ExitCode, MachineError, ServerError
+from dialin.errors import ExitCode, MachineError, OutOfTimeError, ServerError
 from dialin.model.cause import Cause, CauseCode, Fault
 from dialin.model.record import LogCode
 from dialin.model.trial import Block, Failure, Purpose, Step, Trial, TrialState
@@ -95,6 +95,7 @@ def test_the_reason_why_nothing_was_measured_is_the_host_only_where_a_trial_came
         study(simulated(end=lambda trial: replace(trial, state=TrialState.INTERRUPTED)), shorter(spec))
     with pytest.raises(Killed):
         study(kill_at(1), shorter(spec), directory="killed")
-    with pytest.raises(ServerError, match="The minutes were used up before a trial was completed") as raised:
+    with pytest.raises(OutOfTimeError, match="The minutes were used up before a trial was completed") as raised:
         study(simulated(), shorter(spec), directory="killed", suite=InSuite(seconds_elsewhere=lambda: 240.0))
-    assert (raised.value.remedy, raised.value.resumable) == ("Give more --minutes", True)
+    error = raised.value
+    assert (error.remedy, error.resumable, error.exit_code) == ("Give more --minutes", True, ExitCode.NO_VERDICT)

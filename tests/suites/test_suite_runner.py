@@ -6,8 +6,15 @@ from dataclasses import replace
 
 import pytest
 
-from dialin.cli.conduct_suite import _accept_weaker_durability, _announce, _exit_code, diff_suites, show_suite
-from dialin.errors import ExitCode, InterruptedStudyError, UserError
+from dialin.cli.conduct_suite import (
+    _accept_weaker_durability,
+    _announce,
+    _exit_code,
+    _run_studies,
+    diff_suites,
+    show_suite,
+)
+from dialin.errors import ExitCode, InterruptedStudyError, MachineError, UserError
 from dialin.model.progress import Progress, SessionState
 from dialin.model.study import AA
 from dialin.model.suite import GateState, Margin, Suite, SuiteOutcome
@@ -20,7 +27,7 @@ from dialin.store.lock import sole_runner
 from dialin.store.store import Store
 from dialin.suites import runner
 from dialin.suites.check import CheckedMember
-from dialin.suites.suite_file import write_suite
+from dialin.suites.suite_file import read_suite, write_suite
 from fixtures.long_form import only_with_all
 from fixtures.simulated_runs import Killed
 from fixtures.simulated_suites import SimulatedSuite, suite_plan
@@ -254,10 +261,39 @@ def test_an_inconclusive_suite_says_how_to_go_on_and_takes_more_minutes_where_it
 def test_where_no_workload_could_be_measured_it_failed_throughout(suite, tmp_path):
     plan = suite_plan({"a": 1, "b": 1}, minutes=8, fail_if_worse=0.03)
     suite.run(plan, {name: levels(1000, fails=frozenset({"1", "4"})) for name in "ab"})
-    fail_with(tmp_path / "suite" / "a", "no server starts")
-    assert _exit_code(suite.result(plan).result) is ExitCode.NO_VERDICT
-    fail_with(tmp_path / "suite" / "b", "no server starts")
     assert _exit_code(suite.result(plan).result) is ExitCode.FAILED_THROUGHOUT
+
+
+def test_a_workload_that_gets_no_time_has_not_failed_and_the_suite_asks_for_minutes(suite, clock, tmp_path, capsys):
+    hanging = levels(1000, fails=frozenset({"1", "4"}), before=lambda _: clock.sleep(300))
+    plan, directory = suite_plan({"a": 1, "b": 1}, minutes=8), tmp_path / "suite"
+    result = suite.run(plan, {"a": hanging, "b": levels(1000)}).result
+    assert {row.name: bool(row.failure) for row in result.rows} == {"a": True, "b": False}
+    write_suite(directory, Suite(plan=plan))
+    assert show_suite(directory, json=False) is ExitCode.NO_VERDICT
+    assert capsys.readouterr().err.splitlines()[-1] == f"More trials may answer it: dialin resume {directory} --minutes 16"
+
+
+@pytest.mark.parametrize(
+    ("error", "raised"), [(KeyboardInterrupt(), InterruptedStudyError), (MachineError("The disk is full"), MachineError)]
+)
+@pytest.mark.parametrize("at", [1, 4])
+def test_a_suite_that_is_stopped_or_fails_has_the_reports_of_what_was_measured(suite, tmp_path, at, error, raised):
+    def stop(trial):
+        if trial.id == at:
+            raise error
+
+    plan, directory = suite_plan({"a": 1, "b": 1}, minutes=20), tmp_path / "suite"
+    checked = suite.checked(plan, {"a": levels(1000, before=stop), "b": levels(1000)})
+    directory.mkdir()
+    write_suite(directory, Suite(plan=plan))
+    with pytest.raises(raised) as stopped:
+        _run_studies(plan, directory, checked, suite.tools())
+    assert f"dialin resume {directory}" in stopped.value.remedy
+    for name in ("report.html", "report.md", "suite.csv", "a/report.html", "b/report.html"):
+        assert (directory / name).stat().st_size > 0
+    written, stored = read_suite(directory).result, suite.result(plan).result
+    assert [(row.name, row.cells) for row in written.rows] == [(row.name, row.cells) for row in stored.rows]
 
 
 CONFOUNDED = {

@@ -243,12 +243,12 @@ def perform(
     except KeyboardInterrupt:
         if not _is_study(directory):
             raise InterruptedStudyError("Stopped before the study began; nothing was measured") from None
-        _write_reports(directory)
+        write_what_there_is(directory, _write_reports)
         raise InterruptedStudyError("Stopped; all completed trials are safe", f"Resume it: {command}") from None
     except DialinError as error:
         if _has_not_run(error) or not _is_study(directory):
             raise
-        _write_reports(directory)
+        write_what_there_is(directory, _write_reports)
         if error.resumable:
             error.remedy = f"{error.remedy}, then: {command}" if error.remedy else f"Resume it: {command}"
         raise
@@ -292,19 +292,23 @@ def read_explained(directory: Path) -> tuple[StudyRecord, Why]:
     return record, explain(record)
 
 
-def _write_reports(directory: Path) -> None:
+def write_what_there_is(directory: Path, write: Callable[[Path], None]) -> None:
     """Write the reports that can be written after a failure; a further error must not hide that failure, whatever it is."""
     try:
-        with Store.open(directory) as store:
-            record = proof_view(store.read(readings=READINGS))
-            if record.course is not None and record.verdict is None:
-                say(best_so_far(record))
-            files.write_all(record, directory, explain(record))
+        write(directory)
     except (DialinError, KeyboardInterrupt):
         pass
     except BaseException as error:  # a panic of a library in Rust is no Exception
         again = command_line("dialin report", directory)
         say(f"Note: the reports were not written ({type(error).__name__}). Write them again: {again}")
+
+
+def _write_reports(directory: Path) -> None:
+    with Store.open(directory) as store:
+        record = proof_view(store.read(readings=READINGS))
+        if record.course is not None and record.verdict is None:
+            say(best_so_far(record))
+        files.write_all(record, directory, explain(record))
 
 
 @contextmanager

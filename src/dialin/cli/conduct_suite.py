@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import typer
 
 from dialin import json_documents
-from dialin.cli.conduct import announce_candidates, check_new_directory, live_page, new_directory
+from dialin.cli.conduct import announce_candidates, check_new_directory, live_page, new_directory, write_what_there_is
 from dialin.cli.console import may_start, output, say
 from dialin.cli.study_flags import LOCAL, How, spelled
 from dialin.errors import DialinError, ExitCode, InterruptedStudyError, MachineError, UserError
@@ -29,6 +30,7 @@ from dialin.servers.processes import identity
 from dialin.store import read_only, requests
 from dialin.store.lock import CHECKS, sole_runner
 from dialin.suites.check import CheckedMember, check_resumed_suite, check_suite, inapplicable_notes, plan_suite, shared_notes
+from dialin.suites.joint import SuiteStudy
 from dialin.suites.members import SuiteRequest
 from dialin.suites.runner import SuiteRunner
 from dialin.suites.suite_file import has_begun, read_plan, read_studies, suite_of, write_suite
@@ -112,8 +114,10 @@ def _run_studies(plan: SuitePlan, directory: Path, checked: list[CheckedMember],
         with stopping_cleanly(), not_suspended(say):
             runner.run()
     except KeyboardInterrupt:
+        write_what_there_is(directory, _write_reports)
         raise InterruptedStudyError("Stopped; all completed trials are safe", f"Resume it: {command}") from None
     except DialinError as error:
+        write_what_there_is(directory, _write_reports)
         if error.resumable:
             error.remedy = f"{error.remedy}, then: {command}" if error.remedy else f"Resume it: {command}"
         raise
@@ -152,12 +156,7 @@ def show_suite(
     else:
         print_suite(suite_document(suite), output(), is_whole=full)
     try:
-        for name, text in suite_files.texts(suite).items():
-            replace_text(directory / name, text)
-        for study in studies:
-            place = directory / study.member.directory
-            record = read_only.read(place, lambda store: store.read(readings=READINGS))
-            files.write_all(record, place, study.why)
+        _write_files(directory, suite, studies)
     except (OSError, files.MayNotWriteError) as error:
         if must_write or (isinstance(error, OSError) and error.errno not in files.NOT_ALLOWED):
             raise (MachineError.of(error) if isinstance(error, OSError) else error) from error
@@ -166,6 +165,22 @@ def show_suite(
     if step := next_step(plan, result, directory, is_over=all(study.is_over for study in studies)):
         say(step)
     return _exit_code(result)
+
+
+def _write_reports(directory: Path) -> None:
+    plan = read_plan(directory)
+    studies = list(read_studies(directory, plan, explained=True))
+    if studies:
+        _write_files(directory, suite_of(plan, studies), studies)
+
+
+def _write_files(directory: Path, suite: Suite, studies: Sequence[SuiteStudy]) -> None:
+    for name, text in suite_files.texts(suite).items():
+        replace_text(directory / name, text)
+    for study in studies:
+        place = directory / study.member.directory
+        record = read_only.read(place, lambda store: store.read(readings=READINGS))
+        files.write_all(record, place, study.why)
 
 
 def _accept_weaker_durability(directory: Path) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import takewhile
 
 from dialin.cause_sentences import advice, sentence, with_advice
-from dialin.errors import DialinError, MachineError, ServerError
+from dialin.errors import DialinError, MachineError, OutOfTimeError, ServerError
 from dialin.model.cause import PASSING, Fault
 from dialin.model.trial import Block, Failure, Trial, TrialState
 from dialin.race.state import RaceState
@@ -94,7 +94,7 @@ def all_failed(state: RaceState) -> DialinError:
         )
     if last is None:  # what trials there are were stopped or killed: one that ends by itself has costs
         which = "a trial was completed" if state.trials else "its first trial"
-        return ServerError(f"The minutes were used up before {which}", "Give more --minutes", resumable=True)
+        return OutOfTimeError(f"The minutes were used up before {which}", "Give more --minutes", resumable=True)
     return ServerError(
         f"No candidate could be measured; the last failure: {with_advice(last.cause)}",
         "See the log lines above and the study's report; correct the setting or the workload, then start a new study",

@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy.exc import SQLAlchemyError
 
 from dialin.clock import Clock
-from dialin.errors import DialinError, InterruptedStudyError, machine_error
+from dialin.errors import DialinError, InterruptedStudyError, OutOfTimeError, machine_error
 from dialin.model.progress import HostProgress, Progress, SessionState, Standing, Watcher
 from dialin.model.study import StudySpec
 from dialin.model.trial import Sample, Step, Trial, TrialState
@@ -118,6 +118,9 @@ class ProgressWriter:
             yield
         except (KeyboardInterrupt, GeneratorExit, InterruptedStudyError):
             self._store_progress(session=SessionState.STOPPED, step=None)
+            raise
+        except OutOfTimeError:
+            self._store_progress(session=SessionState.FINISHED, step=None)
             raise
         except Exception as error:
             known = error if isinstance(error, DialinError) else machine_error(error)

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from dialin.errors import InterruptedStudyError, ServerError, WorkloadError
+from dialin.errors import InterruptedStudyError, OutOfTimeError, ServerError, WorkloadError
 from dialin.model.progress import Watcher
 from dialin.model.study import Candidate
 from dialin.model.suite import Margin, SuiteMember, SuitePlan
@@ -160,7 +160,7 @@ class SuiteRunner:
             study.has_ended = True
         except InterruptedStudyError:
             raise
-        except (ServerError, WorkloadError) as error:
+        except (ServerError, WorkloadError, OutOfTimeError) as error:
             study.has_ended = True
             self._say(f"{study.checked.member.name} ends without an answer: {error}")
         finally:
