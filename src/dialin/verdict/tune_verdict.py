@@ -8,7 +8,7 @@ from dataclasses import replace
 from statistics import median
 
 from dialin.evidence.proof_view import candidate_of
-from dialin.measures.of_trials import goal_ratio, value
+from dialin.measures.of_trials import goal_ratio
 from dialin.measures.of_verdict import deciding, improvement, measure_of
 from dialin.measures.table import MEASURES
 from dialin.model.record import StudyRecord
@@ -108,17 +108,15 @@ def tune_verdict(record: StudyRecord, known: Mapping[int, Figures], findings: Tu
 
 def _left_out_notes(record: StudyRecord, known: Mapping[int, Figures], left_out: Sequence[int]) -> Iterator[OddTrials]:
     """Yield a note on each trial that the proof leaves out, with its measure as a ratio to the median of its candidate's."""
-    spec = record.spec
+    of_trial = MEASURES[record.spec.goal].of_trial
     of_all = {trial.id: trial for trial in record.course.trials} if record.course else {}
-    direction = 1 if MEASURES[spec.goal].higher_is_better else -1
     for number in left_out:
-        name = of_all[number].candidate
-        its = value(known[number], spec.goal)
-        others = [value(known[trial.id], spec.goal) for trial in record.trials if trial.candidate == name and trial.id in known]
+        name, its = of_all[number].candidate, of_trial(known[number])
+        others = [of_trial(known[trial.id]) for trial in record.trials if trial.candidate == name and trial.id in known]
         compared = [one for one in others if one]
         if its and compared:
-            ratio = (its / median(compared)) ** direction
-            yield OddTrials(candidate=name, of=len(others) + 1, ratios=(ratio,), trials=(number,), left_out=True)
+            ratios = (its / median(compared),)
+            yield OddTrials(candidate=name, of=len(others) + 1, ratios=ratios, trials=(number,), left_out=True)
 
 
 def _proven(spec: StudySpec, changes: Setting) -> Candidate | None:
