@@ -125,8 +125,7 @@ fn visited(name: &str, connections: usize, setup: Setup<'_>, steps: &Steps) -> (
     };
     let (mut seconds, stop) = (Vec::new(), AtomicBool::new(false));
     let ready = &mut || Ok(Instant::now());
-    let threads = vec![connections.min(2)];
-    play_scripts::<Visitor<'_>>(steps, setup, &run, threads, &stop, ready, &mut |second| seconds.push(second)).unwrap();
+    play_scripts::<Visitor<'_>>(steps, setup, &run, vec![1], &stop, ready, &mut |second| seconds.push(second)).unwrap();
     // The server has read all commands once it has ended.
     server.end();
     let asked = asked.lock().unwrap().clone();
