@@ -299,14 +299,25 @@ def test_the_detectable_difference_is_that_of_the_noise_and_of_all_trials():
 
 
 def test_where_a_choice_is_safe_no_more_trials_are_needed():
-    assert trials_to_choose(study(a=100, b=110, c=101), "abc", RULES) == 18
+    assert trials_to_choose(study(a=100, b=110, c=101), "abc", "a", RULES) == 18
+
+
+@pytest.mark.parametrize("gain", [0.0, 1.0, 2.0])
+def test_more_trials_are_foreseen_exactly_where_no_choice_is_safe_yet(gain):
+    rng, open_yet = np.random.default_rng(5), 0
+    for _ in range(40):
+        trials = noisy_study(rng, {"a": 100.0, "b": 100.0 + gain, "c": 100.0}, 5, 0.01)
+        decision, foreseen = judge(trials), trials_to_choose(trials, "abc", "a", RULES)
+        open_yet += decision.choice is None
+        assert (decision.choice is None) == (foreseen is None or foreseen > len(trials))
+    assert 0 < open_yet < 40
 
 
 @pytest.mark.parametrize(("shares_start", "needed"), [(False, 8), (True, 6)])
 def test_a_pair_needs_more_trials_where_each_starts_a_server_and_as_many_are_foreseen(shares_start, needed):
     rules = Rules(worthwhile=0.01, confidence=0.95, shares_start=shares_start)
     trials = study(blocks=4, drift=0.0, wiggle=wiggle(8), a=100, b=130)
-    assert trials_to_choose(trials[:4], "ab", rules) == needed
+    assert trials_to_choose(trials[:4], "ab", "a", rules) == needed
     for count in range(4, 9):
         assert (decide(trials[:count], "ab", "a", rules).choice is not None) == (count >= needed)
 
@@ -314,11 +325,11 @@ def test_a_pair_needs_more_trials_where_each_starts_a_server_and_as_many_are_for
 def test_more_noise_takes_more_trials_and_too_much_cannot_be_foreseen():
     rng = np.random.default_rng(3)
     quiet, loud = (noisy_study(rng, {"a": 100.0, "b": 101.5, "c": 100.0}, 6, sd) for sd in (0.01, 0.03))
-    assert 18 <= trials_to_choose(quiet, "abc", RULES) < trials_to_choose(loud, "abc", RULES)
+    assert 18 <= trials_to_choose(quiet, "abc", "a", RULES) < trials_to_choose(loud, "abc", "a", RULES)
     equal = study(blocks=8, drift=0.0, wiggle=wiggle(30), a=100, b=100, c=100)
-    assert trials_to_choose(equal, "abc", Rules(worthwhile=0.0001, confidence=0.999)) is None
-    assert trials_to_choose(study(blocks=1, a=100, b=101, c=100), "abc", RULES) is None
-    assert trials_to_choose([], "abc", RULES) is None
+    assert trials_to_choose(equal, "abc", "a", Rules(worthwhile=0.0001, confidence=0.999)) is None
+    assert trials_to_choose(study(blocks=1, a=100, b=101, c=100), "abc", "a", RULES) is None
+    assert trials_to_choose([], "abc", "a", RULES) is None
 
 
 # Whatever the design.

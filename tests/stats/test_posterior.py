@@ -90,9 +90,9 @@ def test_equal_candidates_of_quiet_trials_are_all_near():
 def test_more_trials_that_say_the_same_make_surer():
     result = fitted(np.random.default_rng(7), {"a": 0, "b": 0.02}, 4, 0.02)
     leader = max(chances(result, W).near.values())
-    later = [max(chances(result, W, more=more).near.values()) for more in (2, 8, 48)]
+    later = [max(chances(result.times(more), W).near.values()) for more in (2, 8, 48)]
     assert leader < later[0] < later[1] <= later[2] == pytest.approx(1, abs=0.01)
-    assert chances(result, W, more=1.0) == chances(result, W)
+    assert chances(result.times(1.0), W) == chances(result, W)
 
 
 def test_a_wider_band_lets_more_be_near():

@@ -258,7 +258,7 @@ def _compare(decision: Decision, fitted: TrialFit, stands_for: Mapping[str, str]
     fitted = rules.read(fitted)
     needed = rules.needed(fitted)
     reference = stands_for.get(baseline)
-    leader = leader_of(dict(zip(fitted.names, fitted.effects.tolist(), strict=True)), fitted.names, reference or "")
+    leader = _leader(fitted, reference)
     standing = {name: _standing(fitted, leader, name, needed, rules.margin) for name in fitted.names if name != leader}
     odds = chances(fitted, rules.worthwhile)
     outcome = outcome_of(standing.values())
@@ -333,6 +333,7 @@ def _of_chances(
 def trials_to_choose(
     trials: Sequence[TimedTrial],
     names: Sequence[str],
+    baseline: str,
     rules: Rules,
     *,
     identical: Sequence[frozenset[str]] = (),
@@ -342,17 +343,23 @@ def trials_to_choose(
 
     None where that is not known, or where it takes more than 48 times the present number.
     """
-    stands_for = representatives([name for name in names if any(t.candidate == name for t in trials)], identical)
+    stands_for = representatives([name for name in names if any(t.candidate == name for t in trials)], identical, baseline)
     fitted = fit(with_representatives(trials, stands_for), list(dict.fromkeys(stands_for.values())))
     if fitted is None:
         return None
-    needed = rules.needed(fitted)
+    needed, reference = rules.needed(fitted), stands_for.get(baseline)
+    leader = _leader(fitted, reference)
     for more in _FORESEEN:
-        odds = chances(fitted, rules.worthwhile, more=more)
-        if max(*odds.near.values(), odds.all_near) >= needed.probable:
+        foreseen = fitted.times(more)
+        _, choice = _of_chances(chances(foreseen, rules.worthwhile), foreseen, leader, reference, needed)
+        if choice is not None:
             fewest = fewest_trials(len(fitted.names), shares_start=rules.shares_start)
             return max(math.ceil(len(trials) * more), fewest)
     return None
+
+
+def _leader(fitted: TrialFit, baseline: str | None) -> str:
+    return leader_of(dict(zip(fitted.names, fitted.effects.tolist(), strict=True)), fitted.names, baseline or "")
 
 
 def representatives(names: Sequence[str], identical: Sequence[frozenset[str]], baseline: str | None = None) -> dict[str, str]:

@@ -42,18 +42,15 @@ class Chances:
 
 
 @lru_cache(maxsize=8)
-def chances(fit: TrialFit, worthwhile: float, *, more: float = 1.0) -> Chances:
+def chances(fit: TrialFit, worthwhile: float) -> Chances:
     """Return how probable it is for each candidate of a fit to be within what is worthwhile of the best.
 
     The candidates' true effects are taken to scatter about a common one, with a standard deviation that the data inform. That
     draws the estimates together (a leader is partly lucky). The noise of a trial is as uncertain as its degrees of freedom
     say. The draws are the same each time and are assigned by rank, so that names and order change nothing.
-
-    `more` multiplies the number of trials, as if further ones had the same results.
     """
     order = np.argsort(fit.effects, kind="stable")
-    covariance = fit.covariance[np.ix_(order, order)] / more
-    drawn = _draw(fit.effects[order], covariance, fit.total_dof * more)
+    drawn = _draw(fit.effects[order], fit.covariance[np.ix_(order, order)], fit.total_dof)
     behind = drawn.max(axis=1, keepdims=True) - drawn
     near = behind <= math.log1p(worthwhile)
 

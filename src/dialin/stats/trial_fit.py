@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 import numpy as np
@@ -193,6 +193,18 @@ class TrialFit:
         low = float(np.median(self.effects)) - _FAR_BELOW * np.sqrt(self.variances)
         far = [int(index) for index in np.argsort(self.effects) if self.trials[index] == 1 and self.effects[index] < low[index]]
         return tuple(self.names[index] for index in far)
+
+    def times(self, more: float) -> TrialFit:
+        """Return what the fit would be of so many times as many trials with the same results."""
+        return replace(
+            self,
+            covariance=self.covariance / more,
+            dof=self.dof * more,
+            total_dof=self.total_dof * more,
+            trials=np.ceil(self.trials * more).astype(self.trials.dtype),
+            own_dof=self.own_dof * more,
+            residuals=self.residuals[:0],
+        )
 
     def difference(self, a: str, b: str) -> FittedDifference:
         """Return the difference of two candidates; degrees of freedom are Satterthwaite's (Biometrics Bulletin 2, 1946).

@@ -154,4 +154,4 @@ def trials_needed(
     if spec.is_live:
         return None  # the traffic of the hours to come cannot be predicted from the hours so far
     values = deciding_trials([trial for trial in raced if trial.candidate not in excluded], figures, spec.goal, decided_by)
-    return trials_to_choose(values, names, Rules.of(spec), identical=identical_candidates(spec, raced))
+    return trials_to_choose(values, names, spec.baseline, Rules.of(spec), identical=identical_candidates(spec, raced))
