@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Sequence
 from itertools import groupby
 
 from dialin.model.evidence import ALL
@@ -28,12 +29,20 @@ _MOST_REASONS = 3
 _MOST_HOURS = 1000
 _PICOSECONDS = "ps"
 _LONGER_STUDY = "inconclusive"
+_BESIDE = re.compile(r" \([^()]*\)\.$")
+"""What a claim says of where it comes from; the table has it."""
+_ANSWERS = {
+    Agreement.AGREES: "Agrees",
+    Agreement.DIFFERS: "Disagrees",
+    Agreement.CANNOT: "Cannot be shown here",
+    Agreement.INCONCLUSIVE: "Open",
+}
 
 _HOW_TO_READ = (
     "A claim agrees or disagrees only if the whole interval of our figure does; until then it is open, with the hours that are "
-    "expected to answer it. The intervals of a claim hold for all its candidates and all sessions of its study together, so "
-    "they are wider than those of pictures and tables; one answer in twenty may still be wrong. All figures are computed by "
-    "today's method from stored trials ([how](recipes.md#the-published-experiments-again))."
+    "expected to answer it. Intervals hold for all candidates and sessions of a study together: they are wider than those of "
+    "pictures. Figures are computed by today's method from stored trials ([how](recipes.md#the-published-experiments-again)); "
+    "tables, causes and circumstances are in [benchmarks/results](../benchmarks/results/published.md)."
 )
 
 
@@ -41,8 +50,7 @@ def summary(studies: Sequence[PublishedStudy]) -> str:
     """Return what became of each published claim, as GitHub-flavoured Markdown."""
     parts = [
         "# Published experiments, run again",
-        f"{_HOW_TO_READ} Tables, causes and circumstances of each study are in "
-        "[benchmarks/results](../benchmarks/results/published.md).",
+        _HOW_TO_READ,
         _machine(studies),
         _overview(studies, "recipe"),
     ]
@@ -52,7 +60,7 @@ def summary(studies: Sequence[PublishedStudy]) -> str:
         for study in group:
             if study.record is not None:
                 shown = f"![{prose(study.study.title)}]({_picture_path(study, 'images')})"
-                parts += [f"**{prose(study.study.title)}**", shown, "\n".join(map(_claim(study), study.results))]
+                parts += [f"**{prose(study.study.title)}**", shown, "\n".join(map(_claim, study.results))]
     return "\n\n".join(filter(None, parts)) + "\n"
 
 
@@ -131,13 +139,10 @@ def _answer(study: PublishedStudy, result: Result) -> str:
             return f"open: {text} more" if study.record is not None else f"not run yet: {text}"
 
 
-def _claim(study: PublishedStudy) -> Callable[[Result], str]:
-    def line(one: Result) -> str:
-        answer = _answer(study, one)
-        figures = f"{answer[:1].upper()}{answer[1:]}"
-        return f"- **{_sentence(one.expectation.claim)}** {figures}: {prose(one.figures)}. {prose(one.why)}"
-
-    return line
+def _claim(one: Result) -> str:
+    """Return the figures of a claim, and what explains an answer."""
+    cause = f" {prose(one.why)}" if one.agreement in (Agreement.AGREES, Agreement.DIFFERS) else ""
+    return f"- **{_sentence(_BESIDE.sub('.', one.expectation.claim))}** {_ANSWERS[one.agreement]}: {prose(one.figures)}.{cause}"
 
 
 def _heading(name: str, recipe: Recipe) -> list[str]:
@@ -164,7 +169,7 @@ def _study(study: PublishedStudy) -> list[str]:
         _sentence(verdict.headline),
         _candidates(study, verdict),
         _levels(record, why),
-        "\n".join(map(_claim(study), study.results)),
+        "\n".join(map(_claim, study.results)),
         "\n".join([f"**Why:** {_sentence(why.summary)}", *(["", *reasons] if reasons else [])]),
         _waits(study, why),
         _semaphores(record, why),
