@@ -28,6 +28,7 @@ from scipy import stats
 from dialin.model.record import StudyRecord
 from dialin.model.trial import Trial
 from dialin.model.verdict import Estimate
+from dialin.question.plan import block_order
 from dialin.stats.decide import Rules
 from dialin.stats.standings import is_due
 from dialin.stats.throughput import by_typical_speed, decide_throughput
@@ -169,9 +170,10 @@ def _deal(
     for _ in range(count):
         dealt: list[Trial] = []
         looked, claimed = 0, False
+        seed, orders = int(rng.integers(2**31)), list[list[str]]()
         for block in blocks:
-            order = rng.permutation(len(names))
-            dealt += [replace(trial, candidate=names[i]) for trial, i in zip(block, order, strict=True)]
+            orders.append(block_order(seed, len(orders) + 1, names, before=orders))
+            dealt += [replace(trial, candidate=name) for trial, name in zip(block, orders[-1], strict=True)]
             if is_due(len(dealt), looked):
                 looked = len(dealt)
                 decision = decide_throughput(trial_speeds(dealt, summed), names, names[0], RULES)

@@ -21,6 +21,7 @@ import numpy as np
 from world import World, observe
 
 from dialin.model.study import Until
+from dialin.question.plan import block_order
 from dialin.stats.allocation import SIZE, contenders
 from dialin.stats.decide import Rules
 from dialin.stats.forecast import fewest_trials
@@ -81,10 +82,10 @@ def course(case: Case, seed: int, number: int) -> tuple[tuple[float, float, floa
     machine, names, true = case.world.begin(rng), case.names, case.levels
     trials: list[TrialSpeed] = []
     largest, claimed = (-math.inf,) * len(CLAIMS), False
-    block, looked = list(names), 0
+    block, looked, orders = list(names), 0, list[list[str]]()
     while machine.clock + len(block) * case.world.trial_seconds <= BUDGET:
-        rng.shuffle(block)
-        trials += [observe(rng, machine, names.index(name), true[name]) for name in block]
+        orders.append(block_order(1000 * seed + number, len(orders) + 1, block, before=orders))
+        trials += [observe(rng, machine, names.index(name), true[name]) for name in orders[-1]]
         fitted = fit_trials(by_typical_speed(trials), names)
         if fitted is None:
             continue

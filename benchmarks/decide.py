@@ -23,6 +23,7 @@ from world import BEST, DYNAMIC, LEVELS, RESTART, Machine, World, observe, run, 
 
 from dialin.model.study import Until
 from dialin.model.verdict import AgainstBest, Estimate, Outcome
+from dialin.question.plan import block_order
 from dialin.stats.allocation import next_block
 from dialin.stats.blocks import Observation, fit
 from dialin.stats.decide import Decision, Rules
@@ -111,9 +112,10 @@ def dialin(rng: np.random.Generator, row: Row) -> Ended:
     failures = dict.fromkeys(names, Failures(0, 0))
     trials: list[TrialSpeed] = []
     block, looked, false, claimed = list(names), 0, False, False
+    seed, orders = int(rng.integers(2**31)), list[list[str]]()
     while True:
-        rng.shuffle(block)
-        for name in block:
+        orders.append(block_order(seed, len(orders) + 1, block, before=orders))
+        for name in orders[-1]:
             index = names.index(name)
             trial = observe(rng, machine, index, levels[index])
             fails = rng.random() < max(row.failing, row.crashing if index == BEST else 0.0)

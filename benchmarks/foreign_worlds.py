@@ -244,14 +244,14 @@ def study(world: Foreign, seed: int, number: int) -> Ended:
     lab, spec, true = Laboratory(world, rng), world.spec, world.true
     trials: list[Trial] = []
     by_trial: dict[int, Figures] = {}
+    orders: list[list[str]] = []
     looked, block, false, better = 0, 0, False, False
     matters = math.log1p(spec.worthwhile) + 1e-9
     while True:
         block += 1
         names = [one.name for one in CONTENDERS.propose(History(spec, trials, by_trial), Room(block, 100))]
-        before = trials[-1].candidate if world.by_set and trials else None
-        names = block_order(100_000 * seed + number, block, names, after=before)
-        for name in names:
+        orders.append(block_order(100_000 * seed + number, block, names, before=orders, goes_on=world.by_set))
+        for name in orders[-1]:
             trial, summed = lab.trial(len(trials) + 1, block, world.names.index(name))
             trials.append(trial)
             by_trial[trial.id] = summed
@@ -304,6 +304,7 @@ def _first(difference: float, count: int = 7) -> tuple[float, ...]:
 
 
 SET_PAIR = Foreign("SET, two equal", levels=(0.0, 0.0), by_set=True, minutes=60)
+START_PAIR = replace(SET_PAIR, name="restart, two equal", by_set=False, minutes=240)
 WORLDS = (
     Foreign("quiet"),
     Foreign("slow starts: 10 % of starts are 10 % slow", slow_starts=0.1),
@@ -327,10 +328,13 @@ WORLDS = (
     replace(
         SET_PAIR, name="SET, one of two worse by 0.8 %, the same", levels=(0.0, math.log1p(-0.008)), cron=300.0, minutes=120
     ),
-    replace(SET_PAIR, name="restart, two equal", by_set=False, minutes=240),
-    replace(SET_PAIR, name="restart, two equal, two modes of a start", by_set=False, modes=0.05, minutes=60),
-    replace(SET_PAIR, name="restart, two equal, cron every 300 s, -15 % for 90 s", by_set=False, cron=300.0, minutes=240),
-    replace(SET_PAIR, name="restart, one of two better by 3 %", by_set=False, levels=(0.0, math.log1p(0.03)), minutes=240),
+    replace(SET_PAIR, name="SET, one of two better by 3 %, the same", levels=(0.0, math.log1p(0.03)), cron=300.0, minutes=120),
+    START_PAIR,
+    replace(START_PAIR, name="restart, two equal, two modes of a start", modes=0.05, minutes=60),
+    replace(START_PAIR, name="restart, two equal, cron every 300 s, -15 % for 90 s", cron=300.0),
+    replace(START_PAIR, name="restart, one of two worse by 1.5 %, the same", levels=(0.0, math.log1p(-0.015)), cron=300.0),
+    replace(START_PAIR, name="restart, one of two worse by 30 %, the same", levels=(0.0, math.log1p(-0.3)), cron=300.0),
+    replace(START_PAIR, name="restart, one of two better by 3 %", levels=(0.0, math.log1p(0.03))),
     Foreign("one better by 3 %", levels=_first(0.03)),
     Foreign("one better by 3 %, --until safe", levels=_first(0.03), until=Until.SAFE),
     Foreign("one better by 3 %, --until safe, slow starts", levels=_first(0.03), until=Until.SAFE, slow_starts=0.1),

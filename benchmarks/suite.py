@@ -29,6 +29,7 @@ from world import Machine, World, observe, run
 from dialin.model.study import Candidate, StudySpec, Until
 from dialin.model.suite import Margin, SuiteMember, SuitePlan
 from dialin.model.verdict import CandidateState
+from dialin.question.plan import block_order
 from dialin.stats.allocation import SIZE, next_block
 from dialin.stats.decide import Decision, Rules
 from dialin.stats.forecast import is_enough
@@ -89,12 +90,15 @@ class Workload:
     judgement: Any = None
     block: Sequence[str] = ()
     is_over: bool = False
+    orders: list[list[str]] = field(default_factory=list)
 
     def run_block(self, rng: np.random.Generator, clock: float) -> float:
         """Run the next block from a time on; return when it ends."""
         self.machine.clock = clock
         names, rules = self.spec.names, Rules.of(self.spec)
-        for name in rng.permutation(self.block or names):
+        order = block_order(int(rng.integers(2**31)), 1, self.block or names, before=self.orders)
+        self.orders.append(order)
+        for name in order:
             index = int(name[1:])
             self.trials.append(observe(rng, self.machine, index, self.levels[index]))
         if is_due(len(self.trials), self.looked):

@@ -36,19 +36,51 @@ def test_the_order_of_a_block_says_nothing_of_the_next_ones():
     assert 0.45 < sum(follows) / len(follows) < 0.55
 
 
-@pytest.mark.parametrize("names", ["ab", "abcd"])
-def test_on_a_server_that_goes_on_running_each_candidate_follows_itself_as_often_as_each_other_one(names):
-    ran = []
+def ran_by_two(seed, blocks):
+    """The candidates of as many blocks of two on one host, in the order in which they ran."""
+    orders = []
+    for block in range(1, blocks + 1):
+        orders.append(block_order(seed, block, "ab", before=orders))
+    return list(itertools.chain(*orders))
+
+
+def test_each_of_two_candidates_follows_itself_as_often_as_the_other_one():
+    follows = Counter(itertools.pairwise(ran_by_two(7, 2000)))
+    assert set(follows) == set(itertools.product("ab", "ab"))
+    assert all(count == pytest.approx(1000, rel=0.1) for count in follows.values())
+
+
+@pytest.mark.parametrize("seconds", [38, 120])
+def test_two_candidates_seldom_keep_time_with_a_job_of_the_machine(seconds):
+    in_time = 0
+    for seed in range(200):
+        met = [name for place, name in enumerate(ran_by_two(seed, 20)) if place * seconds % 300 < 90]
+        in_time += abs(met.count("a") - met.count("b")) >= 0.6 * len(met)
+    assert in_time <= 10
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_two_candidates_have_as_many_trials_each_but_for_a_block_that_the_next_one_makes_up_for(seed):
+    for blocks in range(1, 30):
+        ran = ran_by_two(seed, blocks)
+        assert abs(ran.count("a") - ran.count("b")) in (0, 2)
+    assert {tuple(ran_by_two(seed, 100)[place : place + 2]) for place in range(0, 200, 2)} == set(itertools.product("ab", "ab"))
+
+
+def test_of_many_candidates_each_follows_itself_as_often_as_each_other_one_on_a_server_that_goes_on():
+    orders = []
     for block in range(1, 2001):
-        ran += block_order(7, block, names, after=ran[-1] if ran else None)
-    follows = Counter(itertools.pairwise(ran))
-    assert set(follows) == set(itertools.product(names, names))
-    each = len(ran) / len(names) ** 2
-    assert all(count == pytest.approx(each, rel=0.1) for count in follows.values())
+        orders.append(block_order(7, block, NAMES, before=orders, goes_on=True))
+    assert all(sorted(order) == NAMES for order in orders)
+    follows = Counter(itertools.pairwise(itertools.chain(*orders)))
+    assert set(follows) == set(itertools.product(NAMES, NAMES))
+    assert all(count == pytest.approx(500, rel=0.1) for count in follows.values())
 
 
-def test_one_that_ran_before_and_takes_no_part_changes_no_order():
-    assert [block_order(7, b, NAMES, after="16") for b in range(1, 9)] == [block_order(7, b, NAMES) for b in range(1, 9)]
+def test_two_of_many_candidates_have_a_trial_each():
+    assert all(sorted(block_order(7, block, "12", before=[NAMES])) == ["1", "2"] for block in range(50))
+    assert all(block_order(7, b, "12", before=[NAMES, "21"], goes_on=True) == ["1", "2"] for b in range(50))
+    assert {block_order(7, b, "12", before=[NAMES, "48"], goes_on=True)[0] for b in range(50)} == {"1", "2"}
 
 
 def test_numbers_of_threads_are_measured_in_an_order_of_each_block_and_for_profiles_the_most_first():

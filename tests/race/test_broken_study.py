@@ -60,14 +60,14 @@ def test_failures_of_an_earlier_session_do_not_count_against_a_machine_that_was_
 
 
 def trial(number, candidate="a", fault=Fault.CONNECTION, *, session=1, host="h"):
-    plain = Trial(number, 1, session, 1, candidate, TrialState.RUNNING, 0.0, host=host)
+    plain = Trial(number, 1, session, "ab".index(candidate) + 1, candidate, TrialState.RUNNING, 0.0, host=host)
     return disturbed(plain, fault)
 
 
 def test_a_trial_whose_connections_were_lost_twice_has_one_try_left():
     block = Block(1, Purpose.RACE, ("a", "b"))
     assert last_tries_of([trial(1), trial(2, "b")], block, "h", 1) == frozenset()
-    assert last_tries_of([trial(1), trial(2, "b"), trial(3)], block, "h", 1) == {"a"}
+    assert last_tries_of([trial(1), trial(2, "b"), trial(3)], block, "h", 1) == {1}
     assert last_tries_of([trial(1), trial(2)], block, "h", 2) == frozenset(), "a resumed study tries again"
     assert last_tries_of([trial(1, host="other"), trial(2)], block, "h", 1) == frozenset()
 

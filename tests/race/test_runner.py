@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from dialin.errors import InterruptedStudyError, ServerError
-from dialin.model.study import Until
-from dialin.model.trial import TrialState
+from dialin.model.study import Switch, Until
+from dialin.model.trial import Purpose, TrialState
 from dialin.model.verdict import CandidateState, Outcome
 from dialin.question.plan import block_order
 from dialin.race.budget import MAY_OVERRUN
@@ -244,6 +244,18 @@ def test_a_study_that_is_resumed_has_the_blocks_that_it_would_have_had(study, sp
     begun = record.trials[at - 1].block
     assert len(record.blocks) == begun
     assert [block.order for block in record.blocks] == [block.order for block in whole.blocks[:begun]]
+
+
+@pytest.mark.parametrize("at", range(1, 13))
+def test_two_candidates_by_set_killed_in_a_block_that_has_one_of_them_twice_go_on_with_what_it_lacks(study, spec, at):
+    pair = close(spec, candidates=spec.candidates[:2], switch=Switch.SET, minutes=8, until=Until.BEST)
+    with pytest.raises(Killed):
+        study(kill_at(at, four=1010, noise=0.05), pair)
+    _, record = study(simulated(four=1010, noise=0.05), pair)
+    done = [one.candidate for one in record.trials if one.state is TrialState.DONE and one.purpose is Purpose.RACE]
+    assert {tuple(sorted(block.order)) for block in record.blocks} >= {("1", "1"), ("4", "4")}
+    assert len(done) >= 11
+    assert done == [name for block in record.blocks for name in block.order][: len(done)]
 
 
 def test_a_finished_study_that_is_resumed_runs_nothing_and_takes_no_further_look(study):

@@ -41,7 +41,7 @@ class LocalWorker:
         context = replace(self._context, spec=request.spec, plan=plan, counted=counted, floor=request.floor)
         choices = request.driver_choices
         for trial in request.trials:
-            is_last_try = trial.candidate in request.last_tries
+            is_last_try = trial.position in request.last_tries
             for event in trial_steps.run(replace(context, driver_choices=choices, is_last_try=is_last_try), trial):
                 if isinstance(event, TrialEnded):
                     choices = choices or first_driver_choices([event.trial])

@@ -24,7 +24,7 @@ class BlockRequest:
             this block that completes chooses for those after it.
         measure: seconds to measure in each trial; None for as many as the study's plan says.
         floor: transactions per second below which a trial ends early; 0 for no limit.
-        last_tries: the candidates whose trial is not repeated any more where a connection or the load driver is lost.
+        last_tries: the positions in the block whose trial is not repeated where a connection or the load driver is lost.
     """
 
     spec: StudySpec
@@ -33,7 +33,7 @@ class BlockRequest:
     driver_choices: tuple[DriverChoice, ...] = ()
     measure: float | None = None
     floor: float = 0.0
-    last_tries: frozenset[str] = frozenset()
+    last_tries: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import random
 from collections.abc import Sequence
@@ -23,6 +24,8 @@ between trials (docs/method.md)."""
 
 BLOCKS_NEEDED = 3
 """The fewest blocks of any verdict: with fewer, the spread is unknown. A pair whose trials start servers needs more."""
+
+_PAIR = 2
 
 OVERHEAD = {Switch.RESTART: 2.0, Switch.SET: 0.2}
 """Seconds that a trial takes beside its load and restoring its data; used until the study has measured them."""
@@ -247,19 +250,43 @@ def wait_trial_seconds(spec: StudySpec, trial_seconds: float) -> float:
     return trial_seconds + OVERHEAD[Switch.RESTART] - OVERHEAD[spec.switch] + _restore_seconds(spec)
 
 
-def block_order(seed: int, block: int, names: Sequence[str], *, mirrored: bool = False, after: str | None = None) -> list[str]:
+def block_order(
+    seed: int,
+    block: int,
+    names: Sequence[str],
+    *,
+    mirrored: bool = False,
+    before: Sequence[Sequence[str]] = (),
+    goes_on: bool = False,
+) -> list[str]:
     """Return the order of a block's trials, random for each block; with `mirrored`, each even block reverses the one before.
 
-    `after` is the candidate of the trial right before the block, on a server that goes on running. It runs first where it takes
-    part: what a candidate leaves behind then meets itself as often as each of the others. In random order it would seldom meet
-    itself, and count for the others.
+    In a study of two candidates each trial is drawn by a fair coin, and a block that has one of them twice is followed by one
+    that has the other twice. So each follows itself as often as the other, and what a trial leaves behind for the next one
+    favours none. Were each block one trial of each, a job of the machine that returns after a few trials would make neighbours
+    unlike: differences would vary more than their trials show. And were the last one always the first again, the order would
+    repeat itself after four trials, and could keep time with the job.
+
+    Args:
+        seed: the study's.
+        block: the block's number.
+        names: the candidates of the block.
+        mirrored: whether even blocks mirror odd ones.
+        before: the orders of the blocks that ran on the same host, the last one last.
+        goes_on: whether all trials run on one server. Of many candidates the last one is then the first again, if it can be.
     """
     order = list(names)
     number = (block + 1) // 2 if mirrored else block
-    random.Random(f"{seed}/{number}").shuffle(order)  # noqa: S311 - an order, not a secret
+    rng = random.Random(f"{seed}/{number}")  # noqa: S311 - an order, not a secret
+    rng.shuffle(order)
     if mirrored:
         return order[::-1] if block % 2 == 0 else order
-    return sorted(order, key=lambda name: name != after)
+    if before and len(order) == _PAIR and all(set(one) <= set(order) for one in before):
+        twice = list(itertools.takewhile(lambda one: len(set(one)) == 1, reversed(before)))
+        if len(twice) % 2:
+            return [name for name in order if name != twice[0][0]] * _PAIR
+        return rng.choices(order, k=_PAIR)
+    return sorted(order, key=lambda name: bool(before and goes_on) and name != before[-1][-1])
 
 
 def level_order(seed: int, block: int, levels: Sequence[int], purpose: Purpose = Purpose.RACE) -> list[int]:

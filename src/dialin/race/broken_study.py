@@ -21,15 +21,15 @@ _TRIES = 3
 or, if it is the machine, the study ends: every other trial would fail, too."""
 
 
-def last_tries_of(trials: Sequence[Trial], block: Block, host: str, session: int) -> frozenset[str]:
-    """Return the candidates of a block whose trial is not run again if a connection or the load driver is lost once more."""
+def last_tries_of(trials: Sequence[Trial], block: Block, host: str, session: int) -> frozenset[int]:
+    """Return the positions in a block whose trial is not run again if a connection or the load driver is lost once more."""
     tried = Counter(
-        trial.candidate
+        trial.position
         for trial in trials
         if (trial.block, trial.purpose, trial.host, trial.session) == (block.number, block.purpose, host, session)
         and _is_disturbed(trial, PASSING)
     )
-    return frozenset(candidate for candidate, times in tried.items() if times >= _TRIES - 1)
+    return frozenset(position for position, times in tried.items() if times >= _TRIES - 1)
 
 
 def disturbed_in_a_row(trials: Sequence[Trial], host: str, session: int) -> list[Failure]:

@@ -241,16 +241,17 @@ class Runner(StudyRun):
         if self._is_stopping():
             return None
         members = [name for name in self._spec.names if name in names]
-        order = block_order(self._spec.seed, number, members, mirrored=self._spec.is_live, after=self._ran_last_on(host))
+        order = block_order(
+            self._spec.seed,
+            number,
+            members,
+            mirrored=self._spec.is_live,
+            before=self._state.orders_on(host),
+            goes_on=self._spec.switch is Switch.SET or isinstance(self._spec.place, ManagedPlace),
+        )
         block = Block(number, purpose, tuple(order))
         self._state.begin_block(block)
         return block
-
-    def _ran_last_on(self, host: str) -> str | None:
-        """Return the candidate whose trial a host's server ran last; None where each trial starts a server."""
-        ran = [trial.candidate for trial in self._state.trials if trial.host == host]
-        goes_on = self._spec.switch is Switch.SET or isinstance(self._spec.place, ManagedPlace)
-        return ran[-1] if ran and goes_on else None
 
     def _check_still_running(self, host: str) -> None:
         """Leave out a host that fails, or on which candidates fail that could be measured before: the cause is not a candidate.

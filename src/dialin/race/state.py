@@ -116,8 +116,13 @@ class RaceState:
         A block never spans hosts: trials that ended elsewhere are compared there, and do not count here.
         """
         trials = self._by_block.get((block.number, block.purpose), ())
-        ended = {t.candidate for t in trials if t.host == host and t.has_ended}
-        return [(place, name) for place, name in enumerate(block.order, start=1) if name not in ended]
+        ended = {trial.position for trial in trials if trial.host == host and trial.has_ended}
+        return [(place, name) for place, name in enumerate(block.order, start=1) if place not in ended]
+
+    def orders_on(self, host: str) -> list[tuple[str, ...]]:
+        """Return the orders of the blocks of which a host has run trials, in the order they began."""
+        ran = {key for key, trials in self._by_block.items() if any(trial.host == host for trial in trials)}
+        return [block.order for block in self.blocks if (block.number, block.purpose) in ran]
 
     def is_complete(self, number: int, purpose: Purpose) -> bool:
         """Return whether some host has run all trials of a block."""

@@ -63,7 +63,7 @@ class StudyRun:
     def _standings(self) -> Mapping[str, Standing]:
         return standings(self._spec, self._state.trials, self._state.figures)
 
-    def _last_tries(self, block: Block, host: str) -> frozenset[str]:
+    def _last_tries(self, block: Block, host: str) -> frozenset[int]:
         """Return the candidates of a block whose trial is not run again if it is disturbed once more."""
         return last_tries_of(self._state.trials, block, host, self.session)
 

@@ -170,7 +170,7 @@ class TuneRunner(StudyRun):
             resumable=True,
         )
 
-    def _last_tries(self, block: Block, host: str) -> frozenset[str]:  # noqa: ARG002 - a search must not learn from such failures
+    def _last_tries(self, block: Block, host: str) -> frozenset[int]:  # noqa: ARG002 - a search must not learn from such failures
         return frozenset()
 
     def _floor(self) -> float:

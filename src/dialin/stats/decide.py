@@ -165,8 +165,9 @@ class Rules:
     ) -> CandidateFigures:
         """Return the figures of a fit; those of the choice are wider in a study, which may have stopped when it was lucky.
 
-        Of two candidates, the end of their ratio towards 1 is `FittedDifference.nearest`, at least: by the deviate of *worse*
-        where the best is shown, and by that of *best* where the choice is only safe.
+        Of two candidates, their ratio is as wide whichever of them is the choice, and its end towards 1 is
+        `FittedDifference.nearest`, at least: by the deviate of *worse* where the best is shown, and by that of *best* where the
+        choice is only safe.
         """
         choice = None if self.proofs or decision is None else decision.choice
         found = figures_of_fit(fitted, trials, names, baseline, self.alpha, choice)
@@ -177,7 +178,8 @@ class Rules:
         end = (needed.worse, self.margin / 2) if decision.shown_best else (needed.best, self.margin)
         ratios = dict(found.ratios)
         for name in set(fitted.names) - {baseline}:
-            if (ratio := ratios[name]) is not None:
+            if ratios[name] is not None:
+                ratio = fitted.ratio(name, baseline, self.alpha, is_choice=True)
                 ratios[name] = ratio.reaching(fitted.difference(name, baseline).nearest(*end))
         return replace(found, ratios=ratios)
 

@@ -32,8 +32,8 @@ TERMS = (
     Term(
         Word.BLOCK,
         "block",
-        "one trial of each candidate in it, in random order, close together in time; the first has all candidates, later ones "
-        "the contenders",
+        "trials close together in time, in random order: one of each candidate, later of the two contenders; of two candidates "
+        "in all, each is drawn by a coin",
     ),
     Term(Word.CV, "CV", "coefficient of variation: the standard deviation of a trial's seconds, as a share of their mean"),
     Term(
