@@ -123,7 +123,7 @@ def test_a_term_is_explained_at_the_pointer_and_at_the_focus_and_escape_hides_it
     assert tip.inner_text().startswith("coefficient of variation")
     one.page.mouse.move(1, 1)
     one.page.locator(".order-table [data-term=block]").focus()
-    assert tip.inner_text().startswith("one trial of each candidate")
+    assert tip.inner_text().startswith("trials close together in time")
     one.page.keyboard.press("Escape")
     assert not tip.is_visible()
 

@@ -45,7 +45,7 @@ def test_a_sweep_killed_in_the_middle_of_a_trial_resumes_to_a_verdict_and_leaves
     with Store.open(out) as store:
         record = store.read()
     done = [trial for trial in record.trials if trial.state is TrialState.DONE]
-    places = [(trial.block, trial.candidate) for trial in done]
+    places = [(trial.block, trial.position) for trial in done]
     assert len(places) == len(set(places)), "a finished trial was repeated"
     assert done[: len(before)] == before
     assert all(record.samples[trial.id] == seconds[trial.id] for trial in before)
