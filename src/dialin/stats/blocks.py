@@ -28,6 +28,15 @@ def t_quantile(dof: int, alpha: float) -> float:
     return float(stdtrit(dof, 1 - alpha / 2))
 
 
+def summed_dof(parts: _Array, dof: _Array) -> _Array:
+    """Return the degrees of freedom of sums of variances down the first axis (Satterthwaite, Biometrics Bulletin 2, 1946).
+
+    They are at least one. `dof` are those of each part, in a shape that broadcasts to that of `parts`.
+    """
+    summed: _Array = np.maximum(parts.sum(axis=0) ** 2 / (parts**2 / dof).sum(axis=0), 1.0)
+    return summed
+
+
 @lru_cache(maxsize=65_536)
 def tukey_quantile(candidates: int, dof: int, alpha: float) -> float:
     """Return how many standard errors of a difference Tukey's simultaneous interval reaches to each side.

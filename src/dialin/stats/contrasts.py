@@ -16,6 +16,7 @@ import numpy as np
 from scipy.special import fdtri
 
 from dialin.model.verdict import Estimate
+from dialin.stats.blocks import summed_dof
 from dialin.stats.trial_fit import FittedDifference, TimedTrial, TrialFit
 
 _DEVIATES = 5.0
@@ -103,9 +104,8 @@ def change_of_noise(first: TrialFit, second: TrialFit, alpha: float) -> Estimate
 
 
 def _change(before: FittedDifference, after: FittedDifference) -> FittedDifference:
-    variances = before.error**2, after.error**2
-    dof = sum(variances) ** 2 / (variances[0] ** 2 / before.dof + variances[1] ** 2 / after.dof)
-    return FittedDifference(after.mean - before.mean, math.sqrt(sum(variances)), dof)
+    dof = summed_dof(np.array([before.error, after.error]) ** 2, np.array([before.dof, after.dof]))
+    return FittedDifference(after.mean - before.mean, math.hypot(before.error, after.error), float(dof))
 
 
 AFTER_SHARE = 1 / 2

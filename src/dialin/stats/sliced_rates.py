@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scipy.special import stdtr, stdtrit
 
 from dialin.model.verdict import Estimate
+from dialin.stats.blocks import summed_dof
 
 Counts = NDArray[np.float64]
 
@@ -79,9 +80,9 @@ def rate_changes(first: SlicedTrial, second: SlicedTrial, scatter: Scatter | Non
             for a, b, d in zip(*levels, differences, strict=True)
         ]
     variances.append(scatter.relative**2 * (levels[0] ** 2 + levels[1] ** 2))
-    variance = sum(variances)
-    dof = variance**2 / sum(part**2 / of_part for part, of_part in zip(variances, [*dofs, scatter.dof], strict=True))
-    errors = np.sqrt(variance)
+    parts = np.array(variances)
+    dof = summed_dof(parts, np.array([*dofs, scatter.dof])[:, None])
+    errors = np.sqrt(parts.sum(axis=0))
     chances = 2 * stdtr(dof, -np.abs(differences) / errors)
     certain, shares = _selected(chances, alpha)
     reach = stdtrit(dof, 1 - shares / 2) * errors

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln, ndtr, ndtri, stdtr, stdtrit
 
 from dialin.model.verdict import Estimate
-from dialin.stats.blocks import WIDEST, Observation, estimate_of_logs, log_values
+from dialin.stats.blocks import WIDEST, Observation, estimate_of_logs, log_values, summed_dof
 from dialin.stats.drift import Drift, Sums, drift_of, solve, sums_of
 from dialin.stats.summaries import geometric_mean
 
@@ -218,12 +218,11 @@ class TrialFit:
         """
         i, j = self.names.index(a), self.names.index(b)
         squared = self.covariance[i, i] + self.covariance[j, j] - 2 * self.covariance[i, j]
-        parts = self.variances[[i, j]] / self.trials[[i, j]]
-        dof = parts.sum() ** 2 / (parts**2 / self.dof[[i, j]]).sum()
+        dof = float(summed_dof(self.variances[[i, j]] / self.trials[[i, j]], self.dof[[i, j]]))
         return FittedDifference(
             float(self.effects[i] - self.effects[j]),
             math.sqrt(max(float(squared), 1e-24)),
-            float(min(max(dof, 1.0), self.total_dof, self.trials[i] + self.trials[j])),
+            float(min(dof, self.total_dof, self.trials[i] + self.trials[j])),
             self.width,
             int(min(self.trials[i], self.trials[j])),
             float(self.own_dof[i] + self.own_dof[j]) if self.own_dof.size else math.inf,

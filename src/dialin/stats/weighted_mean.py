@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dialin.stats.blocks import summed_dof
 from dialin.stats.forecast import is_enough
 from dialin.stats.trial_fit import FittedDifference, IntervalWidth, TrialFit
 
@@ -45,10 +45,10 @@ def weighted_mean(fits: Sequence[TrialFit | None], weights: Sequence[float]) -> 
     # The part of each study in the variance of a candidate's mean.
     parts = np.array([fit.variances[place] for fit, place in zip(known, places, strict=True)]) / trials * shares[:, None] ** 2
     dof, own_dof = (
-        _summed_dof(parts, np.array([of_fit[place] for of_fit, place in zip(each, places, strict=True)]))
+        summed_dof(parts, np.array([of_fit[place] for of_fit, place in zip(each, places, strict=True)]))
         for each in ([fit.dof for fit in known], [fit.own_dof for fit in known])
     )
-    total_dof = _summed_dof(parts.sum(axis=1), np.array([fit.total_dof for fit in known]))
+    total_dof = float(summed_dof(parts.sum(axis=1), np.array([fit.total_dof for fit in known])))
     summed = trials.sum(axis=0)
     return replace(
         known[0],
@@ -57,7 +57,7 @@ def weighted_mean(fits: Sequence[TrialFit | None], weights: Sequence[float]) -> 
         covariance=np.tensordot(shares**2, covariances, 1),
         variances=parts.sum(axis=0) * summed,
         dof=dof,
-        total_dof=float(total_dof),
+        total_dof=total_dof,
         trials=summed,
         residual_sd=math.sqrt(float(shares**2 @ np.array([fit.residual_sd**2 for fit in known]))),
         residual_dof=min(fit.residual_dof for fit in known),
@@ -65,12 +65,6 @@ def weighted_mean(fits: Sequence[TrialFit | None], weights: Sequence[float]) -> 
         residuals=np.zeros(0),
         own_dof=own_dof,
     )
-
-
-def _summed_dof(parts: NDArray[np.float64], dof: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the degrees of freedom of sums of variances down the first axis, at least one (Satterthwaite)."""
-    summed: NDArray[np.float64] = np.maximum(parts.sum(axis=0) ** 2 / (parts**2 / dof).sum(axis=0), 1.0)
-    return summed
 
 
 def times_more(difference: FittedDifference, margin: float, not_worse: float, worse: float) -> float | None:
