@@ -36,11 +36,11 @@ def test_the_order_of_a_block_says_nothing_of_the_next_ones():
     assert 0.45 < sum(follows) / len(follows) < 0.55
 
 
-def ran_by_two(seed, blocks):
+def ran_by_two(seed, blocks, *, budget=9999):
     """The candidates of as many blocks of two on one host, in the order in which they ran."""
     orders = []
     for block in range(1, blocks + 1):
-        orders.append(block_order(seed, block, "ab", before=orders))
+        orders.append(block_order(seed, block, "ab", before=orders, is_last=block == budget))
     return list(itertools.chain(*orders))
 
 
@@ -65,6 +65,12 @@ def test_two_candidates_have_as_many_trials_each_but_for_a_block_that_the_next_o
         ran = ran_by_two(seed, blocks)
         assert abs(ran.count("a") - ran.count("b")) in (0, 2)
     assert {tuple(ran_by_two(seed, 100)[place : place + 2]) for place in range(0, 200, 2)} == set(itertools.product("ab", "ab"))
+
+
+@pytest.mark.parametrize("blocks", range(1, 12))
+def test_two_candidates_have_as_many_trials_each_when_the_budget_ends(blocks):
+    ran = [ran_by_two(seed, blocks, budget=blocks) for seed in range(50)]
+    assert all(one.count("a") == one.count("b") == blocks for one in ran)
 
 
 def test_of_many_candidates_each_follows_itself_as_often_as_each_other_one_on_a_server_that_goes_on():

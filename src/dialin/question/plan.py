@@ -258,6 +258,7 @@ def block_order(
     mirrored: bool = False,
     before: Sequence[Sequence[str]] = (),
     goes_on: bool = False,
+    is_last: bool = False,
 ) -> list[str]:
     """Return the order of a block's trials, random for each block; with `mirrored`, each even block reverses the one before.
 
@@ -274,6 +275,7 @@ def block_order(
         mirrored: whether even blocks mirror odd ones.
         before: the orders of the blocks that ran on the same host, the last one last.
         goes_on: whether all trials run on one server. Of many candidates the last one is then the first again, if it can be.
+        is_last: whether the budget holds no block after this one, to make up for one candidate twice.
     """
     order = list(names)
     number = (block + 1) // 2 if mirrored else block
@@ -285,7 +287,7 @@ def block_order(
         twice = list(itertools.takewhile(lambda one: len(set(one)) == 1, reversed(before)))
         if len(twice) % 2:
             return [name for name in order if name != twice[0][0]] * _PAIR
-        return rng.choices(order, k=_PAIR)
+        return order if is_last else rng.choices(order, k=_PAIR)
     return sorted(order, key=lambda name: bool(before and goes_on) and name != before[-1][-1])
 
 

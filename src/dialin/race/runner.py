@@ -248,6 +248,7 @@ class Runner(StudyRun):
             mirrored=self._spec.is_live,
             before=self._state.orders_on(host),
             goes_on=self._spec.switch is Switch.SET or isinstance(self._spec.place, ManagedPlace),
+            is_last=not self._budget.fits(2 * len(members)),
         )
         block = Block(number, purpose, tuple(order))
         self._state.begin_block(block)
