@@ -122,12 +122,13 @@ def test_two_identical_option_files_are_no_worthwhile_difference(dialin):
 def test_a_running_study_is_not_run_twice_and_ctrl_c_tells_how_to_go_on(dialin):
     out = dialin.directory / "study"
     process = dialin.start(*ANY, "--minutes", "20", "--out", out)
-    measuring(out)
+    measuring(out, position=2)
     _, err = dialin("resume", out, code=2)
     assert "in use by a running study" in err
     err = interrupt(process)
     assert process.returncode == 130
     assert f"dialin resume {out}" in err
+    assert f"Report so far: {out / 'report.html'}" in err
     assert "Traceback" not in err
     with Store.open(out) as store:
         assert store.trials()[-1].state in (TrialState.INTERRUPTED, TrialState.DONE), "it was stopped in a trial or between two"

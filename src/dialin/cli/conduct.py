@@ -293,9 +293,12 @@ def read_explained(directory: Path) -> tuple[StudyRecord, Why]:
 
 
 def write_what_there_is(directory: Path, write: Callable[[Path], None]) -> None:
-    """Write the reports that can be written after a failure; a further error must not hide that failure, whatever it is."""
+    """Write and name the reports that can be written after a failure; a further error must not hide it, whatever it is."""
+    report = directory / "report.html"
     try:
         write(directory)
+        if report.exists():
+            say(f"Report so far: {report.absolute()}")
     except (DialinError, KeyboardInterrupt):
         pass
     except BaseException as error:  # a panic of a library in Rust is no Exception
