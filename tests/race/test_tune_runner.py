@@ -167,7 +167,7 @@ def test_a_tune_that_is_killed_asks_for_the_same_trial_again_and_repeats_none(tu
     _, record = tune(SimulatedServers())
     asked = [whole.course.settings[ask.candidate] for ask in whole.course.asks[:killed]]
     assert [record.course.settings[ask.candidate] for ask in record.course.asks[:killed]] == asked
-    done = [(t.purpose, t.block, t.candidate) for t in record.course.trials if t.state is TrialState.DONE]
+    done = [(t.purpose, t.block, t.position) for t in record.course.trials if t.state is TrialState.DONE]
     assert len(done) == len(set(done))
     assert record.verdict.tune.searched + record.verdict.tune.proven == len(record.course.asks)
 

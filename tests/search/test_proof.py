@@ -1,5 +1,6 @@
 """The statistics of the proof on trials of known truth."""
 
+import itertools
 import math
 
 import numpy as np
@@ -58,3 +59,29 @@ def test_a_gain_is_excluded_where_all_intervals_lie_below_what_is_worthwhile(lev
         trials({"baseline": 0, "set 1": level, "set 2": -0.05}, blocks), NAMES, "baseline", WORTHWHILE
     )
     assert proof.excludes_gain(decision, ["set 1", "set 2"], WORTHWHILE) is excluded
+
+
+def orders(statics, blocks, seed=1, running=None):
+    ran = []
+    for block in range(blocks):
+        order = proof.proof_block_order(list(statics), list(statics.values()), running, ran, seed, is_last=block == blocks - 1)
+        ran.append(order)
+        running = statics[order[-1]]
+    return ran
+
+
+def test_a_set_and_the_baseline_take_turns_by_a_coin_and_have_as_many_trials_each():
+    for statics in ({"baseline": (1,), "set 1": (1,)}, {"baseline": (1,), "set 1": (2,)}):
+        ran = [orders(statics, 6, seed) for seed in range(60)]
+        assert all(sum(order.count("baseline") for order in one) == 6 for one in ran)
+        assert len({tuple(one[1]) for one in ran}) == 4
+
+
+def test_of_more_sets_those_that_share_a_start_of_the_server_run_in_a_row_the_running_ones_first():
+    statics = {"baseline": (1,), "set 1": (2,), "set 2": (1,), "set 3": (2,)}
+    ran = orders(statics, 40)
+    assert all(sorted(order) == sorted(statics) for order in ran)
+    of_start = [[statics[name] for name in order] for order in ran]
+    assert all(one in ([(1,)] * 2 + [(2,)] * 2, [(2,)] * 2 + [(1,)] * 2) for one in of_start)
+    assert all(before[-1] == after[0] for before, after in itertools.pairwise(of_start))
+    assert len({tuple(order) for order in ran}) == 8

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -164,11 +165,14 @@ class TuneAsk:
 def ask_finder(asks: Sequence[TuneAsk]) -> Callable[[Trial], TuneAsk | None]:
     """Return a function that finds the request that a trial answers; it returns None for any other trial."""
     searched = {ask.number: ask for ask in asks if ask.stage is not TuneStage.PROOF}
-    proven = {(ask.block, ask.candidate): ask for ask in asks if ask.stage is TuneStage.PROOF}
+    proven: dict[int, list[TuneAsk]] = defaultdict(list)
+    for ask in asks:
+        if ask.stage is TuneStage.PROOF:
+            proven[ask.block].append(ask)
 
     def find(trial: Trial) -> TuneAsk | None:
         if trial.purpose is Purpose.RACE:
-            return proven.get((trial.block, trial.candidate))
+            return next(iter(proven[trial.block][trial.position - 1 :]), None)
         return searched.get(trial.block) if trial.purpose is Purpose.SEARCH else None
 
     return find

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 import random
 from collections.abc import Sequence
@@ -15,6 +14,7 @@ from dialin.model.study import Goal, StudySpec, Switch
 from dialin.model.trial import Purpose
 from dialin.model.tune import TunePlan
 from dialin.model.workload import latency_name
+from dialin.stats.allocation import SIZE, pair_order
 from dialin.stats.forecast import fewest_trials
 from dialin.stats.switchback import QUADS_TO_DECIDE
 
@@ -24,8 +24,6 @@ between trials (docs/method.md)."""
 
 BLOCKS_NEEDED = 3
 """The fewest blocks of any verdict: with fewer, the spread is unknown. A pair whose trials start servers needs more."""
-
-_PAIR = 2
 
 OVERHEAD = {Switch.RESTART: 2.0, Switch.SET: 0.2}
 """Seconds that a trial takes beside its load and restoring its data; used until the study has measured them."""
@@ -262,11 +260,7 @@ def block_order(
 ) -> list[str]:
     """Return the order of a block's trials, random for each block; with `mirrored`, each even block reverses the one before.
 
-    In a study of two candidates each trial is drawn by a fair coin, and a block that has one of them twice is followed by one
-    that has the other twice. So each follows itself as often as the other, and what a trial leaves behind for the next one
-    favours none. Were each block one trial of each, a job of the machine that returns after a few trials would make neighbours
-    unlike: differences would vary more than their trials show. And were the last one always the first again, the order would
-    repeat itself after four trials, and could keep time with the job.
+    Two candidates have an order of their own, that of `stats.allocation.pair_order`.
 
     Args:
         seed: the study's.
@@ -283,11 +277,8 @@ def block_order(
     rng.shuffle(order)
     if mirrored:
         return order[::-1] if block % 2 == 0 else order
-    if before and len(order) == _PAIR and all(set(one) <= set(order) for one in before):
-        twice = list(itertools.takewhile(lambda one: len(set(one)) == 1, reversed(before)))
-        if len(twice) % 2:
-            return [name for name in order if name != twice[0][0]] * _PAIR
-        return order if is_last else rng.choices(order, k=_PAIR)
+    if len(order) == SIZE and (drawn := pair_order(order, before, rng, is_last=is_last)):
+        return drawn
     return sorted(order, key=lambda name: bool(before and goes_on) and name != before[-1][-1])
 
 

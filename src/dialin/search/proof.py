@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
+import random
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 
-import numpy as np
-
 from dialin.model.verdict import AgainstBest
 from dialin.search.trial_records import Options, TrialOutcome
-from dialin.stats.allocation import next_block
+from dialin.stats.allocation import SIZE, next_block, pair_order
 from dialin.stats.decide import Decision, Rules, decide
 from dialin.stats.forecast import detectable, fewest_trials
 from dialin.stats.posterior import chances
@@ -56,17 +55,33 @@ def excludes_gain(decision: Decision, names: Sequence[str], worthwhile: float) -
 
 
 def proof_block_order(
-    statics: Sequence[tuple[object, ...]], running: tuple[object, ...] | None, rng: np.random.Generator
-) -> list[int]:
-    """Return the order of a block: random, but candidates with one static part in a row, the running server's first."""
-    groups = list(dict.fromkeys(statics))
-    rng.shuffle(groups)
-    groups.sort(key=lambda group: group != running)
-    order: list[int] = []
-    for group in groups:
-        members = [index for index, static in enumerate(statics) if static == group]
-        order += [int(member) for member in rng.permutation(members)]
-    return order
+    names: Sequence[str],
+    statics: Sequence[tuple[object, ...]],
+    running: tuple[object, ...] | None,
+    before: Sequence[Sequence[str]],
+    seed: int,
+    *,
+    is_last: bool,
+) -> list[str]:
+    """Return the order of a block: random, but candidates with one static part in a row, the running server's first.
+
+    Two that were alone in the earlier blocks, too, take turns as in a study of two.
+
+    Args:
+        names: the candidates of the block.
+        statics: of each, what only a start of its server can set.
+        running: the same of the server that runs; None where none does.
+        before: the orders of the earlier blocks.
+        seed: that of the tune.
+        is_last: whether the time holds no block after this one.
+    """
+    rng = random.Random(f"{seed}/proof/{len(before)}")  # noqa: S311 - an order, not a secret
+    order = rng.sample(names, len(names))
+    if len(order) == SIZE and (drawn := pair_order(order, before, rng, is_last=is_last)):
+        return drawn
+    of = dict(zip(names, statics, strict=True))
+    groups = list(dict.fromkeys(of[name] for name in order))
+    return sorted(order, key=lambda name: (of[name] != running, groups.index(of[name])))
 
 
 _FEWEST_TO_LEAVE_OUT = 5

@@ -67,7 +67,7 @@ class _Proof:
     names: list[str]
     settings: dict[str, dict[str, Value]]
     racing: list[str]
-    block: int = 0
+    orders: list[list[str]] = field(default_factory=list)
     queue: list[str] = field(default_factory=list)
     over: bool = False
 
@@ -416,36 +416,36 @@ class Tuner:
         if cost > self.seconds_left:
             state.over = True
             return None
-        return Ask(setting, self.options.proof_seconds, TuneStage.PROOF, block=state.block, candidate=name)
+        return Ask(setting, self.options.proof_seconds, TuneStage.PROOF, block=len(state.orders), candidate=name)
 
     def _next_block(self, state: _Proof) -> None:
+        state.over = True
         trials = self._proof_trials()
         if len(state.racing) < 2 or BASELINE not in state.racing or self._shows_nothing(state, trials):
-            state.over = True
             return
         names = proof.next_candidates(trials, state.racing, BASELINE, self.options.worthwhile)
         if len(names) < 2:
-            state.over = True
             return
         running = self._running()
         now = self.space.static_part(self.space.setting(running)) if running is not None else None
         statics = [self.space.static_part(state.settings[name]) for name in names]
-        if state.block:  # where the time is too short for all of them, three blocks of the baseline and one set come first
+        if state.orders:  # where the time is too short for all of them, three blocks of the baseline and one set come first
             shortest = [BASELINE, self._safe_sets(trials, [name for name in names if name != BASELINE])[0]]
             pair = [self.space.static_part(state.settings[name]) for name in shortest]
-            later = self._block_seconds(pair, None) if state.block == 1 else 0.0
+            later = self._block_seconds(pair, None) if len(state.orders) == 1 else 0.0
             if self._block_seconds(statics, now) + later > self.seconds_left:
                 names, statics = shortest, pair
-        if self._block_seconds(statics, now) > self.seconds_left:
-            state.over = True
+        seconds = self._block_seconds(statics, now)
+        if seconds > self.seconds_left:
             return
-        state.block += 1
-        order = proof.proof_block_order(statics, now, np.random.default_rng([self.seed, 4, state.block]))
-        state.queue = [names[index] for index in order]
+        is_last = 2 * seconds > self.seconds_left
+        state.queue = proof.proof_block_order(names, statics, now, state.orders, self.seed, is_last=is_last)
+        state.orders.append(list(state.queue))
+        state.over = False
 
     def _shows_nothing(self, state: _Proof, trials: list[TimedTrial]) -> bool:
         """Return whether fresh trials exclude a worthwhile gain of every remaining set."""
-        if state.block < _BLOCKS:
+        if len(state.orders) < _BLOCKS:
             return False
         sets = [name for name in state.racing if name != BASELINE]
         worthwhile = self.options.worthwhile

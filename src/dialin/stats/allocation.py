@@ -1,8 +1,10 @@
-"""Which candidates the next block runs: the trials of a study go to those that may still be the best."""
+"""Which candidates the next block runs, and how two take turns: trials go to those that may still be the best."""
 
 from __future__ import annotations
 
+import itertools
 import math
+import random
 from collections import Counter
 from collections.abc import Sequence
 
@@ -54,6 +56,31 @@ def next_block(
     else:
         chosen = (*missing, *doubted, *contenders(fitted, baseline, rules, until))
     return tuple(dict.fromkeys(chosen))[:SIZE]
+
+
+def pair_order(
+    pair: Sequence[str], before: Sequence[Sequence[str]], rng: random.Random, *, is_last: bool = False
+) -> list[str] | None:
+    """Return the order of a block of two candidates; None where an earlier block had others, or there is none.
+
+    Each trial is drawn by a fair coin, and a block that has one of them twice is followed by one that has the other twice. So
+    each follows itself as often as the other, and what a trial leaves behind for the next one favours none. Were each block one
+    trial of each, a job of the machine that returns after a few trials would make neighbours unlike: differences would vary
+    more than their trials show. And were the last one always the first again, the order would repeat itself after four trials,
+    and could keep time with the job.
+
+    Args:
+        pair: the two, in an order that has been drawn.
+        before: the orders of the blocks that ran on the same host, the last one last.
+        rng: draws the order.
+        is_last: whether the budget holds no block after this one, to make up for one candidate twice.
+    """
+    if not before or not all(set(one) <= set(pair) for one in before):
+        return None
+    twice = list(itertools.takewhile(lambda one: len(set(one)) == 1, reversed(before)))
+    if len(twice) % 2:
+        return [name for name in pair if name != twice[0][0]] * 2
+    return list(pair) if is_last else rng.choices(pair, k=2)
 
 
 def contenders(fitted: TrialFit, baseline: str, rules: Rules, until: Until = Until.SAFE) -> tuple[str, ...]:
