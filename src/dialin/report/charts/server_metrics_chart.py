@@ -25,7 +25,7 @@ _BESIDE = (("var(--muted)", "2 3"), ("var(--muted)", "8 3 2 3"))
 
 
 def chart(metrics: ServerMetrics, labels: Mapping[str, str], unit: Units, baseline: str, choice: str) -> Chart | None:
-    """Return the chart, of which a page shows one trial at a time, beside the baseline's trial of the same block.
+    """Return the chart, of which a page shows one trial at a time, beside the baseline's trial nearest in time.
 
     It first shows a trial of `choice`. None where no trial has readings over time.
     """
@@ -98,7 +98,7 @@ def chart(metrics: ServerMetrics, labels: Mapping[str, str], unit: Units, baseli
         _text(metrics),
         room + sum(_MARGINS.values()),
         plain(figure),
-        legend=[*_legend(metrics), *([LegendKey("the baseline in the same block", *_BESIDE[0])] if beside else [])],
+        legend=[*_legend(metrics), *([LegendKey("the baseline's trial nearest in time", *_BESIDE[0])] if beside else [])],
         choices=[
             ChartChoice(
                 one.trial.id,
@@ -113,7 +113,7 @@ def chart(metrics: ServerMetrics, labels: Mapping[str, str], unit: Units, baseli
 def embedded(metrics: ServerMetrics, baseline: str) -> dict[int, Any]:
     """Return the data that the page's script draws, by trial: the seconds of a step, and the values of each line.
 
-    `b` is the baseline's trial of the same block, where there is another one.
+    `b` is the baseline's trial nearest in time, for the trials of others.
     """
     beside = _baseline_beside(metrics, baseline)
     return {
@@ -127,9 +127,9 @@ def embedded(metrics: ServerMetrics, baseline: str) -> dict[int, Any]:
 
 
 def _baseline_beside(metrics: ServerMetrics, baseline: str) -> dict[int, int]:
-    of_block = {one.trial.block: one.trial.id for one in metrics.trials if one.trial.candidate == baseline}
-    others = [one.trial for one in metrics.trials if one.trial.candidate != baseline]
-    return {trial.id: of_block[trial.block] for trial in others if trial.block in of_block}
+    of_baseline = [one.trial for one in metrics.trials if one.trial.candidate == baseline]
+    others = [one.trial for one in metrics.trials if one.trial.candidate != baseline] if of_baseline else []
+    return {other.id: min(of_baseline, key=lambda one: abs(one.started - other.started)).id for other in others}
 
 
 def _lines(one: TrialMetrics) -> dict[str, Any]:
