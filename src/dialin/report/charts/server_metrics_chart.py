@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from dialin.evidence.server_metrics import MetricPanel, ServerMetrics, TrialMetrics, Values
+from dialin.model.trial import Trial
 from dialin.report.charts import plotly_data as go
 from dialin.report.charts.chart import Chart, ChartChoice, LegendKey, axis, blank, pixels, plain
 from dialin.report.charts.course_chart import short
@@ -129,7 +130,11 @@ def embedded(metrics: ServerMetrics, baseline: str) -> dict[int, Any]:
 def _baseline_beside(metrics: ServerMetrics, baseline: str) -> dict[int, int]:
     of_baseline = [one.trial for one in metrics.trials if one.trial.candidate == baseline]
     others = [one.trial for one in metrics.trials if one.trial.candidate != baseline] if of_baseline else []
-    return {other.id: min(of_baseline, key=lambda one: abs(one.started - other.started)).id for other in others}
+
+    def nearest(other: Trial) -> int:
+        return min(of_baseline, key=lambda one: (one.host != other.host, abs(one.started - other.started))).id
+
+    return {other.id: nearest(other) for other in others}
 
 
 def _lines(one: TrialMetrics) -> dict[str, Any]:
