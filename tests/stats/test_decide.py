@@ -12,7 +12,7 @@ from dialin.model.verdict import AgainstBest as State
 from dialin.model.verdict import Outcome
 from dialin.stats.decide import Rules, decide, trials_to_choose
 from dialin.stats.forecast import detectable
-from dialin.stats.trial_fit import TimedTrial, fit_trials
+from dialin.stats.trial_fit import FittedDifference, TimedTrial, fit_trials
 from stats.timed import noisy_study, study, wiggle
 
 RULES = Rules(worthwhile=0.01, confidence=0.95)
@@ -436,6 +436,19 @@ def test_of_two_candidates_the_ratio_reaches_as_near_to_no_difference_as_a_study
         assert (ratio.low, ratio.high) == (pytest.approx(ratio.mean * math.exp(-reach)), narrow.high)
     else:
         assert (ratio.low, ratio.high) == (narrow.low, pytest.approx(ratio.mean * math.exp(reach)))
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_difference_so_large_that_luck_cannot_have_ended_the_study_reaches_less_far(sign):
+    def end(size):
+        return sign * math.log(FittedDifference(sign * size, 0.05, 6, own_dof=6).nearest(3.0, 0.005, 3.0, 0.05))
+
+    ends_from = scipy.stats.t.isf(scipy.stats.norm.sf(3.0), 6) * 0.05
+    assert end(ends_from) == pytest.approx(0.005), "it may have ended by luck"
+    assert 0 < end(0.45) < 0.45
+    as_large, ending = scipy.stats.t.sf((np.array([0.45, ends_from]) - end(0.45)) / 0.05, 6)
+    assert as_large == pytest.approx(0.025 * ending)
+    assert end(2.0) == pytest.approx(2.0 - scipy.stats.t.isf(0.025, 6) * 0.05, abs=1e-4)
 
 
 @pytest.mark.parametrize("gain", [5.0, -5.0])

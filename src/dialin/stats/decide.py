@@ -180,7 +180,8 @@ class Rules:
         for name in set(fitted.names) - {baseline}:
             if ratios[name] is not None:
                 ratio = fitted.ratio(name, baseline, self.alpha, is_choice=True)
-                ratios[name] = ratio.reaching(fitted.difference(name, baseline).nearest(*end))
+                nearest = fitted.difference(name, baseline).nearest(*end, needed.worse, self.alpha)
+                ratios[name] = ratio.reaching(nearest)
         return replace(found, ratios=ratios)
 
 

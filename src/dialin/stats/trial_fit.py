@@ -134,20 +134,34 @@ class FittedDifference:
         """Return the difference as a ratio, with the interval of this one ratio at 1 - alpha; `least` as in `width`."""
         return estimate_of_logs(self.mean, self.width.errors(self.dof, alpha, least) * self.error)
 
-    def nearest(self, deviate: float, left_out: float) -> float:
+    def nearest(self, deviate: float, left_out: float, ends_at: float, alpha: float) -> float:
         """Return the ratio nearest to 1 that a study may exclude which ended when its difference happened to be large enough.
 
         On a noisy machine the difference is then about as many standard errors from its truth as that end needs: half of the
         intervals of trials of 30 s missed under a job every 300 s. An end by a large deviate, in the t of a claim, holds at all
-        looks together (repeated confidence intervals: Jennison and Turnbull, JRSS B 51, 1989).
+        looks together (repeated confidence intervals: Jennison and Turnbull, JRSS B 51, 1989). A truth beyond which most
+        differences end the study at this look cannot have ended it by luck: it is excluded where so large a difference is
+        unlikely among those that do (conditional intervals: Fan and DeMets, J. Biopharmaceutical Statistics 16, 2006).
 
         Args:
-            deviate: by how many standard errors the ratio reaches towards 1.
+            deviate: by how many standard errors the ratio reaches towards 1, at most.
             left_out: what of that is left out, on the log scale.
+            ends_at: the deviate from which on a difference ends the study at this look.
+            alpha: the error that an interval may make.
         """
-        t = float(stdtrit(max(min(self.dof, self.own_dof), 1.0), float(ndtr(deviate))))
-        reach = min(max(t * self.error - left_out, 0.0), WIDEST)
-        return math.exp(self.mean - math.copysign(reach, self.mean))
+        dof, size = max(min(self.dof, self.own_dof), 1.0), abs(self.mean)
+        furthest, ends_from = (float(stdtrit(dof, float(ndtr(one)))) * self.error for one in (deviate, ends_at))
+        end = size - min(max(furthest - left_out, 0.0), WIDEST)
+
+        def is_likely(truth: float) -> float:
+            larger, ending = (float(stdtr(dof, (truth - one) / self.error)) for one in (size, ends_from))
+            return larger - alpha / 2 * ending
+
+        if is_likely(end) < 0:
+            from scipy.optimize import brentq  # takes a while to import, which most commands need not wait for
+
+            end = float(brentq(is_likely, end, size))
+        return math.exp(math.copysign(1.0, self.mean) * end)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
