@@ -153,14 +153,14 @@ class FittedDifference:
         furthest, ends_from = (float(stdtrit(dof, float(ndtr(one)))) * self.error for one in (deviate, ends_at))
         end = size - min(max(furthest - left_out, 0.0), WIDEST)
 
-        def is_likely(truth: float) -> float:
+        def excess(truth: float) -> float:
             larger, ending = (float(stdtr(dof, (truth - one) / self.error)) for one in (size, ends_from))
             return larger - alpha / 2 * ending
 
-        if is_likely(end) < 0:
+        if excess(end) < 0:
             from scipy.optimize import brentq  # takes a while to import, which most commands need not wait for
 
-            end = float(brentq(is_likely, end, size))
+            end = float(brentq(excess, end, size))
         return math.exp(math.copysign(1.0, self.mean) * end)
 
 
