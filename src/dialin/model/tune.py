@@ -172,7 +172,7 @@ def ask_finder(asks: Sequence[TuneAsk]) -> Callable[[Trial], TuneAsk | None]:
 
     def find(trial: Trial) -> TuneAsk | None:
         if trial.purpose is Purpose.RACE:
-            return next(iter(proven[trial.block][trial.position - 1 :]), None)
+            return next(iter(proven.get(trial.block, [])[trial.position - 1 :]), None)
         return searched.get(trial.block) if trial.purpose is Purpose.SEARCH else None
 
     return find

@@ -279,7 +279,9 @@ def block_order(
         return order[::-1] if block % 2 == 0 else order
     if len(order) == SIZE and (drawn := pair_order(order, before, rng, is_last=is_last)):
         return drawn
-    return sorted(order, key=lambda name: bool(before and goes_on) and name != before[-1][-1])
+    if goes_on and before:
+        order.sort(key=lambda name: name != before[-1][-1])
+    return order
 
 
 def level_order(seed: int, block: int, levels: Sequence[int], purpose: Purpose = Purpose.RACE) -> list[int]:
